@@ -1,0 +1,52 @@
+# ek_floor(norm SOURCES kind.cpp scheme.cpp NEEDS base)
+#
+# One floor of the building: the object library ek_norm of src/evenkeel/norm, which sees only
+# the floors it NEEDS. Objects, not archives: an archive would drop the files that do nothing
+# but register operators (TORCH_LIBRARY_IMPL), since no symbol of theirs is ever asked for.
+function(ek_floor NAME)
+  cmake_parse_arguments(FLOOR "" "" "SOURCES;NEEDS" ${ARGN})
+  add_library(ek_${NAME} OBJECT ${FLOOR_SOURCES})
+  target_include_directories(ek_${NAME} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(ek_${NAME} PRIVATE ek_warnings)
+  foreach(NEED IN LISTS FLOOR_NEEDS)
+    target_link_libraries(ek_${NAME} PUBLIC ${NEED})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY EK_FLOORS ek_${NAME})
+  set(ALL_OBJECTS $<TARGET_OBJECTS:ek_${NAME}>)
+  foreach(NEED IN LISTS FLOOR_NEEDS)
+    get_target_property(BELOW ${NEED} EK_OBJECTS)
+    if(BELOW)
+      list(APPEND ALL_OBJECTS ${BELOW})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES ALL_OBJECTS)
+  set_target_properties(ek_${NAME} PROPERTIES EK_OBJECTS "${ALL_OBJECTS}")
+endfunction()
+
+# ek_link(evenkeel ek_cli): TARGET gets the objects of a floor and of all floors below it.
+function(ek_link TARGET FLOOR)
+  get_target_property(OBJECTS ${FLOOR} EK_OBJECTS)
+  target_sources(${TARGET} PRIVATE ${OBJECTS})
+  target_link_libraries(${TARGET} PRIVATE ${FLOOR} ek_warnings)
+endfunction()
+
+# ek_test(ops SOURCES rms_norm_test.cpp NEEDS ek_ops): one program and one ctest entry for a floor.
+# Not one entry a case: a program that links libtorch takes 0.2 s to start.
+function(ek_test NAME)
+  cmake_parse_arguments(TEST "" "" "SOURCES;NEEDS" ${ARGN})
+  add_executable(${NAME}_test ${TEST_SOURCES})
+  target_include_directories(${NAME}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${NAME}_test PRIVATE EK_TESTS="${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${NAME}_test PRIVATE GTest::gtest_main)
+  foreach(NEED IN LISTS TEST_NEEDS)
+    ek_link(${NAME}_test ${NEED})
+  endforeach()
+  add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# ek_check(floors tools/check_floors.py ARGS...): a Python script that says no by its exit code.
+function(ek_check NAME SCRIPT)
+  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${SCRIPT} ${ARGN}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${NAME} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()

@@ -1,0 +1,28 @@
+# The imported target evenkeel::torch: the CPU part of a LibTorch, whichever build it is.
+#
+# find_package(Torch) of a CUDA build insists on a CUDA toolkit, even for a program that links
+# none of it. So the folder is taken as it is: headers, libtorch, libtorch_cpu and libc10.
+#   EVENKEEL_TORCH   the folder that holds include/ and lib/ (a wheel's `torch`, or a libtorch)
+set(EVENKEEL_TORCH "" CACHE PATH "Folder of a LibTorch 2.11 or newer (with include/ and lib/)")
+
+if(NOT EXISTS "${EVENKEEL_TORCH}/include/ATen/ATen.h")
+  message(FATAL_ERROR "EVENKEEL_TORCH must be a LibTorch folder (include/ATen/ATen.h in it), "
+                      "but is \"${EVENKEEL_TORCH}\"; ./ek sets it")
+endif()
+file(STRINGS "${EVENKEEL_TORCH}/include/torch/headeronly/version.h" TORCH_VERSION_LINES
+     REGEX "#define TORCH_VERSION_(MAJOR|MINOR) [0-9]+")
+string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" TORCH_VERSION
+       "${TORCH_VERSION_LINES}")
+if(TORCH_VERSION VERSION_LESS 2.11)
+  message(FATAL_ERROR "LibTorch must be 2.11 or newer, but ${EVENKEEL_TORCH} is ${TORCH_VERSION}")
+endif()
+
+add_library(evenkeel::torch INTERFACE IMPORTED)
+target_include_directories(evenkeel::torch SYSTEM INTERFACE
+  ${EVENKEEL_TORCH}/include ${EVENKEEL_TORCH}/include/torch/csrc/api/include)
+target_compile_definitions(evenkeel::torch INTERFACE FMT_HEADER_ONLY=1)
+target_link_directories(evenkeel::torch INTERFACE ${EVENKEEL_TORCH}/lib)
+# libtorch is 8 kB that say "torch is here"; what is used lies in the other two.
+target_link_libraries(evenkeel::torch INTERFACE torch_cpu c10)
+target_link_options(evenkeel::torch INTERFACE
+  -Wl,-rpath,${EVENKEEL_TORCH}/lib -Wl,--disable-new-dtags)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+
+/// Text as tokens. Nothing here knows torch.
+namespace evenkeel::data {
+
+inline constexpr std::uint16_t kEndOfText = 256;       // after the 256 bytes
+inline constexpr std::int64_t kByteVocabulary = 257;
+
+/// A part of the text that is on its own: it may be disclosed without what stands before it.
+struct Document {
+  std::int64_t begin = 0, end = 0;  // tokens of its text, without the end-of-text that follows
+  double nats = 0;                  // -ln p(document), end-of-text included; only if `exact`
+};
+
+/// Documents one after another, each followed by kEndOfText; one kEndOfText stands before all.
+struct Corpus {
+  std::vector<std::uint16_t> tokens;
+  std::vector<Document> documents;
+  bool exact = false;       // the corpus knows its own probabilities (builtin)
+  std::string description;  // "builtin:sentences, 21,003 documents, 3.1 MB"
+  std::string digest;       // XXH3-128 of the tokens, hexadecimal
+};
+
+struct Corpora {
+  Corpus train, validation;
+};
+
+/// Reads or generates what `data` names; with validation = "auto", splits it.
+/// \throws Error (data): a missing, empty, unreadable or non-UTF-8 file (with the offset), or not
+///         enough text for one window of `context` tokens
+Corpora load(const config::Data& data, std::int64_t context);
+
+}  // namespace evenkeel::data

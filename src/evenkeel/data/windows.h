@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evenkeel/data/corpus.h"
+
+namespace evenkeel::data {
+
+inline constexpr std::int64_t kIgnored = -1;  // a target that is not scored
+
+/// Inputs and targets of some windows: targets[i] is the token after inputs[i].
+struct Batch {
+  std::vector<std::int64_t> inputs, targets;  // [rows, context]
+  std::int64_t rows = 0, scored = 0;          // scored: targets that are not kIgnored
+};
+
+/// Training windows: window `slot` of optimizer step `step` is a pure function of
+/// (seed, step * batch + slot). Each epoch cuts the text at a random phase into windows of
+/// context + 1 tokens and visits them in a random order.
+class TrainingWindows {
+ public:
+  TrainingWindows(const Corpus& corpus, std::int64_t context, std::uint64_t seed);
+
+  /// Windows `first` .. `first + rows - 1` of the run.
+  Batch batch(std::int64_t first, std::int64_t rows) const;
+
+  /// Windows of one epoch.
+  std::int64_t epoch_size() const { return epoch_size_; }
+
+ private:
+  const Corpus* corpus_;
+  std::int64_t context_;
+  std::uint64_t seed_;
+  std::int64_t epoch_size_;
+};
+
+/// Validation windows, always the same. A corpus that knows its probabilities is cut so that each
+/// window starts at a document and holds whole documents (the rest is kIgnored), so what is
+/// scored is exactly the documents of `nats`; any other text is cut into consecutive windows.
+class ValidationWindows {
+ public:
+  /// \param sequences  windows to use, spread evenly; 0: all
+  ValidationWindows(const Corpus& corpus, std::int64_t context, std::int64_t sequences);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(windows_.size()); }
+  Batch batch(std::int64_t first, std::int64_t rows) const;
+
+  /// -ln p of all documents scored, per scored token; 0 if the corpus does not know it.
+  double floor_nats_per_token() const { return floor_; }
+  /// Bytes of text that the scored tokens stand for (end-of-text counts as one).
+  std::int64_t scored_bytes() const { return scored_; }
+
+ private:
+  struct Window {
+    std::int64_t begin = 0, scored = 0;  // first input token, and how many targets count
+  };
+  const Corpus* corpus_;
+  std::int64_t context_;
+  std::vector<Window> windows_;
+  double floor_ = 0;
+  std::int64_t scored_ = 0;
+};
+
+}  // namespace evenkeel::data

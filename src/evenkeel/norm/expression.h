@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace evenkeel::norm {
+
+/// The variables an expression may name, with their values: l, N, S, d, dk, f, h, kv, vocab,
+/// context, t, T, width (docs/schemes.md says where each may stand).
+using Variables = std::map<std::string, double, std::less<>>;
+
+/// A number, or a formula of numbers and variables: "1/sqrt(2*l)". Parsed once, evaluated often.
+///
+///   sum := product (('+'|'-') product)*      product := unary (('*'|'/') unary)*
+///   unary := '-' unary | power               power := atom ('^' unary)?
+///   atom := number | variable | function '(' sum (',' sum)* ')' | '(' sum ')'
+///
+/// Functions: sqrt log2 ln exp floor min max. Minus binds weaker than '^': -2^2 = -4.
+class Expression {
+ public:
+  Expression(double value);  // NOLINT(google-explicit-constructor): a number is an expression
+
+  /// \throws SchemeError bad_expression, unknown_function or unknown_variable
+  static Expression parse(std::string_view formula);
+
+  /// \throws SchemeError unknown_variable if the formula names one that is not in `variables`
+  double value(const Variables& variables) const;
+
+  /// The names of the variables in the formula.
+  const std::set<std::string>& names() const { return names_; }
+
+  /// As it was written; a plain number in its shortest form without a trailing ".0".
+  const std::string& formula() const { return formula_; }
+
+  bool operator==(const Expression& other) const { return formula_ == other.formula_; }
+
+ private:
+  struct Node;
+  Expression() = default;
+
+  std::string formula_;
+  std::set<std::string> names_;
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace evenkeel::norm

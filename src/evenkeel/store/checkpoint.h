@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "evenkeel/store/safetensors.h"
+
+/// Checkpoints that survive a kill and a power cut (docs/checkpoints.md describes the protocol).
+namespace evenkeel::store {
+
+/// What a checkpoint holds, to be saved.
+struct CheckpointContent {
+  std::int64_t step = 0;
+  std::vector<TensorView> model, optimizer;  // model.safetensors, optimizer.safetensors
+  nlohmann::json state;                      // state.json: cursor, counters, guard state
+  nlohmann::json manifest;                   // merged into MANIFEST.json: provenance
+};
+
+/// A checkpoint whose manifest and digests were checked.
+struct CheckpointFound {
+  std::filesystem::path folder;
+  std::int64_t step = 0;
+  nlohmann::json manifest, state;
+};
+
+/// Writes RUN/checkpoints/step-00001000 and returns once it would survive a power cut; then
+/// removes all but the newest `keep` (never fewer than 1). On failure the older ones are intact and
+/// nothing half-written remains under its final name.
+/// \throws Error (io): full disk, or any other error of the system
+void save_checkpoint(const std::filesystem::path& run, const CheckpointContent& content,
+                     std::int64_t keep);
+
+struct Newest {
+  std::optional<CheckpointFound> found;
+  std::vector<std::string> skipped;  // one line for each newer one that was not usable, with the reason
+};
+/// The newest checkpoint of a run whose manifest, sizes and digests hold.
+Newest newest_checkpoint(const std::filesystem::path& run);
+
+/// Steps of all checkpoints that have a manifest, ascending; digests are not checked.
+std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run);
+
+/// 128-bit XXH3 of some bytes, 32 hexadecimal digits.
+std::string digest(const void* data, std::size_t size);
+
+}  // namespace evenkeel::store
