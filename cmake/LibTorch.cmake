@@ -17,6 +17,13 @@ if(TORCH_VERSION VERSION_LESS 2.11)
   message(FATAL_ERROR "LibTorch must be 2.11 or newer, but ${EVENKEEL_TORCH} is ${TORCH_VERSION}")
 endif()
 
+# The libtorch_cpu of a CUDA build links two of NVIDIA's libraries (cudart, cupti).
+execute_process(COMMAND ldd ${EVENKEEL_TORCH}/lib/libtorch_cpu.so OUTPUT_VARIABLE TORCH_NEEDS ERROR_QUIET)
+if(TORCH_NEEDS MATCHES "([^ \t\n]+) => not found")
+  message(FATAL_ERROR "libtorch_cpu.so in ${EVENKEEL_TORCH}/lib must find all it links, but ${CMAKE_MATCH_1} "
+                      "is missing; set EVENKEEL_TORCH to a CPU build, or let ./ek fetch one without it")
+endif()
+
 add_library(evenkeel::torch INTERFACE IMPORTED)
 target_include_directories(evenkeel::torch SYSTEM INTERFACE
   ${EVENKEEL_TORCH}/include ${EVENKEEL_TORCH}/include/torch/csrc/api/include)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <toml++/toml.h>
 
 #include "evenkeel/config/scheme.h"
 
@@ -40,14 +40,14 @@ struct Data {
 };
 
 struct Train {
-  std::int64_t steps = 400;   // 0: `tokens` decides
+  std::int64_t steps = 400;  // 0: `tokens` decides
   std::int64_t tokens = 0;
   std::int64_t batch = 16;
-  std::int64_t micro_batch = 0;     // 0: "auto"
-  std::string precision = "auto";   // "auto", "float32", "bfloat16", "float64"
-  std::int64_t threads = 0;         // 0: "auto"
+  std::int64_t micro_batch = 0;    // 0: "auto"
+  std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
+  std::int64_t threads = 0;        // 0: "auto"
   bool deterministic = true;
-  std::string from;                 // another run whose weights this one starts from
+  std::string from;  // another run whose weights this one starts from
 };
 
 struct Optimizer {
@@ -62,7 +62,7 @@ struct Optimizer {
 struct Schedule {
   std::string kind = "cosine";  // "cosine", "linear", "constant", "wsd"
   double peak = 3e-3;
-  double floor = 0.1;           // fraction of peak
+  double floor = 0.1;  // fraction of peak
   Length warmup = {60, Length::Unit::steps};
   Length decay = {20, Length::Unit::percent};  // wsd: the last part
 };
@@ -75,7 +75,7 @@ struct Evaluate {
 struct Checkpoint {
   std::int64_t every = 200;  // steps; 0: only at the end and on a signal
   std::int64_t keep = 2;
-  double seconds = 0;        // 0: not by time
+  double seconds = 0;  // 0: not by time
 };
 
 struct Health {
@@ -111,31 +111,34 @@ struct Config {
 
 /// Where the values of a run come from, in rising order of precedence.
 struct Sources {
-  std::optional<std::string> preset;          // --preset
-  std::vector<std::filesystem::path> files;   // --config, later wins
-  std::optional<std::string> scheme;          // --scheme NAME|FILE
-  std::vector<std::string> sets;              // --set KEY=VALUE, later wins
+  std::optional<std::string> preset;         // --preset
+  std::vector<std::filesystem::path> files;  // --config, later wins
+  std::optional<std::string> scheme;         // --scheme NAME|FILE
+  std::vector<std::string> sets;             // --set KEY=VALUE, later wins
 };
 
 /// Names of the embedded presets: tiny, nano, 151m, ...
 std::vector<std::string> presets();
 
 /// Reads and checks everything that does not need the data.
-/// \throws Error (usage) at the first unknown key, wrong type or value out of range, with file, line,
-///         key, the known keys of that table and the nearest name; SchemeError
+/// \throws Error (usage) at the first unknown key, wrong type or value out of range, with file,
+///         line, key, the known keys of that table and the nearest name; SchemeError
 Config resolve(const Sources& sources);
 
-/// The complete tree, as run.toml keeps it; resolve() of it gives an equal Config.
+/// The complete tree, as run.toml keeps it; resolve() of it gives an equal Config. The scheme
+/// stands by name if it is the catalogue's, else as a table that needs no other file.
 std::string to_toml(const Config& config);
 
 /// One key whose value differs between two configurations.
 struct Difference {
-  std::string key;  // "model.width"
-  std::string before, after;
+  std::string key;            // "model.width"; "scheme" for a scheme that differs anywhere
+  std::string before, after;  // as TOML; "unset" for the one of train.steps and train.tokens
 };
+/// The keys that differ, in the order of run.toml. `preset` is only a name and is not compared.
 std::vector<Difference> differences(const Config& before, const Config& after);
 
-/// The shape that the model of this configuration has; `tokens` is the tokenizer's vocabulary.
+/// The shape that the model of this configuration has; `tokens` is the tokenizer's vocabulary. The
+/// shape's vocabulary is without the rows of pad_vocabulary_to.
 /// \throws Error (usage) for impossible shapes
 norm::Shape shape_of(const Config& config, std::int64_t tokens);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include <toml++/toml.h>
 
 #include "evenkeel/norm/scheme.h"
 
@@ -25,11 +26,20 @@ struct SchemeSource {
   toml::table merged;  // complete: no `extends` left
 };
 
-/// What `scheme = ...` says: a catalogue name, the path of a .toml file, or a table. A name is looked
-/// for as given; `extends` first beside the file, then in ./schemes, then in the catalogue.
+/// What `scheme = ...` says: a catalogue name, the path of a .toml file, or a table. `extends`
+/// looks for a name first beside the file, then in ./schemes, then in the catalogue; a catalogue
+/// scheme for its parent in the catalogue only.
 /// \throws SchemeError, Error (usage)
 SchemeSource find_scheme(const std::string& name_or_file);
+
+/// A table may change its parent's norms, and so their parameters, without a formula of its own:
+/// the parent's `norm_parameters` is then forgotten. So { extends = "keel", norm = "layer_norm" }
+/// works.
 SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside);
+
+/// What a scheme says of itself (title, family, source, equations, ...), which needs no shape.
+/// \throws SchemeError
+norm::Words words_of(const SchemeSource& source);
 
 /// Binds a scheme to a shape: patches applied, norms completed, every key known, validated.
 /// \throws SchemeError

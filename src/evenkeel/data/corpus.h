@@ -10,7 +10,7 @@
 /// Text as tokens. Nothing here knows torch.
 namespace evenkeel::data {
 
-inline constexpr std::uint16_t kEndOfText = 256;       // after the 256 bytes
+inline constexpr std::uint16_t kEndOfText = 256;  // after the 256 bytes
 inline constexpr std::int64_t kByteVocabulary = 257;
 
 /// A part of the text that is on its own: it may be disclosed without what stands before it.

@@ -39,7 +39,8 @@ class TrainingWindows {
 
 /// Validation windows, always the same. A corpus that knows its probabilities is cut so that each
 /// window starts at a document and holds whole documents (the rest is kIgnored), so what is
-/// scored is exactly the documents of `nats`; any other text is cut into consecutive windows.
+/// scored is exactly the documents of `nats`; any other text, and one with a document longer than
+/// a window, is cut into consecutive windows.
 class ValidationWindows {
  public:
   /// \param sequences  windows to use, spread evenly; 0: all
@@ -56,6 +57,7 @@ class ValidationWindows {
  private:
   struct Window {
     std::int64_t begin = 0, scored = 0;  // first input token, and how many targets count
+    double nats = 0;                     // -ln p of its documents; only if the corpus knows it
   };
   const Corpus* corpus_;
   std::int64_t context_;

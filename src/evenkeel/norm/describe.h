@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "evenkeel/norm/scheme.h"
 
@@ -11,6 +12,8 @@ namespace evenkeel::norm {
 /// The enumerators as they are spelled in TOML, both ways.
 std::string_view name_of(Kind kind);
 std::string_view name_of(EpsilonAt at);
+std::string_view name_of(Update update);
+std::string_view name_of(Tap tap);
 /// \throws SchemeError unknown_kind with the nearest name
 Kind kind_named(std::string_view name);
 std::vector<std::string> kind_names();
@@ -18,9 +21,11 @@ std::vector<std::string> kind_names();
 /// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125".
 std::string describe(const Norm& norm);
 
-/// Where the norms sit, block by block, as text for a terminal; equal neighbours in one group:
-///   embedding    -
-///   block 1      attention     rms_norm -> q,k,v (rms_norm per head) -> ... + stream
+/// Where the norms sit and what is added, block by block, as text for a terminal; equal neighbours
+/// in one group:
+///   block 1      attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + stream
+///                feed-forward  rms_norm -> feed-forward -> + stream
+///   blocks 2-12  ...
 std::string diagram(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

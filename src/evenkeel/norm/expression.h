@@ -27,7 +27,8 @@ class Expression {
   /// \throws SchemeError bad_expression, unknown_function or unknown_variable
   static Expression parse(std::string_view formula);
 
-  /// \throws SchemeError unknown_variable if the formula names one that is not in `variables`
+  /// \throws SchemeError unknown_variable if the formula names one that is not in `variables`;
+  ///         bad_expression if a step of it is not finite (1/0, ln(0), sqrt(-1))
   double value(const Variables& variables) const;
 
   /// The names of the variables in the formula.
@@ -40,6 +41,7 @@ class Expression {
 
  private:
   struct Node;
+  class Parser;
   Expression() = default;
 
   std::string formula_;

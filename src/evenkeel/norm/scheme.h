@@ -41,24 +41,24 @@ struct Norm {
   Kind kind = Kind::rms_norm;
   Scope scope = Scope::token;
   Affine affine = Affine::vector;
-  bool heads_share = true;           // one gain of dk values for all heads, else heads * dk
-  Expression gain_init = 1;          // the effective gain at the start
-  GainForm gain_form = GainForm::w;  // one_plus_w: the stored value is the gain minus 1
+  bool heads_share = true;              // one gain of dk values for all heads, else heads * dk
+  Expression gain_init = 1;             // the effective gain at the start
+  GainForm gain_form = GainForm::w;     // one_plus_w: the stored value is the gain minus 1
   std::optional<Expression> stored_at;  // the parameter starts here and acts times gain_init / it
   double epsilon = 1e-5;
   EpsilonAt epsilon_at = EpsilonAt::inside;
   Expression out_scale = 1;  // on the whole result, bias included
   PreScale pre_scale = PreScale::none;
   Rope rope = Rope::after;
-  double partial = 1;            // rms_norm: the mean square of the first max(1, int(partial * D))
+  double partial = 1;  // rms_norm: the mean square of the first max(1, int(partial * D))
   std::optional<Expression> groups;  // group_norm
-  Expression alpha_init = 0.5;   // dyt, derf (0.5), seed_norm (1)
-  Expression shift_init = 0;     // derf
-  Expression beta_init = 0;      // seed_norm
-  double momentum = 0.1;         // batch_norm (0.1), batch_renorm (0.01)
-  Expression rate_max = 1;       // batch_renorm
-  Expression shift_max = 0;      // batch_renorm
-  bool allow_leakage = false;    // kinds whose statistics see other tokens
+  Expression alpha_init = 0.5;       // dyt, derf (0.5), seed_norm (1)
+  Expression shift_init = 0;         // derf
+  Expression beta_init = 0;          // seed_norm
+  double momentum = 0.1;             // batch_norm (0.1), batch_renorm (0.01)
+  Expression rate_max = 1;           // batch_renorm
+  Expression shift_max = 0;          // batch_renorm
+  bool allow_leakage = false;        // kinds whose statistics see other tokens
 
   bool operator==(const Norm&) const = default;
 };
@@ -122,8 +122,8 @@ struct Block {
 
 /// A second residual stream y beside x.
 struct Dual {
-  bool reads_norm_of_y = false;   // read = "x + norm(y)", else "x"
-  bool norms_both_at_end = false; // output = "norm(norm(x) + norm(y))", else "x + norm(y)"
+  bool reads_norm_of_y = false;    // read = "x + norm(y)", else "x"
+  bool norms_both_at_end = false;  // output = "norm(norm(x) + norm(y))", else "x + norm(y)"
   Norm norm;
   Expression write_y = 1;
   Expression y_init = 1;
@@ -161,7 +161,8 @@ struct Shape {
 
 /// What a scheme says of itself.
 struct Words {
-  std::string name, title, source, note, equation_attention, equation_feed_forward, equation_other;
+  std::string name, title, family, source, note;
+  std::string equation_attention, equation_feed_forward, equation_other;
   std::vector<std::string> warnings;  // codes that are expected
 };
 
@@ -186,7 +187,7 @@ struct Scheme {
 
 /// The logical matrices that init factors and reparameterizations name.
 inline constexpr std::array<const char*, 7> kWeights = {
-    "attention.q",          "attention.k",     "attention.v",      "attention.output",
-    "feed_forward.up",      "feed_forward.gate", "feed_forward.down"};
+    "attention.q",     "attention.k",       "attention.v",      "attention.output",
+    "feed_forward.up", "feed_forward.gate", "feed_forward.down"};
 
 }  // namespace evenkeel::norm

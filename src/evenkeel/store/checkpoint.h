@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "evenkeel/store/safetensors.h"
 
 /// Checkpoints that survive a kill and a power cut (docs/checkpoints.md describes the protocol).
 namespace evenkeel::store {
 
-/// What a checkpoint holds, to be saved.
+/// What a checkpoint holds, to be saved. Numbers in the JSON parts must be finite: JSON has no
+/// others, and null is written for them. Keys of ours in MANIFEST.json: digest_kind, files, format,
+/// root_digest, step.
 struct CheckpointContent {
   std::int64_t step = 0;
   std::vector<TensorView> model, optimizer;  // model.safetensors, optimizer.safetensors
@@ -29,18 +31,21 @@ struct CheckpointFound {
   nlohmann::json manifest, state;
 };
 
-/// Writes RUN/checkpoints/step-00001000 and returns once it would survive a power cut; then
-/// removes all but the newest `keep` (never fewer than 1). On failure the older ones are intact and
-/// nothing half-written remains under its final name.
+/// Writes RUN/checkpoints/step-00001000 and returns once it would survive a power cut, and all but
+/// the newest `keep` (never fewer than 1) are removed, as are later steps: who saves step S stands
+/// at S. On failure the older ones are intact and nothing half-written remains under a final name.
+/// The caller must hold the run's Lock (run_folder.h).
 /// \throws Error (io): full disk, or any other error of the system
 void save_checkpoint(const std::filesystem::path& run, const CheckpointContent& content,
                      std::int64_t keep);
 
 struct Newest {
   std::optional<CheckpointFound> found;
-  std::vector<std::string> skipped;  // one line for each newer one that was not usable, with the reason
+  std::vector<std::string>
+      skipped;  // one line for each newer one that was not usable, with the reason
 };
 /// The newest checkpoint of a run whose manifest, sizes and digests hold.
+/// \throws Error (io) if the folder of the checkpoints is there but cannot be listed
 Newest newest_checkpoint(const std::filesystem::path& run);
 
 /// Steps of all checkpoints that have a manifest, ascending; digests are not checked.

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 /// The folder of a run: who owns it, its records, its list.
 namespace evenkeel::store {
@@ -38,7 +37,8 @@ class Records {
  public:
   explicit Records(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Appends one line and hands it to the kernel.
+  /// Appends one line and hands it to the kernel in one piece; NaN and infinity become null. If not
+  /// all of it fits on the disk, none of it stays.
   /// \throws Error (io)
   void append(const nlohmann::ordered_json& record);
 
@@ -50,20 +50,44 @@ class Records {
   std::filesystem::path file_;
 };
 
-/// All complete lines of a file of JSON lines; none if the file is missing.
+/// All lines of a file of JSON lines that are whole objects: what a crash tore is left out; none if
+/// the file is missing.
 std::vector<nlohmann::json> read_records(const std::filesystem::path& file);
 
-/// A new folder runs/SCHEME-PRESET-NUMBER, with the first number that is free; created.
+/// Makes a run folder and the parents that are missing, so that they survive a power cut; nothing
+/// if it is there. Permissions are the umask's, so that runs can be shared.
+/// \throws Error (io)
+void make_run_folder(const std::filesystem::path& run);
+
+/// A new folder runs/STEM-NUMBER, with the first number from 1 that is free; created durably.
+/// \param stem  "hybrid_norm_star-tiny", without a slash
+/// \throws Error (io)
 std::filesystem::path new_run_folder(const std::filesystem::path& runs, const std::string& stem);
 
-/// What `evenkeel runs` lists.
+/// Where a run stands, as RUN/status.json tells.
+struct Status {
+  std::string state;  // "training", "stopped", "finished" or "diverged"
+  std::int64_t step = 0, steps = 0;
+  std::string scheme, preset;
+};
+
+/// Replaces RUN/status.json in one step.
+/// \throws Error (io)
+void write_status(const std::filesystem::path& run, const Status& status);
+
+/// What `evenkeel runs` lists. `state` is that of Status, or
+///   "interrupted"  the status says training, but nobody holds the lock
+///   "empty"        there is run.toml, but no status
+///   "damaged"      status.json is no status
 struct RunSummary {
   std::filesystem::path folder;
-  std::string scheme, preset, state;  // state: "training", "stopped", "finished", "diverged", "empty"
+  std::string scheme, preset, state;
   std::int64_t step = 0, steps = 0;
   std::optional<double> loss, val_loss, val_gap;
   double age_seconds = 0;  // since the last record
 };
+/// The runs in a folder, by name, then by number; none if it is missing. Others' folders are left
+/// out.
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 
 }  // namespace evenkeel::store

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/base/cpu.h"
+
+#include <sched.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <algorithm>
+#include <fstream>
+
+namespace evenkeel {
+
+namespace {
+
+std::string name_of_processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+#if defined(__x86_64__)
+/// CPUID leaf 7, sub-leaf 0, EDX bit 22; the kernel lists it too, so it may be used.
+bool has_amx_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kExtendedFeatures = 7;
+  constexpr unsigned kAmxBf16 = 1U << 22U;
+  return __get_cpuid_count(kExtendedFeatures, 0, &a, &b, &c, &d) != 0 && (d & kAmxBf16) != 0;
+}
+#endif
+
+}  // namespace
+
+Cpu Cpu::detect() {
+  Cpu cpu;
+  cpu.name = name_of_processor();
+#if defined(__x86_64__)
+  cpu.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  cpu.avx512 = __builtin_cpu_supports("avx512f") != 0;
+  cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  cpu.amx_bf16 = has_amx_bf16();
+#endif
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) cpu.cores = std::max(1, CPU_COUNT(&set));
+  return cpu;
+}
+
+std::string Cpu::isa() const {
+  if (amx_bf16) return "amx-bf16";
+  if (avx512_bf16) return "avx512-bf16";
+  if (avx512) return "avx512";
+  return avx2 ? "avx2" : "baseline";
+}
+
+}  // namespace evenkeel

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace evenkeel {
+
+/// What this processor can do, asked at run time.
+struct Cpu {
+  std::string name;  // "AMD EPYC"
+  bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
+  int cores = 1;  // that this process may use
+
+  static Cpu detect();
+
+  /// The widest of the above: "amx-bf16", "avx512-bf16", "avx512", "avx2" or "baseline".
+  std::string isa() const;
+};
+
+}  // namespace evenkeel

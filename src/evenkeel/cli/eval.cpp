@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/train/load.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
+  evenkeel eval --run runs/x-1 --set data.validation=other.txt
+  evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
+
+void print(const train::Loaded& loaded, const evaluate::Evaluation& seen) {
+  std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
+              static_cast<long long>(loaded.step));
+  std::printf("tokens       %s scored\n", with_commas(seen.tokens).c_str());
+  std::printf("loss         %.4f nats a token\n", seen.nats_per_token);
+  std::printf("perplexity   %.4f\n", seen.perplexity);
+  std::printf("bits a byte  %.4f\n", seen.bits_per_byte);
+  if (!seen.floor) return;
+  std::printf("floor        %.4f nats a byte (the text's own entropy)\n", *seen.floor);
+  std::printf("gap          %.4f nats a byte\n", *seen.gap);
+}
+
+nlohmann::ordered_json as_json(const train::Loaded& loaded, const evaluate::Evaluation& seen) {
+  nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
+                                {"step", loaded.step},
+                                {"tokens", seen.tokens},
+                                {"val_loss", seen.nats_per_token},
+                                {"perplexity", seen.perplexity},
+                                {"val_bits_per_byte", seen.bits_per_byte}};
+  if (seen.floor) {
+    out["val_floor"] = *seen.floor;
+    out["val_gap"] = *seen.gap;
+  }
+  return out;
+}
+
+Exit body(const Common& common) {
+  check_device(common);
+  const auto loaded = train::load_run(common.run, common.sources());
+  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  const auto text = data::load(loaded.config.data, loaded.config.model.context);
+  if (!common.quiet) std::fprintf(stderr, "text   %s\n", text.validation.description.c_str());
+  const data::ValidationWindows windows(text.validation, loaded.config.model.context,
+                                        /*sequences=*/0);
+  const auto rows = train::auto_micro_batch(loaded.config, loaded.shape.vocabulary);
+  const auto seen = evaluate::evaluate(*loaded.model, windows, rows);
+  if (common.json) {
+    std::printf("%s\n", as_json(loaded, seen).dump().c_str());
+  } else {
+    print(loaded, seen);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_eval(CLI::App& program) {
+  const auto common = std::make_shared<Common>();
+  auto* const app = program.add_subcommand("eval", "loss of a trained model on its validation text");
+  add_common(*app, *common);
+  app->footer(kExamples);
+  return {app, [common] { return body(*common); }};
+}
+
+}  // namespace evenkeel::cli

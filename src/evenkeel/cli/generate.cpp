@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/generate/generate.h"
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/detokenize.h"
+#include "evenkeel/train/load.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel generate --run runs/hybrid_norm_star-tiny-1
+  evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
+  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
+
+struct Options {
+  Common common;
+  std::optional<std::string> prompt;
+  std::int64_t tokens = 300, count = 1;
+  generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
+  bool no_cache = false;
+};
+
+void check(const Options& options) {
+  const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
+  const auto& [temperature, top_k, top_p, seed] = options.sampling;
+  if (!(temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
+  if (top_k < 0) refuse("--top-k must be 0 (all tokens) or more");
+  if (!(top_p > 0 && top_p <= 1)) refuse("--top-p must be above 0 and at most 1");
+  if (options.tokens < 1) refuse("--tokens must be at least 1");
+  if (options.count < 1) refuse("--count must be at least 1");
+}
+
+/// --prompt, or what is piped in, or nothing: a text starts after an end-of-text.
+std::vector<std::int64_t> prompt_of(const Options& options) {
+  std::string prompt = options.prompt.value_or("");
+  if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
+    prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
+  }
+  std::vector<std::int64_t> tokens = {data::kEndOfText};
+  for (const char each : prompt) tokens.push_back(static_cast<unsigned char>(each));
+  return tokens;
+}
+
+Exit body(const Options& options) {
+  check_device(options.common);
+  check(options);
+  const auto loaded = train::load_run(options.common.run, options.common.sources());
+  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  generate::Generation wish;
+  wish.prompt = prompt_of(options);
+  wish.tokens = options.tokens;
+  wish.stop = data::kEndOfText;
+  wish.sampling = options.sampling;
+  wish.cached = !options.no_cache;
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
+  for (std::int64_t i = 0; i < options.count; ++i) {
+    wish.sequence = static_cast<std::uint64_t>(i);
+    auto tokens = wish.prompt;
+    const auto added = generate::generate(*loaded.model, wish);
+    tokens.insert(tokens.end(), added.begin(), added.end());
+    const auto whole = data::detokenize(tokens);
+    if (options.common.json) {
+      texts.push_back(whole);
+    } else {
+      std::printf("%s%s\n", i > 0 ? "\n" : "", whole.c_str());
+    }
+  }
+  using Json = nlohmann::ordered_json;
+  if (options.common.json) {
+    std::printf("%s\n", texts.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_generate(CLI::App& program) {
+  const auto options = std::make_shared<Options>();
+  auto* const app = program.add_subcommand("generate", "continue a text with a trained model");
+  add_common(*app, options->common);
+  app->add_option("--prompt", options->prompt, "text to continue; else what is piped in");
+  app->add_option("--tokens", options->tokens, "tokens to add at most")->capture_default_str();
+  app->add_option("--count", options->count, "texts to write")->capture_default_str();
+  app->add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
+      ->capture_default_str();
+  app->add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
+  app->add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
+  app->add_option("--seed", options->sampling.seed, "of the choices")->capture_default_str();
+  app->add_flag("--no-cache", options->no_cache, "the whole text again for every token");
+  app->footer(kExamples);
+  return {app, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/report.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel report runs/pre_norm-tiny-1                                one run
+  evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
+  evenkeel report runs/* --output comparison.html)";
+
+Exit body(const Common& common, std::vector<std::filesystem::path> runs,
+          std::filesystem::path page) {
+  if (common.run) runs.insert(runs.begin(), *common.run);
+  if (runs.empty()) {
+    throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
+  }
+  if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
+  report::write_report(runs, page);
+  std::printf("%s\n", page.c_str());
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_report(CLI::App& program) {
+  struct Options {
+    Common common;
+    std::vector<std::filesystem::path> runs;
+    std::filesystem::path page;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* const app = program.add_subcommand("report", "one HTML page of a run, or of several");
+  add_common(*app, options->common);
+  app->add_option("runs", options->runs, "run folders")->type_name("RUN");
+  app->add_option("--output", options->page, "the page; default: report.html in the run, or here")
+      ->type_name("FILE");
+  app->footer(kExamples);
+  return {app, [options] { return body(options->common, options->runs, options->page); }};
+}
+
+}  // namespace evenkeel::cli

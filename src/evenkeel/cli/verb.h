@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/config.h"
+
+/// The command line. One file a verb; each adds itself to the program.
+namespace evenkeel::cli {
+
+/// What all verbs understand.
+struct Common {
+  std::optional<std::string> preset, scheme;
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> sets;
+  std::optional<std::filesystem::path> run;
+  std::string device = "cpu";
+  bool json = false, quiet = false;
+
+  config::Sources sources() const { return {preset, files, scheme, sets}; }
+};
+
+/// A verb: its options are bound when it is added, its body runs after parsing.
+struct Verb {
+  CLI::App* app = nullptr;
+  std::function<Exit()> body;
+};
+
+/// Adds the options of `common` to a verb and gives it its examples.
+void add_common(CLI::App& app, Common& common);
+
+/// \throws Error (usage) for a device this build does not have
+void check_device(const Common& common);
+
+Verb add_train(CLI::App& program);
+Verb add_generate(CLI::App& program);
+Verb add_eval(CLI::App& program);
+Verb add_verify(CLI::App& program);
+Verb add_schemes(CLI::App& program);
+Verb add_plan(CLI::App& program);
+Verb add_config(CLI::App& program);
+Verb add_report(CLI::App& program);
+Verb add_runs(CLI::App& program);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/verify.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/train/verify_text.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+using nn::AttentionPath;
+using nn::Precision;
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel verify dense_hybrid_norm.safetensors            the table of one file
+  evenkeel verify golden/*.safetensors --precision float32 a line a file
+  evenkeel verify x.safetensors --formulas --attention explicit
+Exit code 0: all held; 1: a file is refuted; else that of the first file that could not be judged.
+Layouts and tolerances: docs/golden.md)";
+
+const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::float32},
+                                                      {"float64", Precision::float64}};
+const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::automatic},
+                                                     {"explicit", AttentionPath::explicit_scores},
+                                                     {"flash", AttentionPath::flash}};
+
+struct Options {
+  std::vector<std::string> files;
+  std::string precision = "float64", attention = "auto";
+  double tolerance = 1;
+  bool formulas = false, json = false;
+
+  train::VerifyOptions verify() const {
+    return {.precision = kPrecisions.at(precision),
+            .tolerance = tolerance,
+            .attention = kPaths.at(attention),
+            .fused = !formulas};
+  }
+};
+
+/// What came of several files.
+struct Tally {
+  int held = 0, refuted = 0, not_judged = 0;
+  Exit first_trouble = Exit::done;
+
+  Exit exit() const { return refuted > 0 ? Exit::refuted : first_trouble; }
+};
+
+Exit one(const Options& options) {
+  const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
+  const auto out = options.json ? train::json_of(result).dump(2) + "\n" : train::table_of(result);
+  std::fputs(out.c_str(), stdout);
+  return result.held() ? Exit::done : Exit::refuted;
+}
+
+/// A file that cannot be judged does not stop the others.
+Exit several(const Options& options) {
+  Tally tally;
+  auto results = nlohmann::json::array();
+  const auto say = [&](const std::string& line) {
+    if (!options.json) std::printf("%s\n", line.c_str());
+  };
+  for (const auto& file : options.files) {
+    try {
+      const auto result = train::verify(train::read_golden(file), options.verify());
+      ++(result.held() ? tally.held : tally.refuted);
+      results.push_back(train::json_of(result));
+      say(train::line_of(result));
+    } catch (const Error& error) {
+      ++tally.not_judged;
+      if (tally.first_trouble == Exit::done) tally.first_trouble = error.exit();
+      results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
+      const std::string what = error.what();
+      say("not judged: " + (what.starts_with(file) ? what : file + ": " + what));
+    }
+  }
+  say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
+           tally.not_judged, " not judged"));
+  if (options.json) std::printf("%s\n", results.dump(2).c_str());
+  return tally.exit();
+}
+
+}  // namespace
+
+Verb add_verify(CLI::App& program) {
+  const auto options = std::make_shared<Options>();
+  auto* const app = program.add_subcommand("verify", "compute golden files again and compare");
+  app->add_option("files", options->files, "golden files: one pass, or a trajectory")
+      ->type_name("FILE.safetensors")
+      ->required();
+  app->add_option("--precision", options->precision, "float64 or float32")
+      ->check(CLI::IsMember(kPrecisions))
+      ->capture_default_str();
+  app->add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
+      ->type_name("FACTOR")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--attention", options->attention, "auto, flash or explicit")
+      ->check(CLI::IsMember(kPaths))
+      ->capture_default_str();
+  app->add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
+  app->add_flag("--json", options->json, "every check as JSON on standard output");
+  app->footer(kExamples);
+  return {app,
+          [options] { return options->files.size() == 1 ? one(*options) : several(*options); }};
+}
+
+}  // namespace evenkeel::cli

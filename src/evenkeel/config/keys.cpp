@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/config/keys.h"
+
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/length.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+using std::int64_t;
+
+constexpr IntegerRange kCount = {0, 1'000'000'000'000'000};
+constexpr IntegerRange kAtLeastOne = {1, kCount.most};
+constexpr IntegerRange kSize = {1, 1'000'000'000};  // a product of two fits 64 bits
+constexpr IntegerRange kLayers = {1, 4096};
+constexpr IntegerRange kContext = {2, kSize.most};
+
+std::string list_text(const std::vector<std::string>& list) {
+  if (list.size() == 1) return in_quotes(list.front());
+  std::string out;
+  for (const auto& each : list) out += (out.empty() ? "" : ", ") + in_quotes(each);
+  return "[" + out + "]";
+}
+
+/// Adds keys that stand for the fields of one part of Config. Each getter of Table has its twin
+/// here, which also knows how to write the value.
+template <typename Part>
+class Keys {
+ public:
+  Keys(std::string_view name, std::string_view comment, Part Config::* part)
+      : section_{name, comment, {}}, part_(part) {}
+
+  void flag(std::string_view key, bool Part::* field) {
+    add(
+        key, field, [key](Table& table, bool value) { return table.flag(key, value); },
+        [](bool value) { return std::string(value ? "true" : "false"); });
+  }
+  void integer(std::string_view key, int64_t Part::* field, IntegerRange range) {
+    add(
+        key, field,
+        [key, range](Table& table, int64_t value) { return table.integer(key, value, range); },
+        [](int64_t value) { return std::to_string(value); });
+  }
+  void integer_or(std::string_view word, std::string_view key, int64_t Part::* field) {
+    add(
+        key, field,
+        [=](Table& table, int64_t value) { return table.integer_or(word, key, value, kSize); },
+        [word](int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
+  }
+  void number(std::string_view key, double Part::* field, const NumberRange& range) {
+    add(
+        key, field,
+        [key, range](Table& table, double value) { return table.number(key, value, range); },
+        [](double value) { return shortest(value); });
+  }
+  void length(std::string_view key, Length Part::* field) {
+    add(
+        key, field, [key](Table& table, const Length& value) { return table.length(key, value); },
+        [](const Length& value) { return length_text(value); });
+  }
+  void string(std::string_view key, std::string Part::* field) {
+    add(
+        key, field,
+        [key](Table& table, const std::string& value) { return table.string(key, value); },
+        [](const std::string& value) { return in_quotes(value); });
+  }
+  void word(std::string_view key, std::string Part::* field, std::vector<std::string> choices) {
+    add(
+        key, field,
+        [key, choices = std::move(choices)](Table& table, const std::string& value) {
+          return table.word(key, value, choices);
+        },
+        [](const std::string& value) { return in_quotes(value); });
+  }
+  void strings(std::string_view key, std::vector<std::string> Part::* field) {
+    add(
+        key, field,
+        [key](Table& table, const std::vector<std::string>& value) {
+          return table.strings(key, value);
+        },
+        [](const std::vector<std::string>& value) { return list_text(value); });
+  }
+  void other(Key key) { section_.keys.push_back(std::move(key)); }
+
+  Section done() { return std::move(section_); }
+
+ private:
+  template <typename Value, typename Read, typename Write>
+  void add(std::string_view key, Value Part::* field, Read read, Write write) {
+    const auto part = part_;
+    section_.keys.push_back({key,
+                             [=](Config& config, Table& table) {
+                               auto& value = config.*part.*field;
+                               value = read(table, value);
+                             },
+                             [=](const Config& config) { return write(config.*part.*field); }});
+  }
+
+  Section section_;
+  Part Config::* part_;
+};
+
+Section top() {
+  return {
+      "",
+      "",
+      {{"seed",
+        [](Config& config, Table& table) { config.seed = table.integer("seed", config.seed, {0}); },
+        [](const Config& config) { return std::to_string(config.seed); }}}};
+}
+
+Section model() {
+  Keys<Model> keys("model", "The shape of the transformer.", &Config::model);
+  keys.integer("layers", &Model::layers, kLayers);
+  keys.integer("width", &Model::width, kSize);
+  keys.integer("heads", &Model::heads, kSize);
+  keys.integer("kv_heads", &Model::kv_heads, kSize);
+  keys.integer("inner", &Model::inner, kSize);
+  keys.integer("context", &Model::context, kContext);
+  keys.integer_or("tokenizer", "vocabulary", &Model::vocabulary);
+  keys.integer("pad_vocabulary_to", &Model::pad_vocabulary_to, kSize);
+  keys.number("rope_theta", &Model::rope_theta, kPositive);
+  keys.flag("tied", &Model::tied);
+  keys.string("init", &Model::init);
+  return keys.done();
+}
+
+Section data() {
+  Keys<Data> keys("data", "The text.", &Config::data);
+  keys.strings("train", &Data::train);
+  keys.strings("validation", &Data::validation);
+  keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
+  keys.other({"tokenizer",
+              [](Config&, Table& table) { table.word("tokenizer", "bytes", {"bytes"}); },
+              [](const Config&) { return in_quotes("bytes"); }});
+  keys.word("format", &Data::format, {"auto", "text", "jsonl"});
+  keys.string("text_key", &Data::text_key);
+  return keys.done();
+}
+
+/// `steps` and `tokens` exclude each other; the layers below have left only one of them.
+void add_run_length(Keys<Train>& keys) {
+  keys.other({"steps",
+              [](Config& config, Table& table) {
+                auto& steps = config.train.steps;
+                steps = table.node("tokens") ? 0 : table.integer("steps", steps, kAtLeastOne);
+              },
+              [](const Config& config) {
+                return config.train.steps == 0 ? std::string() : std::to_string(config.train.steps);
+              }});
+  keys.other({"tokens",
+              [](Config& config, Table& table) {
+                config.train.tokens = table.tokens("tokens", config.train.tokens);
+              },
+              [](const Config& config) {
+                return config.train.tokens == 0 ? std::string()
+                                                : std::to_string(config.train.tokens);
+              }});
+}
+
+Section train() {
+  Keys<Train> keys("train", "How long and how.", &Config::train);
+  add_run_length(keys);
+  keys.integer("batch", &Train::batch, kSize);
+  keys.integer_or("auto", "micro_batch", &Train::micro_batch);
+  keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
+  keys.integer_or("auto", "threads", &Train::threads);
+  keys.flag("deterministic", &Train::deterministic);
+  keys.string("from", &Train::from);
+  return keys.done();
+}
+
+Section optimizer() {
+  Keys<Optimizer> keys("optimizer", "The rule of each update.", &Config::optimizer);
+  keys.word("kind", &Optimizer::kind, {"adamw"});
+  keys.other({"betas",
+              [](Config& config, Table& table) {
+                auto& at = config.optimizer;
+                const auto betas = table.pair("betas", {at.beta1, at.beta2}, kBelowOne);
+                at.beta1 = betas[0];
+                at.beta2 = betas[1];
+              },
+              [](const Config& config) {
+                return text("[", shortest(config.optimizer.beta1), ", ",
+                            shortest(config.optimizer.beta2), "]");
+              }});
+  keys.number("epsilon", &Optimizer::epsilon, kPositive);
+  keys.number("weight_decay", &Optimizer::weight_decay, kNotNegative);
+  keys.flag("decay_gains", &Optimizer::decay_gains);
+  keys.flag("decay_embedding", &Optimizer::decay_embedding);
+  keys.number("clip", &Optimizer::clip, kNotNegative);
+  return keys.done();
+}
+
+Section schedule() {
+  Keys<Schedule> keys("schedule", "The learning rate over the run.", &Config::schedule);
+  keys.word("kind", &Schedule::kind, {"cosine", "linear", "constant", "wsd"});
+  keys.number("peak", &Schedule::peak, kPositive);
+  keys.number("floor", &Schedule::floor, kFromZeroToOne);
+  keys.length("warmup", &Schedule::warmup);
+  keys.length("decay", &Schedule::decay);
+  return keys.done();
+}
+
+Section evaluate() {
+  Keys<Evaluate> keys("evaluate", "Loss on held-out text.", &Config::evaluate);
+  keys.integer("every", &Evaluate::every, kCount);
+  keys.integer("sequences", &Evaluate::sequences, kCount);
+  return keys.done();
+}
+
+Section checkpoint() {
+  Keys<Checkpoint> keys("checkpoint", "What a stopped run goes on from.", &Config::checkpoint);
+  keys.integer("every", &Checkpoint::every, kCount);
+  keys.integer("keep", &Checkpoint::keep, kAtLeastOne);
+  keys.number("seconds", &Checkpoint::seconds, kNotNegative);
+  return keys.done();
+}
+
+Section health() {
+  Keys<Health> keys("health", "What to do about a bad step.", &Config::health);
+  keys.word("on_nonfinite", &Health::on_nonfinite, {"skip", "stop"});
+  keys.integer("budget", &Health::budget, kAtLeastOne);
+  return keys.done();
+}
+
+Section log() {
+  Keys<Log> keys("log", "Lines of metrics.", &Config::log);
+  keys.integer("every", &Log::every, kAtLeastOne);
+  return keys.done();
+}
+
+Section kernels() {
+  Keys<Kernels> keys("kernels", "How the operators are computed.", &Config::kernels);
+  keys.flag("fused", &Kernels::fused);
+  keys.word("attention", &Kernels::attention, {"auto", "flash", "explicit"});
+  return keys.done();
+}
+
+}  // namespace
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> sections = {top(),       model(),    data(),     train(),
+                                                optimizer(), schedule(), evaluate(), checkpoint(),
+                                                health(),    log(),      kernels()};
+  return sections;
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/config/init.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/config/layers.h"
+#include "evenkeel/config/table.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+constexpr std::int64_t kByteTokens = 257;  // 256 bytes and the end of text
+
+/// All keys but the scheme, each read strictly.
+Config read(const toml::table& tree) {
+  Config config;
+  Table top(tree, "");
+  top.node("scheme");
+  top.node("preset");  // not in the tree any more, but a known key
+  for (const auto& section : sections()) {
+    if (section.name.empty()) {
+      for (const auto& key : section.keys) key.read(config, top);
+      continue;
+    }
+    auto table = top.section(section.name);
+    for (const auto& key : section.keys) key.read(config, table);
+    table.finish();
+  }
+  top.finish();
+  return config;
+}
+
+/// A scheme by name or file, or a table, which may carry a `name` of its own.
+SchemeSource scheme_of(toml::table& tree) {
+  auto* const node = tree.get("scheme");
+  EK_ASSERT(node != nullptr);  // every preset has one
+  if (const auto name = node->value_exact<std::string>()) return find_scheme(*name);
+  auto* const table = node->as_table();
+  if (table == nullptr) Table(tree, "").refuse("scheme", "a name, a file or a table", *node);
+  Table reader(*table, "scheme");
+  const auto name = reader.string("name", "");
+  if (name.find('/') != std::string::npos) {  // it becomes part of a folder's name
+    reader.refuse("name", "a string without /", *reader.node("name"));
+  }
+  table->erase("name");
+  const auto& path = node->source().path;
+  const bool from_file = path && !path->starts_with("--");
+  auto source = inline_scheme(*table, from_file ? std::filesystem::path(*path).parent_path() : "");
+  if (!name.empty()) source.name = name;
+  return source;
+}
+
+void check_batch(const Train& train) {
+  if (train.micro_batch == 0 || train.batch % train.micro_batch == 0) return;
+  throw Error(Exit::usage, text("train.micro_batch must divide train.batch, but ",
+                                train.micro_batch, " does not divide ", train.batch));
+}
+
+/// The scheme's word on the head wins over a preset's; against the user's it is an error.
+void settle_head(Config& config, bool user_states_tied, const norm::Scheme& scheme) {
+  if (!scheme.tied || *scheme.tied == config.model.tied) return;
+  if (user_states_tied) {
+    throw Error(Exit::usage, text("model.tied must be ", *scheme.tied ? "true" : "false",
+                                  " or left out, because the scheme ", config.scheme.name,
+                                  " says so, but is ", config.model.tied ? "true" : "false"));
+  }
+  config.model.tied = *scheme.tied;
+}
+
+}  // namespace
+
+Config resolve(const Sources& sources) {
+  auto layers = lay(sources);
+  auto config = read(layers.tree);
+  config.preset = layers.preset;
+  config.scheme = scheme_of(layers.tree);
+  check_batch(config.train);
+  const auto shape = shape_of(config, kByteTokens);
+  if (config.model.init != "scheme") {
+    const auto* const init = layers.tree.at_path("model.init").node();
+    parse_init(config.model.init, shape.variables(), place(*init) + "model.init");
+  }
+  settle_head(config, layers.states_tied, bind(config.scheme, shape));
+  return config;
+}
+
+norm::Shape shape_of(const Config& config, std::int64_t tokens) {
+  const auto& model = config.model;
+  const auto must = [](bool holds, const auto&... what) {
+    if (!holds) throw Error(Exit::usage, text(what...));
+  };
+  must(model.width % model.heads == 0, "model.heads must divide model.width, but ", model.heads,
+       " does not divide ", model.width);
+  must(model.heads % model.kv_heads == 0, "model.kv_heads must divide model.heads, but ",
+       model.kv_heads, " does not divide ", model.heads);
+  must(model.width / model.heads % 2 == 0, "model.width / model.heads must be even for the rotary ",
+       "embedding, but ", model.width, " / ", model.heads, " is ", model.width / model.heads);
+  must(model.vocabulary == 0 || model.vocabulary >= tokens, "model.vocabulary must be at least ",
+       tokens, ", the tokenizer's, but is ", model.vocabulary);
+  return {model.layers,   model.width, model.heads,
+          model.kv_heads, model.inner, model.vocabulary == 0 ? tokens : model.vocabulary,
+          model.context};
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme_merge.h"
+#include "evenkeel/config/scheme_value.h"
+#include "evenkeel/config/table.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchemesFolder = "schemes";
+constexpr const char* kSuffix = ".toml";
+
+/// A scheme as it was found, before its parent is merged.
+struct Found {
+  std::string name;
+  std::string identity;            // equal for the same scheme, however it was reached
+  std::optional<fs::path> folder;  // none: of the catalogue
+  toml::table table;
+};
+
+Found in_catalogue(const std::string& name) {
+  const auto label = text(kSchemesFolder, "/", name, kSuffix);
+  return {name, text("catalogue ", name), std::nullopt, parse_toml(catalogue_source(name), label)};
+}
+
+Found in_file(const fs::path& path) {
+  return {path.stem().string(), fs::weakly_canonical(path).string(), path.parent_path(),
+          parse_toml(read_file(path), path.string())};
+}
+
+bool is_path(const std::string& name) {
+  return name.ends_with(kSuffix);
+}
+
+/// The parent that `child` extends: beside it, as given or in ./schemes, in the catalogue.
+Found parent_of(const Found& child, const std::string& name, const toml::node& node) {
+  if (child.folder) {
+    const auto file = is_path(name) ? name : name + kSuffix;
+    const auto elsewhere = is_path(name) ? fs::path(file) : kSchemesFolder / fs::path(file);
+    for (const auto& path : {*child.folder / file, elsewhere}) {
+      if (fs::is_regular_file(path)) return in_file(path);
+    }
+  }
+  const auto known = catalogue();
+  if (std::count(known.begin(), known.end(), name) > 0) return in_catalogue(name);
+  refuse("unknown_parent", {child.name, "extends"}, node,
+         text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
+              " or in the catalogue", did_you_mean(name, known)));
+}
+
+/// A norm of its own without `kind` changes fields of the parent's norm, not of the default one.
+void keep_kind(toml::table& own, const toml::table& inherited) {
+  auto* const norm = own.get_as<toml::table>("norm");
+  const auto* const before = inherited.get("norm");
+  if (norm == nullptr || before == nullptr || norm->contains("kind")) return;
+  auto whole = before->is_table() ? *before->as_table() : toml::table();
+  if (before->is_string()) whole.insert_or_assign("kind", *before);
+  own.insert_or_assign("norm", merge(std::move(whole), std::move(*norm)));
+}
+
+/// \param chain  names and identities from the first child down to this one's child
+toml::table with_parents(Found own, std::vector<std::pair<std::string, std::string>> chain) {
+  const auto* const node = own.table.get("extends");
+  if (node == nullptr) return std::move(own.table);
+  const auto name = read_word(*node, {own.name, "extends"});
+  auto parent = parent_of(own, name, *node);
+  chain.emplace_back(own.name, own.identity);
+  for (const auto& [each, identity] : chain) {
+    if (identity != parent.identity) continue;
+    std::string circle;
+    for (const auto& link : chain) circle += link.first + " -> ";
+    refuse("extends_cycle", {own.name, "extends"}, *node,
+           text("a scheme cannot descend from itself: ", circle, parent.name));
+  }
+  auto inherited = with_parents(std::move(parent), std::move(chain));
+  for (const auto* const word : kDescriptive) inherited.erase(word);
+  own.table.erase("extends");
+  keep_kind(own.table, inherited);
+  return merge(std::move(inherited), std::move(own.table));
+}
+
+}  // namespace
+
+SchemeSource find_scheme(const std::string& name_or_file) {
+  auto own = is_path(name_or_file) ? in_file(name_or_file) : in_catalogue(name_or_file);
+  auto name = own.name;
+  return {std::move(name), with_parents(std::move(own), {})};
+}
+
+SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside) {
+  const std::string name = "inline";
+  auto merged = with_parents({name, name, beside, table}, {});
+  if (!table.contains("norm_parameters")) merged.erase("norm_parameters");
+  return {name, std::move(merged)};
+}
+
+}  // namespace evenkeel::config

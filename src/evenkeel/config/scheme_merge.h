@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <array>
+
+namespace evenkeel::config {
+
+/// What a scheme says of itself; a child does not inherit it.
+inline constexpr std::array<const char*, 6> kDescriptive = {"title",    "family", "source",
+                                                            "equation", "note",   "warnings"};
+
+/// The child on top of its parent. Tables merge key by key; a norm, a learned value, a list and a
+/// plain value are replaced whole. Nodes are moved, so they keep their file and line.
+toml::table merge(toml::table parent, toml::table child);
+
+}  // namespace evenkeel::config

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/config/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/config/length.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+constexpr std::string_view kWantedStrings = "a string or a list of strings, none of them empty";
+
+/// The start of a message about a file, with the line, or about a --set.
+std::string start(const std::string& source, const toml::source_region& region) {
+  if (source.starts_with("--")) return source + ": ";
+  return text(source, ":", region.begin.line, ": ");
+}
+
+/// A description of toml++, which may quote the end of a line.
+std::string one_line(std::string_view description) {
+  std::string out(description);
+  std::replace_if(
+      out.begin(), out.end(), [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
+  return out;
+}
+
+/// The bound that the node breaks; the lower one for what is no integer.
+std::string wanted(const IntegerRange& range, const toml::node& node) {
+  const bool too_big = node.value_exact<std::int64_t>().value_or(range.least) > range.most;
+  return too_big ? text("an integer <= ", range.most) : text("an integer >= ", range.least);
+}
+
+bool holds(const IntegerRange& range, const toml::node& node) {
+  const auto value = node.value_exact<std::int64_t>();
+  return value && *value >= range.least && *value <= range.most;
+}
+
+/// A number of the range; integers count as numbers.
+bool holds(const NumberRange& range, const toml::node& node) {
+  if (!node.is_number()) return false;
+  const auto value = node.value_or(0.0);
+  return std::isfinite(value) && range.holds(value);
+}
+
+}  // namespace
+
+std::string place(const toml::node& node) {
+  return node.source().path ? start(*node.source().path, node.source()) : "";
+}
+
+std::string found(const toml::node& node) {
+  if (node.is_table()) return "a table";
+  if (const auto* const list = node.as_array()) return list->empty() ? "an empty list" : "a list";
+  return (node.is_string() ? "the string " : "") + toml_text(node);
+}
+
+toml::table parse_toml(std::string_view toml, const std::string& source) {
+  try {
+    return toml::parse(toml, source);
+  } catch (const toml::parse_error& error) {
+    throw Error(Exit::usage,
+                text(start(source, error.source()), "not TOML: ", one_line(error.description())));
+  }
+}
+
+const toml::node* Table::node(std::string_view key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  return table_->get(key);
+}
+
+bool Table::flag(std::string_view key, bool fallback) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (!at->is_boolean()) refuse(key, "true or false", *at);
+  return at->value_or(fallback);
+}
+
+std::int64_t Table::integer(std::string_view key, std::int64_t fallback, IntegerRange range) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (!holds(range, *at)) refuse(key, wanted(range, *at), *at);
+  return at->value_or(fallback);
+}
+
+std::int64_t Table::integer_or(std::string_view word, std::string_view key, std::int64_t fallback,
+                               IntegerRange range) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (at->value_exact<std::string_view>() == word) return 0;
+  if (!holds(range, *at)) refuse(key, text(wanted(range, *at), " or ", in_quotes(word)), *at);
+  return at->value_or(fallback);
+}
+
+std::int64_t Table::tokens(std::string_view key, std::int64_t fallback) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (holds(IntegerRange{1}, *at)) return at->value_or(fallback);
+  const auto length = parse_length(at->value_exact<std::string>().value_or(""));
+  if (!length || length->unit != Length::Unit::tokens || length->amount < 1) {
+    refuse(key, "an integer >= 1 or tokens as \"100Mt\"", *at);
+  }
+  return static_cast<std::int64_t>(length->amount);
+}
+
+double Table::number(std::string_view key, double fallback, const NumberRange& range) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (!holds(range, *at)) refuse(key, range.wanted, *at);
+  return at->value_or(fallback);
+}
+
+std::array<double, 2> Table::pair(std::string_view key, std::array<double, 2> fallback,
+                                  const NumberRange& range) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  const auto* const list = at->as_array();
+  if (list == nullptr || list->size() != 2) {
+    refuse(key, text("a list of 2, each ", range.wanted), *at);
+  }
+  std::array<double, 2> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto& each = *list->get(i);
+    if (!holds(range, each)) refuse(text(key, "[", i, "]"), range.wanted, each);
+    out.at(i) = each.value_or(0.0);
+  }
+  return out;
+}
+
+Length Table::length(std::string_view key, const Length& fallback) {
+  constexpr IntegerRange kSteps = {0, 1'000'000'000'000};
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (holds(kSteps, *at)) return {at->value_or(0.0), Length::Unit::steps};
+  const auto length = parse_length(at->value_exact<std::string>().value_or(""));
+  if (!length) refuse(key, "steps (an integer >= 0), tokens as \"100Mt\" or a part as \"5%\"", *at);
+  return *length;
+}
+
+std::string Table::string(std::string_view key, std::string fallback) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  if (!at->is_string()) refuse(key, "a string", *at);
+  return at->value_or(std::string());
+}
+
+std::string Table::word(std::string_view key, std::string fallback,
+                        const std::vector<std::string>& choices) {
+  auto word = string(key, std::move(fallback));
+  if (std::find(choices.begin(), choices.end(), word) == choices.end()) {
+    throw Error(Exit::usage, text(place(*node(key)), full_name(key), ": unknown word ",
+                                  in_quotes(word), did_you_mean(word, choices)));
+  }
+  return word;
+}
+
+std::vector<std::string> Table::strings(std::string_view key, std::vector<std::string> fallback) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  std::vector<std::string> out;
+  const auto add = [&](const toml::node& each) {
+    const auto value = each.value_exact<std::string>();
+    if (!value || value->empty()) refuse(key, kWantedStrings, each);
+    out.push_back(*value);
+  };
+  const auto* const list = at->as_array();
+  if (list == nullptr) {
+    add(*at);
+    return out;
+  }
+  if (list->empty()) refuse(key, kWantedStrings, *at);
+  for (const auto& each : *list) add(each);
+  return out;
+}
+
+Table Table::section(std::string_view key) {
+  static const toml::table kEmpty;
+  const auto* const at = node(key);
+  if (at == nullptr) return {kEmpty, full_name(key)};
+  if (!at->is_table()) refuse(key, "a table", *at);
+  return {*at->as_table(), full_name(key)};
+}
+
+void Table::finish() const {
+  for (const auto& [key, each] : *table_) {
+    if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
+    throw Error(Exit::usage, text(place(each), full_name(key_text(key.str())), ": unknown key",
+                                  did_you_mean(key.str(), known_)));
+  }
+}
+
+void Table::refuse(std::string_view key, std::string_view wanted, const toml::node& node) const {
+  throw Error(Exit::usage,
+              text(place(node), full_name(key), " must be ", wanted, ", but is ", found(node)));
+}
+
+std::string Table::full_name(std::string_view key) const {
+  return name_.empty() ? std::string(key) : text(name_, ".", key);
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+
+/// Strict reading of TOML: each key has a type and a range, and what nobody read is a mistake.
+namespace evenkeel::config {
+
+/// Where a node was written, as the start of a message: "mine.toml:3: ", "--set train.steps=5: ";
+/// empty for a node that no text stands for.
+std::string place(const toml::node& node);
+
+/// What a node is, for "but is ...": `5`, `the string "many"`, `a list`, `a table`.
+std::string found(const toml::node& node);
+
+/// Parses a whole TOML text; its nodes remember `source` and their lines.
+/// \throws Error (usage): "mine.toml:3: not TOML: ..."
+toml::table parse_toml(std::string_view toml, const std::string& source);
+
+struct IntegerRange {
+  std::int64_t least = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+struct NumberRange {
+  std::string_view wanted;  // "a number > 0"
+  bool (*holds)(double);
+};
+inline constexpr NumberRange kPositive = {"a number > 0", [](double x) { return x > 0; }};
+inline constexpr NumberRange kNotNegative = {"a number >= 0", [](double x) { return x >= 0; }};
+inline constexpr NumberRange kFromZeroToOne = {"a number in [0, 1]",
+                                               [](double x) { return 0 <= x && x <= 1; }};
+inline constexpr NumberRange kBelowOne = {"a number in [0, 1)",
+                                          [](double x) { return 0 <= x && x < 1; }};
+inline constexpr NumberRange kBetweenZeroAndOne = {"a number in (0, 1)",
+                                                   [](double x) { return 0 < x && x < 1; }};
+
+/// One table, read key by key. A getter gives the value of `key`, or `fallback` if it is absent,
+/// and throws Error (usage) if the value has another type or lies outside the range.
+class Table {
+ public:
+  /// \param name  the dotted name of the table, "train"; empty for the whole file
+  Table(const toml::table& table, std::string name) : table_(&table), name_(std::move(name)) {}
+
+  /// The node at `key`, or nullptr; `key` counts as known from now on.
+  const toml::node* node(std::string_view key);
+
+  bool flag(std::string_view key, bool fallback);
+  std::int64_t integer(std::string_view key, std::int64_t fallback, IntegerRange range);
+  /// An integer of the range, or `word`, which stands for 0.
+  std::int64_t integer_or(std::string_view word, std::string_view key, std::int64_t fallback,
+                          IntegerRange range);
+  /// Tokens: an integer > 0, or text such as "100Mt".
+  std::int64_t tokens(std::string_view key, std::int64_t fallback);
+  double number(std::string_view key, double fallback, const NumberRange& range);
+  std::array<double, 2> pair(std::string_view key, std::array<double, 2> fallback,
+                             const NumberRange& range);
+  Length length(std::string_view key, const Length& fallback);
+  std::string string(std::string_view key, std::string fallback);
+  std::string word(std::string_view key, std::string fallback,
+                   const std::vector<std::string>& choices);
+  /// One string or a list of at least one, none of them empty.
+  std::vector<std::string> strings(std::string_view key, std::vector<std::string> fallback);
+
+  /// The table at `key`; an empty one if it is absent.
+  Table section(std::string_view key);
+
+  /// \throws Error (usage) at the first key that was never asked for, with the nearest and all
+  ///         known keys
+  void finish() const;
+
+  /// "mine.toml:3: train.steps must be `wanted`, but is ..."
+  [[noreturn]] void refuse(std::string_view key, std::string_view wanted,
+                           const toml::node& node) const;
+
+  /// "train.steps"
+  std::string full_name(std::string_view key) const;
+
+ private:
+  const toml::table* table_;
+  std::string name_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace evenkeel::config

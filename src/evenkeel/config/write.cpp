@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+/// The catalogue has a scheme of this name, and it is this one.
+bool is_of_catalogue(const SchemeSource& scheme) {
+  const auto names = catalogue();
+  if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
+  return find_scheme(scheme.name).merged == scheme.merged;
+}
+
+/// The lines of a scheme that no name stands for.
+std::string scheme_table(const SchemeSource& scheme) {
+  std::string out =
+      text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n");
+  for (const auto& [key, node] : scheme.merged) {
+    out += text(key_text(key.str()), " = ", toml_text(node), "\n");
+  }
+  return out;
+}
+
+std::string full_name(const Section& section, const Key& key) {
+  return section.name.empty() ? std::string(key.name) : text(section.name, ".", key.name);
+}
+
+}  // namespace
+
+std::string to_toml(const Config& config) {
+  const bool named = is_of_catalogue(config.scheme);
+  std::string out = text("# A complete configuration; as a --config file it repeats the run.\n",
+                         "preset = ", in_quotes(config.preset),
+                         "  # where the run started from; all values are below\n");
+  if (named) out += text("scheme = ", in_quotes(config.scheme.name), "\n");
+  for (const auto& section : sections()) {
+    if (!section.name.empty()) out += text("\n# ", section.comment, "\n[", section.name, "]\n");
+    for (const auto& key : section.keys) {
+      const auto value = key.write(config);
+      if (!value.empty()) out += text(key.name, " = ", value, "\n");
+    }
+  }
+  return named ? out : out + scheme_table(config.scheme);
+}
+
+std::vector<Difference> differences(const Config& before, const Config& after) {
+  std::vector<Difference> out;
+  if (before.scheme.merged != after.scheme.merged) {
+    const auto shown = [](const SchemeSource& scheme) {
+      return is_of_catalogue(scheme) ? in_quotes(scheme.name) : toml_text(scheme.merged);
+    };
+    out.push_back({"scheme", shown(before.scheme), shown(after.scheme)});
+  }
+  for (const auto& section : sections()) {
+    for (const auto& key : section.keys) {
+      const auto old_value = key.write(before);
+      const auto new_value = key.write(after);
+      if (old_value == new_value) continue;
+      out.push_back({full_name(section, key), old_value.empty() ? "unset" : old_value,
+                     new_value.empty() ? "unset" : new_value});
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/grammar.h"
+
+#include "evenkeel/data/lexicon.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+using List = std::vector<std::string>;
+using Weights = std::vector<double>;
+
+/// Offsets of the Zipf laws: small ones have a heavy head.
+constexpr double kNounOffset = 8, kVerbOffset = 2, kAdjectiveOffset = 4, kSmallOffset = 2;
+
+Words chance(double probability) {
+  return {{"no", "yes"}, {1 - probability, probability}};
+}
+
+Words zipf_words(const List& list, double offset) {
+  return {list, zipf(list.size(), offset)};
+}
+
+List with_ending(List list, const char* ending) {
+  for (auto& word : list) word += ending;
+  return list;
+}
+
+List with_beginning(const char* beginning, List list) {
+  for (auto& word : list) word.insert(0, beginning);
+  return list;
+}
+
+List numbers(std::size_t from, std::size_t to) {
+  List texts;
+  for (auto number = from; number <= to; ++number) texts.push_back(std::to_string(number));
+  return texts;
+}
+
+List operand_texts() {
+  return numbers(1, kHighestOperand);
+}
+List count_texts() {
+  return numbers(100, 999);
+}
+
+List noun_texts() {
+  return split_words(lexicon::kNouns);
+}
+List transitive_verbs() {
+  return split_words(lexicon::kTransitive);
+}
+List say_verbs() {
+  return {"say", "claim", "write", "swear"};
+}
+
+List singular_plural(const List& list) {
+  List both;
+  for (const auto& word : list) both.insert(both.end(), {word, word + "s"});
+  return both;
+}
+
+Weights halves(const Weights& weights) {
+  Weights both;
+  for (const double weight : weights) both.insert(both.end(), {weight / 2, weight / 2});
+  return both;
+}
+
+List plural_determiner_texts() {
+  return joined(split_words(lexicon::kPlural), count_texts());
+}
+
+List determiner_texts() {
+  return joined(joined(split_words(lexicon::kSingular), plural_determiner_texts()),
+                split_words(lexicon::kEither));
+}
+
+/// \param total  probability of a determiner among what else can stand there
+Weights determiner_weights(double total) {
+  constexpr double kOne = 0.26, kSeveral = 0.22, kCount = 0.12, kEither = 0.4, kOffset = 1;
+  const auto counts = count_texts().size();
+  return joined(
+      joined(joined(zipf(split_words(lexicon::kSingular).size(), kOffset, kOne * total),
+                    zipf(split_words(lexicon::kPlural).size(), kOffset, kSeveral * total)),
+             Weights(counts, kCount * total / static_cast<double>(counts))),
+      zipf(split_words(lexicon::kEither).size(), kOffset, kEither * total));
+}
+
+Words start_words() {
+  constexpr double kEither = 0.12, kIf = 0.12, kWho = 0.06, kSum = 0.08;
+  return {joined(joined(List{"either", "if", "who"}, operand_texts()), determiner_texts()),
+          joined(joined(Weights{kEither, kIf, kWho},
+                        Weights(kHighestOperand, kSum / static_cast<double>(kHighestOperand))),
+                 determiner_weights(1 - kEither - kIf - kWho - kSum))};
+}
+
+Words modifier_words() {
+  constexpr double kWho = 0.35, kWhom = 0.15, kParenthesis = 0.15;
+  const auto prepositions = split_words(lexicon::kPrepositions);
+  return {joined(List{"who", "whom", "("}, prepositions),
+          joined(Weights{kWho, kWhom, kParenthesis},
+                 zipf(prepositions.size(), kSmallOffset, 1 - kWho - kWhom - kParenthesis))};
+}
+
+Words verbs_with(const List& list, const char* ending) {
+  return zipf_words(with_ending(list, ending), kVerbOffset);
+}
+
+/// What a verb phrase begins with: a transitive verb, or the adverb of an intransitive one.
+Words verb_words(const char* ending) {
+  constexpr double kTransitive = 0.65;
+  const auto transitive = transitive_verbs();
+  const auto adverbs = split_words(lexicon::kAdverbs);
+  return {joined(with_ending(transitive, ending), adverbs),
+          joined(zipf(transitive.size(), kVerbOffset, kTransitive),
+                 zipf(adverbs.size(), kSmallOffset, 1 - kTransitive))};
+}
+
+}  // namespace
+
+Grammar::Grammar()
+    : has_teller(chance(0.25)),
+      has_partner(chance(0.35)),
+      has_adjective(chance(0.45)),
+      has_modifier(chance(0.45)),
+      has_second_clause(chance(0.35)),
+      tellers(zipf_words(split_words(lexicon::kTellers), kSmallOffset)),
+      partners(zipf_words(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),
+      say{zipf_words(with_ending(say_verbs(), "s"), 1), zipf_words(say_verbs(), 1)},
+      starts(start_words()),
+      operands(operand_texts(), Weights(kHighestOperand, 1)),
+      determiners(determiner_texts(), determiner_weights(1)),
+      singular_determiners(split_words(lexicon::kSingular).size()),
+      plural_determiners(plural_determiner_texts().size()),
+      adjectives(zipf_words(split_words(lexicon::kAdjectives), kAdjectiveOffset)),
+      modifiers(modifier_words()),
+      joins({", and", ", but", ", so", ", while", ", for", ", yet"}, {6, 5, 3, 3, 2, 2}),
+      nouns{zipf_words(noun_texts(), kNounOffset),
+            zipf_words(with_ending(noun_texts(), "s"), kNounOffset)},
+      nouns_of_either(singular_plural(noun_texts()),
+                      halves(zipf(noun_texts().size(), kNounOffset))),
+      verbs{verb_words("s"), verb_words("")},
+      transitive{verbs_with(transitive_verbs(), "s"), verbs_with(transitive_verbs(), "")},
+      intransitive{verbs_with(split_words(lexicon::kIntransitive), "s"),
+                   verbs_with(split_words(lexicon::kIntransitive), "")} {}
+
+const Grammar& grammar() {
+  static const Grammar kGrammar;
+  return kGrammar;
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "evenkeel/data/words.h"
+
+/// The grammar of builtin:sentences. Its words stand in lexicon.h, its probabilities in
+/// grammar.cpp, its rules here:
+///
+///   document   = tale | sentence " " sentence ...      until kEnough bytes are passed
+///   tale       = Name ["and" Name] SAY `: "` sentence " " sentence ... `" So` SAY the Names "."
+///   sentence   = clause "." | clause ", and" clause "." | "Either" clause ", or" clause "."
+///              | "If" clause ", then" clause "." | "Who" verbs "?" | A "plus" B "is" A+B "."
+///   clause     = things [modifier] verbs               a modifier only where a clause is alone
+///   modifier   = PREPOSITION things | "who" verbs | "whom" things TRANSITIVE | "(" clause ")"
+///   things     = DETERMINER [ADJECTIVE] NOUN       the determiner may be a number, 100 .. 999
+///   verbs      = TRANSITIVE things | ADVERB INTRANSITIVE
+///
+/// Verbs agree with the noun they belong to. Each choice is seen from the next word alone, since
+/// the words between which it is made begin differently; so a text has at most one derivation.
+namespace evenkeel::data {
+
+enum Number : std::size_t { singular, plural };
+
+/// What `starts` begins with, before the operands and the determiners.
+enum Frame : std::size_t { either, if_then, question, frames };
+/// What `modifiers` begins with, before the prepositions.
+enum Opener : std::size_t { who, whom, parenthesis, openers };
+
+/// A document whose sentences have more bytes than this begins no further sentence.
+inline constexpr std::size_t kEnough = 103;
+inline constexpr std::size_t kHighestOperand = 9;
+
+/// All choices with their probabilities.
+struct Grammar {
+  Grammar();
+
+  // Gates: the probability that something optional is there.
+  Words has_teller, has_partner, has_adjective, has_modifier, has_second_clause;
+
+  Words tellers, partners;   // "Anna", "and Olga"
+  std::array<Words, 2> say;  // by number
+  Words starts;              // of a sentence: frames, operands, determiners
+  Words operands;            // "1" .. "9"
+  Words determiners;         // of one, of several, of either
+  std::size_t singular_determiners, plural_determiners;  // how many
+  Words adjectives;
+  Words modifiers;             // openers, then prepositions
+  Words joins;                 // ", and" ...
+  std::array<Words, 2> nouns;  // by number
+  Words nouns_of_either;       // singular and plural in turn
+  // By number; `verbs` are transitive ones, then adverbs.
+  std::array<Words, 2> verbs, transitive, intransitive;
+};
+
+const Grammar& grammar();
+
+}  // namespace evenkeel::data

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/texts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/data/gzip.h"
+#include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/utf8.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a file's name ends in, without a final .gz: ".txt".
+std::string ending(const fs::path& path) {
+  return path.extension() == ".gz" ? path.stem().extension().string() : path.extension().string();
+}
+
+/// The files that an input stands for.
+std::vector<fs::path> files_of(const fs::path& input) {
+  std::error_code error;
+  const auto status = fs::status(input, error);
+  if (!fs::exists(status)) {
+    throw Error(Exit::data, text(input.string(), ": must be a file or a folder, but is missing"));
+  }
+  if (!fs::is_directory(status)) return {input};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(input, error)) {
+    const auto kind = ending(entry.path());
+    if (kind == ".txt" || kind == ".jsonl") files.push_back(entry.path());
+  }
+  if (error) throw Error(Exit::data, text(input.string(), ": cannot read: ", error.message()));
+  if (files.empty()) {
+    throw Error(Exit::data, text(input.string(),
+                                 ": must hold .txt or .jsonl files (also .gz), "
+                                 "but holds none"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// "text" or "jsonl".
+std::string format_of(const fs::path& file, const std::string& wanted) {
+  if (wanted != "auto") return wanted;
+  const auto kind = ending(file);
+  if (kind == ".txt") return "text";
+  if (kind == ".jsonl") return "jsonl";
+  throw Error(Exit::data, text(file.string(),
+                               ": must end in .txt or .jsonl (also .gz), but ends "
+                               "in \"",
+                               kind,
+                               "\"; or set data.format to text or "
+                               "jsonl"));
+}
+
+std::string content_of(const fs::path& file) {
+  try {
+    return read_file(file);
+  } catch (const Error& error) {
+    throw Error(Exit::data, error.what());
+  }
+}
+
+void check_utf8(std::string_view content, const std::string& name) {
+  const auto offset = first_not_utf8(content);
+  if (!offset) return;
+  std::array<char, 8> byte{};
+  std::snprintf(byte.data(), byte.size(), "0x%02x",
+                static_cast<unsigned>(static_cast<unsigned char>(content[*offset])));
+  throw Error(Exit::data, text(name, ": must be UTF-8, but byte ", *offset, " is ", byte.data(),
+                               "; convert it, for example with iconv"));
+}
+
+/// How many files of each kind were read.
+struct Counts {
+  int text = 0, jsonl = 0, gzip = 0;
+};
+
+void read_into(Texts& texts, Counts& counts, const fs::path& file, const config::Data& data) {
+  const auto name = file.string();
+  const auto format = format_of(file, data.format);
+  auto content = content_of(file);
+  if (is_gzip(content)) {
+    content = unpacked(content, name);
+    ++counts.gzip;
+  }
+  check_utf8(content, name);
+  if (format == "jsonl") {
+    ++counts.jsonl;
+    auto documents = json_lines(content, data.text_key, name);
+    if (documents.empty()) content.clear();
+    std::move(documents.begin(), documents.end(), std::back_inserter(texts.documents));
+  } else {
+    ++counts.text;
+    if (!content.empty()) texts.documents.push_back(content);
+  }
+  if (content.empty()) throw Error(Exit::data, text(name, ": must hold text, but is empty"));
+}
+
+std::string described(const std::vector<std::string>& inputs, const Counts& counts) {
+  std::string names;
+  for (const auto& input : inputs) names += (names.empty() ? "" : ", ") + input;
+  std::string kinds;
+  const auto add = [&](int count, const char* kind) {
+    if (count > 0) kinds += text(kinds.empty() ? "" : ", ", count, " ", kind);
+  };
+  add(counts.text, "text");
+  add(counts.jsonl, "jsonl");
+  add(counts.gzip, "of them gzip");
+  return text(names, " (", kinds, ")");
+}
+
+}  // namespace
+
+std::int64_t Texts::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& document : documents) sum += static_cast<std::int64_t>(document.size());
+  return sum;
+}
+
+Texts read_texts(const std::vector<std::string>& inputs, const config::Data& data) {
+  Texts texts;
+  Counts counts;
+  for (const auto& input : inputs) {
+    for (const auto& file : files_of(input)) read_into(texts, counts, file, data);
+  }
+  texts.description = described(inputs, counts);
+  return texts;
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace evenkeel::data {
+
+/// The offset of the first byte that does not belong to well-formed UTF-8; nothing if all do.
+/// Overlong forms, surrogates and code points above 10FFFF are not well-formed.
+/// \source The Unicode Standard, section 3.9, table 3-7
+std::optional<std::size_t> first_not_utf8(std::string_view bytes);
+
+/// Whether `byte` continues a character rather than begins one.
+bool continues_character(char byte);
+
+}  // namespace evenkeel::data

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/windows.h"
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/philox.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+std::int64_t token_count(const Corpus& corpus) {
+  return static_cast<std::int64_t>(corpus.tokens.size());
+}
+
+/// Adds a row: the `scored` tokens from `begin` on and their targets, then end-of-text that is
+/// not scored.
+void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_t scored,
+             std::int64_t context) {
+  const auto from = corpus.tokens.begin() + begin;
+  batch.inputs.insert(batch.inputs.end(), from, from + scored);
+  batch.targets.insert(batch.targets.end(), from + 1, from + 1 + scored);
+  ++batch.rows;
+  batch.scored += scored;
+  batch.inputs.resize(static_cast<std::size_t>(batch.rows * context), kEndOfText);
+  batch.targets.resize(static_cast<std::size_t>(batch.rows * context), kIgnored);
+}
+
+/// Every document alone fits in a window, with the end-of-text before it.
+bool all_fit(const Corpus& corpus, std::int64_t context) {
+  return std::all_of(corpus.documents.begin(), corpus.documents.end(),
+                     [&](const Document& each) { return each.end - each.begin + 1 <= context; });
+}
+
+/// `wanted` of `windows`, spread evenly; 0: all.
+template <typename Window>
+std::vector<Window> spread(const std::vector<Window>& windows, std::int64_t wanted) {
+  const auto size = static_cast<std::int64_t>(windows.size());
+  if (wanted == 0 || wanted >= size) return windows;
+  std::vector<Window> some;
+  for (std::int64_t i = 0; i < wanted; ++i) {
+    some.push_back(windows[static_cast<std::size_t>(i * size / wanted)]);
+  }
+  return some;
+}
+
+/// Windows of consecutive whole documents, as many as fit.
+template <typename Window>
+std::vector<Window> document_windows(const Corpus& corpus, std::int64_t context) {
+  std::vector<Window> windows;
+  for (const auto& document : corpus.documents) {
+    if (windows.empty() || document.end - windows.back().begin > context) {
+      windows.push_back({.begin = document.begin - 1});
+    }
+    windows.back().scored = document.end - windows.back().begin;
+    windows.back().nats += document.nats;
+  }
+  return windows;
+}
+
+template <typename Window>
+std::vector<Window> consecutive_windows(const Corpus& corpus, std::int64_t context) {
+  std::vector<Window> windows;
+  const auto last = token_count(corpus) - 1;
+  for (std::int64_t begin = 0; begin < last; begin += context) {
+    windows.push_back({.begin = begin, .scored = std::min(context, last - begin)});
+  }
+  return windows;
+}
+
+}  // namespace
+
+TrainingWindows::TrainingWindows(const Corpus& corpus, std::int64_t context, std::uint64_t seed)
+    : corpus_(&corpus),
+      context_(context),
+      seed_(seed),
+      epoch_size_(std::max<std::int64_t>(1, (token_count(corpus) - context) / context)) {
+  EK_ASSERT(context > 0 && token_count(corpus) > context);
+}
+
+Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
+  const Philox random(seed_, "data");
+  constexpr std::uint64_t kPhase = ~std::uint64_t{0};  // a counter that no permutation uses
+  const auto size = static_cast<std::uint64_t>(epoch_size_);
+  // A text of at least two windows has room for every phase 0 .. context - 1.
+  const auto phases = std::min(context_, token_count(*corpus_) - epoch_size_ * context_);
+  Batch batch;
+  for (std::int64_t i = first; i < first + rows; ++i) {
+    const auto epoch = static_cast<std::uint64_t>(i) / size;
+    const auto phase = random.below(static_cast<std::uint64_t>(phases), epoch, kPhase);
+    const auto place = permuted(static_cast<std::uint64_t>(i) % size, size, random, epoch);
+    add_row(batch, *corpus_,
+            static_cast<std::int64_t>(phase) + static_cast<std::int64_t>(place) * context_,
+            context_, context_);
+  }
+  return batch;
+}
+
+ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
+                                     std::int64_t sequences)
+    : corpus_(&corpus), context_(context) {
+  const bool exact = corpus.exact && all_fit(corpus, context);
+  windows_ = spread(exact ? document_windows<Window>(corpus, context)
+                          : consecutive_windows<Window>(corpus, context),
+                    sequences);
+  double nats = 0;
+  for (const auto& window : windows_) {
+    scored_ += window.scored;
+    nats += window.nats;
+  }
+  if (exact) floor_ = nats / static_cast<double>(scored_);
+}
+
+Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
+  EK_ASSERT(first >= 0 && first + rows <= count());
+  Batch batch;
+  for (std::int64_t i = first; i < first + rows; ++i) {
+    const auto& window = windows_[static_cast<std::size_t>(i)];
+    add_row(batch, *corpus_, window.begin, window.scored, context_);
+  }
+  return batch;
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/evaluate/loss.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/batch.h"
+
+namespace evenkeel::evaluate {
+
+Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
+                    std::int64_t rows) {
+  const at::NoGradGuard no_grad;
+  double nats = 0;
+  Evaluation result;
+  for (std::int64_t first = 0; first < windows.count(); first += rows) {
+    const auto batch = windows.batch(first, std::min(rows, windows.count() - first));
+    const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
+    nats += model.loss_sum(ids, targets).item<double>();
+    result.tokens += batch.scored;
+  }
+  EK_ASSERT(result.tokens > 0);
+  const auto tokens = static_cast<double>(result.tokens);
+  result.nats_per_token = nats / tokens;
+  result.perplexity = std::exp(result.nats_per_token);
+  const double nats_per_byte = nats / static_cast<double>(windows.scored_bytes());
+  result.bits_per_byte = nats_per_byte / std::numbers::ln2;
+  if (windows.floor_nats_per_token() > 0) {
+    result.floor =
+        windows.floor_nats_per_token() * tokens / static_cast<double>(windows.scored_bytes());
+    result.gap = nats_per_byte - *result.floor;
+  }
+  return result;
+}
+
+}  // namespace evenkeel::evaluate

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "evenkeel/generate/sampler.h"
+#include "evenkeel/nn/model.h"
+
+namespace evenkeel::generate {
+
+struct Generation {
+  std::vector<std::int64_t> prompt;  // at least one token
+  std::int64_t tokens = 256;         // to add, at most
+  std::optional<std::int64_t> stop;  // a token that ends the text; it is not returned
+  Sampling sampling;
+  std::uint64_t sequence = 0;        // which of several texts with one seed
+  bool cached = true;                // false: the whole text goes through the model for every token
+  std::function<void(std::int64_t)> on_token = {};  // called with each token as it comes
+};
+
+/// Continues a text token by token with a key-value cache. Beyond the model's context the cache is
+/// built anew from the last half of it, so a text may be as long as one likes.
+/// \return the tokens added
+std::vector<std::int64_t> generate(const nn::Model& model, const Generation& wish);
+
+}  // namespace evenkeel::generate

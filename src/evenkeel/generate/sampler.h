@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace evenkeel::generate {
+
+/// How the next token is picked from the logits.
+struct Sampling {
+  double temperature = 1;  // 0: always the likeliest
+  std::int64_t top_k = 0;  // only so many likeliest tokens; 0: all
+  double top_p = 1;        // only the likeliest tokens that together have this probability
+  std::uint64_t seed = 1;
+};
+
+/// The token picked for place `position` of sequence `sequence`: a pure function of the logits, the seed
+/// and the place. Equal logits are taken in the order of their tokens.
+std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
+                  std::uint64_t position, std::uint64_t sequence = 0);
+
+}  // namespace evenkeel::generate

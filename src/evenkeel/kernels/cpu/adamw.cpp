@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/adamw.h"
+
+#include <cmath>
+
+namespace evenkeel::kernels::cpu {
+
+template <typename W, typename G>
+EK_CLONES void adamw(W* __restrict weight, W* __restrict first, W* __restrict second,
+                     const G* __restrict gradient, std::int64_t count, const AdamwFactors& by) {
+  const auto gradient_scale = static_cast<W>(by.gradient_scale);
+  const auto fresh1 = static_cast<W>(1 - by.beta1);
+  const auto beta2 = static_cast<W>(by.beta2);
+  const auto fresh2 = static_cast<W>(1 - by.beta2);
+  const auto decay = static_cast<W>(by.decay);
+  const auto step_size = static_cast<W>(by.step_size);
+  const auto root_scale = static_cast<W>(by.root_scale);
+  const auto epsilon = static_cast<W>(by.epsilon);
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const W g = gradient_scale * static_cast<W>(load(gradient + i));
+    const W mean = first[i] + fresh1 * (g - first[i]);
+    const W mean_square = beta2 * second[i] + fresh2 * g * g;
+    const W divisor = root_scale * std::sqrt(mean_square) + epsilon;
+    first[i] = mean;
+    second[i] = mean_square;
+    weight[i] = decay * weight[i] - step_size * mean / divisor;
+  }
+}
+
+template <typename W>
+EK_CLONES void round_to_bf16(const W* __restrict from, Bf16* __restrict to, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) store(to + i, load(from + i));
+}
+
+#define EK_INSTANTIATE(W, G) \
+  template void adamw(W*, W*, W*, const G*, std::int64_t, const AdamwFactors&);
+EK_INSTANTIATE(double, double)
+EK_INSTANTIATE(double, float)
+EK_INSTANTIATE(double, Bf16)
+EK_INSTANTIATE(float, double)
+EK_INSTANTIATE(float, float)
+EK_INSTANTIATE(float, Bf16)
+#undef EK_INSTANTIATE
+template void round_to_bf16(const double*, Bf16*, std::int64_t);
+template void round_to_bf16(const float*, Bf16*, std::int64_t);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/simd.h"
+
+/// What the norms of rows share. Everything is in double: half the rate of float, but the squares
+/// of a float32 row then neither overflow nor vanish, and sums of it are exact to its last place.
+namespace evenkeel::kernels::cpu {
+
+/// term(0) + ... + term(width - 1), in 16 interleaved sums that a binary tree combines: one order
+/// for every instruction set. For functions under EK_CLONES, hence always inlined.
+template <typename Term>
+[[gnu::always_inline]] inline double sum_over(std::int64_t width, const Term& term) {
+  constexpr int kLanes = 16;
+  double lane[kLanes];
+  for (double& each : lane) each = 0;
+  std::int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes) {
+#pragma omp simd
+    for (int k = 0; k < kLanes; ++k) lane[k] += term(i + k);
+  }
+  for (int k = 0; i < width; ++i, ++k) lane[k] += term(i);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
+  }
+  return lane[0];
+}
+
+/// A power of two that brings the squares of a row, and epsilon, into the range of a double.
+/// Rows of float and bfloat16 lie there as they are.
+template <typename T>
+[[gnu::always_inline]] inline double row_scale(const T* /*x*/, std::int64_t /*width*/,
+                                               double /*epsilon*/) {
+  return 1;
+}
+template <>
+[[gnu::always_inline]] inline double row_scale(const double* x, std::int64_t width,
+                                               double epsilon) {
+  double largest = std::sqrt(epsilon);
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, std::abs(x[i]));
+  if (!std::isfinite(largest) || largest == 0) return 1;
+  constexpr int kNormal = 1022;  // both 2^1022 and 2^-1022 are normal numbers
+  return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kNormal, kNormal));
+}
+
+/// 1 / sqrt(mean_square), and 0 for a row without extent: it then gives zeros, and a finite
+/// gradient.
+inline double inverse_root(double mean_square) {
+  return mean_square == 0 ? 0 : 1 / std::sqrt(mean_square);
+}
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cuda/wide.cuh"
+
+/// The kernels of kernels/cpu/layer_norm.h, one block of threads a row; conventions as in
+/// rms_norm.cuh.
+namespace evenkeel::kernels::cuda {
+
+/// y = gain * (x - mean) * rstd + bias.
+template <typename T>
+struct LayerNormRows {
+  const T* x;           // [rows, width]
+  const Wide<T>* gain;  // [width]
+  const Wide<T>* bias;  // [width]
+  T* y;                 // [rows, width], written
+  double* mean;         // [rows], written
+  double* rstd;         // [rows], written
+};
+template <typename T>
+cudaError_t layer_norm_forward(const LayerNormRows<T>& of, std::int64_t rows, std::int64_t width,
+                               double epsilon, cudaStream_t stream);
+
+/// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), with g = dy * gain and
+/// x_hat = (x - mean) * rstd. The gradients of gain and bias: add_row_blocks().
+template <typename T>
+struct LayerNormGradientRows {
+  const T* dy;          // [rows, width]
+  const T* x;           // [rows, width]
+  const Wide<T>* gain;  // [width]
+  const double* mean;   // [rows]
+  const double* rstd;   // [rows]
+  T* dx;                // [rows, width], written
+};
+template <typename T>
+cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& of, std::int64_t rows,
+                                std::int64_t width, cudaStream_t stream);
+
+}  // namespace evenkeel::kernels::cuda

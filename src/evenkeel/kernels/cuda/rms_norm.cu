@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cuda/rms_norm.cuh"
+#include "evenkeel/kernels/cuda/row.cuh"
+
+namespace evenkeel::kernels::cuda {
+
+namespace {
+
+template <typename T>
+__global__ void forward_kernel(RmsNormRows<T> of, std::int64_t width, double epsilon) {
+  const std::int64_t at = blockIdx.x * width;
+  const T* x = of.x + at;
+  if (of.branch != nullptr) {
+    T* const sum = of.sum + at;
+    for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+      store(sum + i, load(x + i) + load(of.branch + at + i));
+    }
+    x = sum;  // below, each thread reads only what it wrote itself
+  }
+
+  const double scale = row_scale(x, width, epsilon);
+  const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
+  const double squares = sum_over(width, [=](std::int64_t i) { return scaled(i) * scaled(i); });
+  const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon * scale * scale);
+  for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+    store(of.y + at + i, scaled(i) * rstd * load(of.gain + i));
+  }
+  if (threadIdx.x == 0) of.rstd[blockIdx.x] = rstd * scale;
+}
+
+template <typename T>
+__global__ void backward_kernel(RmsNormGradientRows<T> of, std::int64_t width) {
+  const std::int64_t at = blockIdx.x * width;
+  const double rstd = of.rstd[blockIdx.x];
+  const auto x_hat = [=](std::int64_t i) { return load(of.x + at + i) * rstd; };
+  const auto g = [=](std::int64_t i) { return load(of.dy + at + i) * load(of.gain + i); };
+
+  const double dot = sum_over(width, [=](std::int64_t i) { return g(i) * x_hat(i); });
+  const double mean = dot / static_cast<double>(width);
+  for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+    const double skip = of.skip == nullptr ? 0 : load(of.skip + at + i);
+    store(of.dx + at + i, skip + rstd * (g(i) - x_hat(i) * mean));
+  }
+}
+
+}  // namespace
+
+template <typename T>
+cudaError_t rms_norm_forward(const RmsNormRows<T>& of, std::int64_t rows, std::int64_t width,
+                             double epsilon, cudaStream_t stream) {
+  if (rows == 0) return cudaSuccess;
+  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width, epsilon);
+  return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& of, std::int64_t rows,
+                              std::int64_t width, cudaStream_t stream) {
+  if (rows == 0) return cudaSuccess;
+  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  return cudaGetLastError();
+}
+
+#define EK_INSTANTIATE(T)                                                                          \
+  template cudaError_t rms_norm_forward(const RmsNormRows<T>&, std::int64_t, std::int64_t, double, \
+                                        cudaStream_t);                                             \
+  template cudaError_t rms_norm_backward(const RmsNormGradientRows<T>&, std::int64_t,              \
+                                         std::int64_t, cudaStream_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(__nv_bfloat16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cuda

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/sums.cuh"
+#include "evenkeel/kernels/order.h"
+
+namespace evenkeel::kernels::cuda {
+
+namespace {
+
+/// One thread a column and block of rows: it adds from the first row to the last.
+template <typename T>
+__global__ void row_blocks_kernel(RowGradients<T> of, std::int64_t rows, std::int64_t width) {
+  const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
+  if (column >= width) return;
+  const std::int64_t begin = blockIdx.x * kBlockRows;
+  const std::int64_t end = min(rows, begin + kBlockRows);
+  double dgain = 0;
+  double dbias = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const double dy = load(of.dy + row * width + column);
+    const double mean = of.mean == nullptr ? 0 : of.mean[row];
+    dgain += dy * ((load(of.x + row * width + column) - mean) * of.rstd[row]);
+    dbias += dy;
+  }
+  of.dgain[blockIdx.x * width + column] = dgain;
+  if (of.dbias != nullptr) of.dbias[blockIdx.x * width + column] = dbias;
+}
+
+template <typename T>
+__global__ void squares_kernel(const T* x, double* sums, std::int64_t count) {
+  const std::int64_t begin = blockIdx.x * kBlockValues;
+  const std::int64_t here = min(count - begin, kBlockValues);
+  const double sum = sum_over(here, [=](std::int64_t i) {
+    const double value = load(x + begin + i);
+    return value * value;
+  });
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+/// One level of the tree: block 2 k apart takes up block (2 k + 1) apart.
+__global__ void level_kernel(double* sums, std::int64_t blocks, std::int64_t width,
+                             std::int64_t apart) {
+  const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
+  const std::int64_t to = 2 * apart * blockIdx.x;
+  if (column >= width || to + apart >= blocks) return;
+  sums[to * width + column] += sums[(to + apart) * width + column];
+}
+
+dim3 grid(std::int64_t blocks, std::int64_t width) {
+  return dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(blocks_of(width, kThreads)));
+}
+
+}  // namespace
+
+template <typename T>
+cudaError_t add_row_blocks(const RowGradients<T>& of, std::int64_t rows, std::int64_t width,
+                           cudaStream_t stream) {
+  if (rows == 0 || width == 0) return cudaSuccess;
+  row_blocks_kernel<T>
+      <<<grid(blocks_of(rows, kBlockRows), width), kThreads, 0, stream>>>(of, rows, width);
+  return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStream_t stream) {
+  if (count == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>(blocks_of(count, kBlockValues));
+  squares_kernel<T><<<blocks, kThreads, 0, stream>>>(x, sums, count);
+  return cudaGetLastError();
+}
+
+cudaError_t add_in_tree(double* sums, std::int64_t blocks, std::int64_t width,
+                        cudaStream_t stream) {
+  if (width == 0) return cudaSuccess;
+  for (std::int64_t apart = 1; apart < blocks; apart *= 2) {
+    const auto pairs = blocks_of(blocks, 2 * apart);
+    level_kernel<<<grid(pairs, width), kThreads, 0, stream>>>(sums, blocks, width, apart);
+    if (const auto error = cudaGetLastError(); error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+#define EK_INSTANTIATE(T)                                                                 \
+  template cudaError_t add_row_blocks(const RowGradients<T>&, std::int64_t, std::int64_t, \
+                                      cudaStream_t);                                      \
+  template cudaError_t sum_of_squares(const T*, double*, std::int64_t, cudaStream_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(__nv_bfloat16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cuda

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+/// Sums over rows and over flat buffers in the fixed order of kernels/order.h; conventions as in
+/// rms_norm.cuh.
+namespace evenkeel::kernels::cuda {
+
+/// What the gradients of a gain and a bias are summed from.
+template <typename T>
+struct RowGradients {
+  const T* dy;         // [rows, width]
+  const T* x;          // [rows, width]
+  const double* mean;  // [rows], or null for 0
+  const double* rstd;  // [rows]
+  double* dgain;       // [blocks, width], written: the sum of dy * (x - mean) * rstd
+  double* dbias;       // [blocks, width], written: the sum of dy; or null
+};
+
+/// The sums over each block of kBlockRows rows.
+template <typename T>
+cudaError_t add_row_blocks(const RowGradients<T>& of, std::int64_t rows, std::int64_t width,
+                           cudaStream_t stream);
+
+/// The sum of x^2 over each block of kBlockValues values: sums [blocks], written.
+template <typename T>
+cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStream_t stream);
+
+/// Adds up the rows of sums [blocks, width] in a binary tree, into row 0.
+cudaError_t add_in_tree(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream);
+
+}  // namespace evenkeel::kernels::cuda

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace evenkeel::nn {
+
+/// Token ids as tensors: (ids, targets), each [rows, inputs.size() / rows], int64; copied.
+std::pair<at::Tensor, at::Tensor> tensors_of(const std::vector<std::int64_t>& inputs,
+                                             const std::vector<std::int64_t>& targets,
+                                             std::int64_t rows);
+
+}  // namespace evenkeel::nn

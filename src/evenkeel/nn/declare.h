@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evenkeel/norm/scheme.h"
+
+/// The tensors of a model, by name, without making any. Knows no torch.
+namespace evenkeel::nn {
+
+/// What a tensor is for: it decides weight decay, initial values and precision.
+enum class Role {
+  embedding,  // rows of tokens; tied, it is the head too
+  matrix,     // every other matrix, an untied head included
+  gain,       // parameters of norms: one dimension, at least float32
+};
+
+struct Declared {
+  std::string name;                 // "blocks.0.attention.qkv.weight"
+  std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
+  Role role = Role::matrix;
+  double initial = 0;               // gains and biases start here
+  std::int64_t numel() const;
+};
+
+/// All parameters of a model under a scheme, in the order of the forward pass.
+///
+/// \param rows  rows of the embedding and of an untied head: the vocabulary, padded
+/// \param tied  the head is the embedding
+std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, bool tied);
+
+/// Parameters of a declared model, by what counts them.
+struct Counts {
+  std::int64_t total = 0, embedding = 0, norms = 0;
+  std::int64_t without_embedding() const { return total - embedding; }
+};
+Counts count(const std::vector<Declared>& declared);
+
+/// Floating-point operations of a forward and backward pass, for each token:
+///   6 * (weights of all matrix products, the head once) + 6 * N * context * d  (causal attention)
+/// A multiply-add counts as 2; norms, activations and the softmax are left out.
+double flops_per_token(const norm::Scheme& scheme, std::int64_t rows);
+
+}  // namespace evenkeel::nn

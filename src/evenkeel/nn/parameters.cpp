@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/parameters.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::nn {
+
+at::ScalarType compute_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::bfloat16:
+      return at::kBFloat16;
+    case Precision::float64:
+      return at::kDouble;
+    case Precision::float32:
+      break;
+  }
+  return at::kFloat;
+}
+
+at::ScalarType master_dtype(Precision precision) {
+  return precision == Precision::float64 ? at::kDouble : at::kFloat;
+}
+
+at::Tensor Parameter::part_of(const at::Tensor& flat) const {
+  std::int64_t size = 1;
+  for (const auto each : shape) size *= each;
+  return flat.narrow(0, begin, size).view(shape).detach();
+}
+
+Parameters::Parameters(const std::vector<Declared>& declared, Precision precision)
+    : precision_(precision) {
+  const at::NoGradGuard no_grad;
+  const auto masters = master_dtype(precision);
+  for (const auto role : {Role::embedding, Role::matrix, Role::gain}) {
+    std::int64_t size = 0;
+    for (const auto& each : declared) size += each.role == role ? each.numel() : 0;
+    if (size == 0) continue;
+    const auto values = role == Role::gain ? masters : compute_dtype(precision);
+    Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, values)};
+    group.value = values == masters ? group.master : at::zeros({size}, values);
+    groups_.push_back(group);
+  }
+  std::vector<std::int64_t> filled(groups_.size());
+  for (const auto& each : declared) {
+    std::size_t group = 0;
+    while (groups_[group].role != each.role) ++group;
+    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}};
+    filled[group] += each.numel();
+    parameter.master = parameter.part_of(groups_[group].master);
+    parameter.master.fill_(each.initial);
+    parameter.value = parameter.part_of(groups_[group].value);
+    parameter.value.set_requires_grad(true);
+    parameter.value.mutable_grad() = parameter.part_of(groups_[group].gradient);
+    index_[each.name] = all_.size();
+    all_.push_back(std::move(parameter));
+  }
+  publish();
+}
+
+at::Tensor Parameters::find(const std::string& name) const {
+  const auto place = index_.find(name);
+  return place == index_.end() ? at::Tensor() : all_[place->second].value;
+}
+
+const Parameter& Parameters::at(const std::string& name) const {
+  const auto place = index_.find(name);
+  EK_ASSERT(place != index_.end());
+  return all_[place->second];
+}
+
+void Parameters::publish() {
+  const at::NoGradGuard no_grad;
+  for (auto& group : groups_) {
+    if (!group.value.is_same(group.master)) group.value.copy_(group.master);
+  }
+}
+
+void Parameters::zero_gradients() {
+  for (auto& group : groups_) group.gradient.zero_();
+}
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/nn/declare.h"
+
+namespace evenkeel::nn {
+
+/// The arithmetic of a model. Masters, moments and gains are float32 beside bfloat16 weights; in float64
+/// everything is float64.
+enum class Precision { float32, bfloat16, float64 };
+
+at::ScalarType compute_dtype(Precision precision);
+at::ScalarType master_dtype(Precision precision);
+
+/// All parameters of one role, one after another in one buffer each: one pass of the optimizer,
+/// no work per tensor.
+struct Group {
+  Role role = Role::matrix;
+  at::Tensor master;    // [n], float32 or float64: what the optimizer changes and checkpoints hold
+  at::Tensor value;     // [n], what the forward pass reads: master itself, or a bfloat16 copy of it
+  at::Tensor gradient;  // [n], of value's dtype; backward adds into it
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::size_t group = 0;   // of Parameters::groups()
+  std::int64_t begin = 0;  // where it starts in the group's buffers
+  at::Tensor master;       // a view of its group's master
+  at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
+
+  /// Its part of a buffer that is laid out like its group's.
+  at::Tensor part_of(const at::Tensor& flat) const;
+};
+
+/// The parameters of a model and their gradients, in flat buffers by role.
+class Parameters {
+ public:
+  /// Zero matrices; gains at their initial values.
+  Parameters(const std::vector<Declared>& declared, Precision precision);
+
+  const std::vector<Parameter>& all() const { return all_; }
+  std::vector<Group>& groups() { return groups_; }
+  const std::vector<Group>& groups() const { return groups_; }
+  Precision precision() const { return precision_; }
+
+  /// The tensor that the forward pass reads; undefined if the model has none of that name.
+  at::Tensor find(const std::string& name) const;
+  /// \throws std::logic_error if there is none
+  const Parameter& at(const std::string& name) const;
+
+  /// Rounds every master into what the forward pass reads; after masters were changed by hand.
+  void publish();
+  void zero_gradients();
+
+ private:
+  Precision precision_;
+  std::vector<Group> groups_;
+  std::vector<Parameter> all_;
+  std::map<std::string, std::size_t> index_;
+};
+
+}  // namespace evenkeel::nn

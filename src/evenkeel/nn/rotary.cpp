@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/rotary.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace evenkeel::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+at::Tensor turned(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine) {
+  const auto wide = x.to(cosine.scalar_type());
+  const auto half = x.size(-1) / 2;
+  const auto a = wide.narrow(-1, 0, half);
+  const auto b = wide.narrow(-1, half, half);
+  auto y = at::empty(x.sizes(), wide.options());
+  auto left = y.narrow(-1, 0, half);
+  auto right = y.narrow(-1, half, half);
+  at::mul_out(left, a, cosine).addcmul_(b, sine, -1);
+  at::mul_out(right, b, cosine).addcmul_(a, sine);
+  return y.to(x.scalar_type());
+}
+
+/// A rotation is orthogonal: its gradient turns back, and nothing but the angles is kept.
+class Turn : public torch::autograd::Function<Turn> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cosine,
+                            const at::Tensor& sine) {
+    ctx->save_for_backward({cosine, sine});
+    return turned(x, cosine, sine);
+  }
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const auto saved = ctx->get_saved_variables();
+    return {turned(dy[0], saved[0], -saved[1]), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+Rotary Rotary::of(std::int64_t first, std::int64_t positions, std::int64_t dk, double theta,
+                  at::ScalarType dtype) {
+  const auto exponent = at::arange(0, dk, 2, at::kDouble) / (-static_cast<double>(dk));
+  const auto frequency = at::pow(at::Scalar(theta), exponent);
+  const auto position = at::arange(first, first + positions, at::kDouble);
+  const auto angle = at::outer(position, frequency).unsqueeze(1);
+  const auto table = dtype == at::kDouble ? at::kDouble : at::kFloat;
+  return {angle.cos().to(table), angle.sin().to(table)};
+}
+
+at::Tensor Rotary::operator()(const at::Tensor& x) const { return Turn::apply(x, cosine, sine); }
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace evenkeel::nn {
+
+/// cos and sin of the rotary angles: position * theta^(-2j/dk), j = 0 .. dk/2 - 1.
+struct Rotary {
+  at::Tensor cosine, sine;  // [positions, 1, dk/2], float32 or float64
+
+  /// \param first  the position of row 0
+  static Rotary of(std::int64_t first, std::int64_t positions, std::int64_t dk, double theta,
+                   at::ScalarType dtype);
+
+  /// Turns the pair (a, b) = (x_j, x_{j + dk/2}) of every head into (a cos - b sin, b cos + a sin).
+  ///
+  /// \param x  [B, T, heads, dk], T positions; float32, bfloat16 (rotated in float32) or float64
+  /// \source Su et al. 2021, arXiv:2104.09864, eq. 34, with the halves of a head as pairs
+  at::Tensor operator()(const at::Tensor& x) const;
+};
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evenkeel/norm/expression.h"
+
+namespace evenkeel::norm {
+
+/// A word with expressions in parentheses: `first(N/6)`, `trunc_normal(1/sqrt(2.5*d), 3)`.
+struct Call {
+  std::string name;
+  std::vector<Expression> arguments;
+};
+
+/// \return nothing if the text is not `name(expression, ...)`
+/// \throws SchemeError of an argument that is no expression
+std::optional<Call> parse_call(std::string_view text);
+
+}  // namespace evenkeel::norm

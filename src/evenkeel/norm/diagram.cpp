@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/norm/describe.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+constexpr std::size_t kFirstColumn = 14;
+constexpr std::size_t kSecondColumn = 14;
+
+std::string padded(std::string word, std::size_t width) {
+  word.resize(std::max(width, word.size() + 1), ' ');
+  return word;
+}
+
+std::string of_number(const Number& number) {
+  if (const auto* fixed = std::get_if<Expression>(&number)) {
+    const bool is_sum = fixed->formula().find_first_of("+-", 1) != std::string::npos;
+    return is_sum ? text("(", fixed->formula(), ")") : fixed->formula();
+  }
+  return text("learned (from ", std::get<Learned>(number).init.formula(), ")");
+}
+
+bool is_one(const Number& number) {
+  return number == Number(Expression(1));
+}
+
+/// Steps of a half block, joined by arrows.
+class Steps {
+ public:
+  void add(const std::string& step) { line_ += text(line_.empty() ? "" : " -> ", step); }
+  void add(const std::optional<Norm>& norm) {
+    if (norm) add(describe(*norm));
+  }
+  std::string line() && { return std::move(line_); }
+
+ private:
+  std::string line_;
+};
+
+/// "q, k: rms_norm per head": neighbours with equal norms in one step.
+void add_heads(Steps& steps, const Attention& attention) {
+  const std::vector<std::pair<std::string, const std::optional<Norm>*>> slots = {
+      {"q", &attention.q}, {"k", &attention.k}, {"v", &attention.v}};
+  std::string names;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const auto& [name, norm] = slots[i];
+    if (!*norm) continue;
+    names += text(names.empty() ? "" : ", ", name);
+    const bool goes_on = i + 1 < slots.size() && *slots[i + 1].second == *norm;
+    if (goes_on) continue;
+    steps.add(text(names, ": ", describe(**norm)));
+    names.clear();
+  }
+}
+
+void add_sum(Steps& steps, const Residual& add, const std::optional<Norm>& residual) {
+  if (!is_one(add.branch_scale)) steps.add(text("times ", of_number(add.branch_scale)));
+  std::string taps;
+  for (const auto tap : add.skip) taps += text(taps.empty() ? "" : " + ", name_of(tap));
+  if (!is_one(add.skip_scale)) {
+    if (add.skip.size() > 1) taps = text("(", taps, ")");
+    taps = text(of_number(add.skip_scale), " * ", taps);
+  }
+  steps.add(add.update == Update::add ? text("+ ", taps)
+                                      : text(name_of(add.update), " step from ", taps));
+  steps.add(residual);
+}
+
+std::string attention_line(const Attention& attention) {
+  Steps steps;
+  steps.add(attention.input);
+  add_heads(steps, attention);
+  std::string softmax = "attention";
+  if (attention.score_scale) softmax += text(", scores times ", of_number(*attention.score_scale));
+  if (attention.softcap) softmax += text(", capped at ", attention.softcap->formula());
+  steps.add(softmax);
+  if (attention.context) steps.add(text("context: ", describe(*attention.context)));
+  steps.add(attention.output);
+  add_sum(steps, attention.add, attention.residual);
+  return std::move(steps).line();
+}
+
+std::string feed_forward_line(const FeedForward& feed_forward) {
+  Steps steps;
+  if (feed_forward.shares_input) steps.add("what attention reads");
+  steps.add(feed_forward.input);
+  steps.add("feed-forward");
+  if (feed_forward.hidden) steps.add(text("hidden: ", describe(*feed_forward.hidden)));
+  steps.add(feed_forward.output);
+  add_sum(steps, feed_forward.add, feed_forward.residual);
+  return std::move(steps).line();
+}
+
+std::string ends(const std::optional<Norm>& norm, const Number& scale,
+                 const std::optional<Expression>& softcap) {
+  Steps steps;
+  steps.add(norm);
+  if (!is_one(scale)) steps.add(text("times ", of_number(scale)));
+  if (softcap) steps.add(text("capped at ", softcap->formula()));
+  auto line = std::move(steps).line();
+  return line.empty() ? "-" : line;
+}
+
+std::string block_lines(const Block& block, std::size_t first, std::size_t last) {
+  const auto name = first == last ? text("block ", first) : text("blocks ", first, "-", last);
+  std::string lines = text(padded(name, kFirstColumn), padded("attention", kSecondColumn),
+                           attention_line(block.attention), "\n");
+  lines += text(padded("", kFirstColumn), padded("feed-forward", kSecondColumn),
+                feed_forward_line(block.feed_forward), "\n");
+  if (block.damp) {
+    lines +=
+        text(padded("", kFirstColumn), padded("damp", kSecondColumn), of_number(*block.damp), "\n");
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string diagram(const Scheme& scheme) {
+  std::string out = text(padded("embedding", kFirstColumn),
+                         ends(scheme.embedding_norm, scheme.embedding_scale, std::nullopt), "\n");
+  const auto& blocks = scheme.blocks;
+  for (std::size_t first = 0; first < blocks.size();) {
+    std::size_t last = first;
+    while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first]) ++last;
+    out += block_lines(blocks[first], first + 1, last + 1);
+    first = last + 1;
+  }
+  if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");
+  if (scheme.dual) {
+    out += text(padded("second stream", kFirstColumn), describe(scheme.dual->norm), "\n");
+  }
+  out += text(padded("final", kFirstColumn), ends(scheme.final, Expression(1), std::nullopt), "\n");
+  out += text(padded("logits", kFirstColumn),
+              ends(std::nullopt, scheme.logits_scale, scheme.logits_softcap), "\n");
+  return out;
+}
+
+}  // namespace evenkeel::norm

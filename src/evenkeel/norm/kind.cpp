@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/kind.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+Norm with_bias(Kind kind) {
+  Norm norm;
+  norm.kind = kind;
+  norm.affine = Affine::vector_bias;
+  return norm;
+}
+
+Norm of_length(Kind kind, Affine affine, double epsilon) {
+  Norm norm;
+  norm.kind = kind;
+  norm.affine = affine;
+  norm.epsilon = epsilon;
+  norm.epsilon_at = EpsilonAt::clamp;
+  return norm;
+}
+
+}  // namespace
+
+Norm norm_of(Kind kind) {
+  constexpr double kTinyLength = 1e-12;   // l2: an epsilon that no real row reaches
+  constexpr double kSlowMomentum = 0.01;  // batch_renorm
+  Norm norm;
+  switch (kind) {
+    case Kind::layer_norm:
+    case Kind::group_norm:
+    case Kind::dyt:
+    case Kind::derf:
+    case Kind::batch_norm:
+      return with_bias(kind);
+    case Kind::batch_renorm:
+      norm = with_bias(kind);
+      norm.momentum = kSlowMomentum;
+      return norm;
+    case Kind::l2:
+      return of_length(kind, Affine::none, kTinyLength);
+    case Kind::scale_norm:
+      norm = of_length(kind, Affine::scalar, norm.epsilon);
+      norm.gain_init = Expression::parse("sqrt(width)");
+      return norm;
+    case Kind::instance_norm:
+      norm.affine = Affine::none;
+      break;
+    case Kind::seed_norm:
+      norm.alpha_init = 1;
+      break;
+    case Kind::rms_norm:
+    case Kind::scale:
+      break;
+  }
+  norm.kind = kind;
+  return norm;
+}
+
+std::vector<std::string> fields_of(Kind kind) {
+  std::vector<std::string> fields = {"scope",     "affine",    "heads_share",
+                                     "gain_init", "gain_form", "stored_at",
+                                     "out_scale", "pre_scale", "rope"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    fields.insert(fields.end(), more.begin(), more.end());
+  };
+  const bool bounded = kind == Kind::dyt || kind == Kind::derf;
+  if (!bounded && kind != Kind::scale) add({"epsilon", "epsilon_at"});
+  if (kind == Kind::rms_norm) add({"partial"});
+  if (kind == Kind::group_norm) add({"groups"});
+  if (bounded) add({"alpha_init"});
+  if (kind == Kind::derf) add({"shift_init"});
+  if (kind == Kind::seed_norm) add({"alpha_init", "beta_init"});
+  if (kind == Kind::batch_norm || kind == Kind::batch_renorm) add({"momentum"});
+  if (kind == Kind::batch_renorm) add({"rate_max", "shift_max"});
+  if (sees_other_tokens(kind)) add({"allow_leakage"});
+  return fields;
+}
+
+bool sees_other_tokens(Kind kind) {
+  return kind == Kind::batch_norm || kind == Kind::batch_renorm || kind == Kind::instance_norm;
+}
+
+std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+  const bool per_head = norm.scope == Scope::head;
+  const auto features = per_head ? width / heads : width;
+  const auto copies = per_head && !norm.heads_share ? heads : 1;
+  std::int64_t count = 0;
+  if (norm.affine == Affine::scalar) count += copies;
+  if (norm.affine == Affine::vector) count += copies * features;
+  if (norm.affine == Affine::vector_bias) count += 2 * copies * features;
+  if (norm.kind == Kind::dyt) count += 1;
+  if (norm.kind == Kind::derf) count += 2;
+  if (norm.kind == Kind::seed_norm) count += 2 * features;
+  return count;
+}
+
+}  // namespace evenkeel::norm

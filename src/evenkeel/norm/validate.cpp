@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/validate.h"
+
+#include <algorithm>
+
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/scheme_error.h"
+#include "evenkeel/norm/slots.h"
+#include "evenkeel/norm/values.h"
+#include "evenkeel/norm/warnings.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+/// One half of one block, as the rules see it.
+struct Half {
+  std::string name;
+  const Residual& add;
+  bool has_input;
+  bool has_residual;
+};
+
+void check_slot(const Scheme& scheme, const Slot& slot) {
+  const auto& norm = *slot.norm;
+  const auto where = place_in(scheme, slot.block, slot.place);
+  if (norm.scope == Scope::head && !slot.in_attention) {
+    throw SchemeError("head_scope_outside_attention", where,
+                      "only q, k, v and context have heads; leave \"per head\" out here");
+  }
+  if (sees_other_tokens(norm.kind) && !norm.allow_leakage) {
+    throw SchemeError("leaky_statistics", where,
+                      text("a ", name_of(norm.kind),
+                           " lets a token see others, later ones included; if that is meant, "
+                           "write { kind = \"",
+                           name_of(norm.kind), "\", allow_leakage = true }"));
+  }
+}
+
+void check_half(const Scheme& scheme, std::int64_t l, const Half& half) {
+  const auto& taps = half.add.skip;
+  if (taps.empty()) {
+    throw SchemeError("bad_skip", place_in(scheme, l, half.name + ".skip"),
+                      "wanted at least one tap, but found none");
+  }
+  if (std::count(taps.begin(), taps.end(), Tap::normed) > 0 && !half.has_input) {
+    throw SchemeError("normed_without_input", place_in(scheme, l, half.name + ".skip"),
+                      text("\"normed\" is what the input norm gives, but ", half.name,
+                           ".input is empty here; fill it, or take \"stream\""));
+  }
+  if (half.add.update != Update::add && half.has_residual) {
+    throw SchemeError("update_with_residual_norm", place_in(scheme, l, half.name + ".residual"),
+                      text("the update \"", name_of(half.add.update),
+                           "\" keeps the stream's length by itself; leave the residual norm out"));
+  }
+}
+
+void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attention) {
+  const auto is_l2 = [](const std::optional<Norm>& norm) { return norm && norm->kind == Kind::l2; };
+  const Number usual = Expression::parse("1/sqrt(dk)");
+  if (!is_l2(attention.q) && !is_l2(attention.k)) return;
+  if (attention.score_scale && *attention.score_scale != usual) return;
+  throw SchemeError("l2_without_score_scale", place_in(scheme, l, "attention"),
+                    "rows of q or k of length one, times the usual 1/sqrt(dk), give a softmax that "
+                    "is all but flat; state a score_scale");
+}
+
+/// The rule of a parallel block that has no meaning there; nothing if there is none.
+const char* rule_in_parallel(const Scheme& scheme, const Block& block) {
+  const Residual plain;
+  const auto& [attention, feed_forward, damp] = block;
+  if (scheme.dual) return "dual";
+  if (feed_forward.residual) return "feed_forward.residual";
+  if (feed_forward.add.skip != plain.skip) return "feed_forward.skip";
+  if (feed_forward.add.skip_scale != plain.skip_scale) return "feed_forward.skip_scale";
+  if (feed_forward.add.update != plain.update) return "feed_forward.update";
+  if (attention.add.update != plain.update) return "attention.update";
+  return nullptr;
+}
+
+void check_layout(const Scheme& scheme, std::int64_t l, const Block& block) {
+  if (!scheme.parallel && block.feed_forward.shares_input) {
+    throw SchemeError("shared_outside_parallel", place_in(scheme, l, "feed_forward.input"),
+                      "\"shared\" reads what attention reads, which needs layout = \"parallel\"");
+  }
+  if (!scheme.parallel) return;
+  if (const auto* const rule = rule_in_parallel(scheme, block)) {
+    throw SchemeError("rule_in_parallel", place_in(scheme, l, rule),
+                      "parallel halves are added once, plainly and by the rules of attention; "
+                      "leave it out");
+  }
+}
+
+void check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
+  const auto& [attention, feed_forward, damp] = block;
+  check_half(
+      scheme, l,
+      {"attention", attention.add, attention.input.has_value(), attention.residual.has_value()});
+  check_half(scheme, l,
+             {"feed_forward", feed_forward.add,
+              feed_forward.input.has_value() || feed_forward.shares_input,
+              feed_forward.residual.has_value()});
+  check_scores(scheme, l, attention);
+  check_layout(scheme, l, block);
+}
+
+void check_weights(const Scheme& scheme) {
+  const auto check = [&](const char* place, const std::vector<std::string>& names,
+                         const std::vector<std::string>& known) {
+    for (const auto& name : names) {
+      if (std::count(known.begin(), known.end(), name) > 0) continue;
+      throw SchemeError("unknown_weights", place_in(scheme, 0, place),
+                        text("there is no matrix \"", name, "\"", did_you_mean(name, known)));
+    }
+  };
+  std::vector<std::string> known(kWeights.begin(), kWeights.end());
+  for (const auto& rule : scheme.init) check("init", rule.weights, known);
+  for (const auto& rule : scheme.reparameterize) check("reparameterize", rule.weights, known);
+  known.insert(known.end(), {"embedding", "head"});
+  for (const auto& hook : scheme.hooks) check("hooks", hook.weights, known);
+}
+
+void check_count(const Scheme& scheme) {
+  if (!scheme.norm_parameters) return;
+  const double stated = scheme.norm_parameters->value(scheme.shape.variables());
+  const auto built = norm_parameters(scheme);
+  if (stated == static_cast<double>(built)) return;
+  throw SchemeError(
+      "norm_parameters", place_in(scheme, 0, "norm_parameters"),
+      text("the norms have ", built, " parameters, but \"", scheme.norm_parameters->formula(),
+           "\" gives ", Expression(stated).formula(),
+           "; a scheme that changes its parent's count states its own formula"));
+}
+
+}  // namespace
+
+std::vector<Warning> validate(const Scheme& scheme) {
+  std::int64_t l = 0;
+  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
+  for (const auto& block : scheme.blocks) check_block(scheme, ++l, block);
+  check_values(scheme);
+  check_weights(scheme);
+  check_count(scheme);
+  return warnings_of(scheme);
+}
+
+std::int64_t norm_parameters(const Scheme& scheme) {
+  std::int64_t count = 0;
+  for (const auto& slot : slots_of(scheme)) {
+    count += parameters_of(*slot.norm, slot.width, slot.heads);
+  }
+  return count;
+}
+
+}  // namespace evenkeel::norm

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/values.h"
+
+#include <cmath>
+
+#include "evenkeel/norm/distribution.h"
+#include "evenkeel/norm/scheme_error.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+// Expressions are tried at the start of a run, t = 0, of some planned length T.
+constexpr double kPlannedSteps = 1000;
+
+/// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
+class Evaluator {
+ public:
+  Evaluator(const Scheme& scheme, std::int64_t l, Variables variables)
+      : scheme_(scheme), l_(l), variables_(std::move(variables)) {}
+
+  double value(const std::string& place, const Expression& formula) const {
+    try {
+      return formula.value(variables_);
+    } catch (const SchemeError& error) {
+      throw SchemeError(error.code(), place_in(scheme_, l_, place), error.explanation());
+    }
+  }
+
+  double positive(const std::string& place, const Expression& formula) const {
+    const double result = value(place, formula);
+    if (result > 0) return result;
+    refuse(place, text("must be > 0, but ", formula.formula(), " is ", result));
+  }
+
+  void number(const std::string& place, const Number& number) const {
+    if (const auto* fixed = std::get_if<Expression>(&number)) {
+      value(place, *fixed);
+      return;
+    }
+    const auto& learned = std::get<Learned>(number);
+    // Behind "exp" the parameter starts at the logarithm.
+    if (learned.through == Learned::Through::exp) {
+      positive(place + ".init", learned.init);
+    } else {
+      value(place + ".init", learned.init);
+    }
+    if (learned.at_most) value(place + ".at_most", *learned.at_most);
+    if (learned.stored_at) positive(place + ".stored_at", *learned.stored_at);
+  }
+
+  void distribution(const std::string& place, const std::string& words) const {
+    try {
+      distribution_of(words, variables_);
+    } catch (const SchemeError& error) {
+      throw SchemeError(error.code(), place_in(scheme_, l_, place), error.explanation());
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& place, const std::string& explanation) const {
+    throw SchemeError("bad_value", place_in(scheme_, l_, place), explanation);
+  }
+
+ private:
+  const Scheme& scheme_;
+  std::int64_t l_;
+  Variables variables_;
+};
+
+void check_groups(const Slot& slot, const Evaluator& at, double width) {
+  const auto place = slot.place + ".groups";
+  if (!slot.norm->groups) at.refuse(place, "a group_norm needs its number of groups");
+  const double count = at.positive(place, *slot.norm->groups);
+  if (count == std::floor(count) && std::fmod(width, count) == 0) return;
+  at.refuse(place, text("must divide the width ", width, ", but is ", count));
+}
+
+void check_slot(const Scheme& scheme, const Slot& slot) {
+  const auto variables = variables_of(slot, scheme.shape, 0, kPlannedSteps);
+  const Evaluator at(scheme, slot.block, variables);
+  const auto& norm = *slot.norm;
+  at.value(slot.place + ".gain_init", norm.gain_init);
+  at.value(slot.place + ".out_scale", norm.out_scale);
+  at.value(slot.place + ".alpha_init", norm.alpha_init);
+  at.value(slot.place + ".shift_init", norm.shift_init);
+  at.value(slot.place + ".beta_init", norm.beta_init);
+  at.value(slot.place + ".rate_max", norm.rate_max);
+  at.value(slot.place + ".shift_max", norm.shift_max);
+  if (norm.stored_at) at.positive(slot.place + ".stored_at", *norm.stored_at);
+  if (norm.kind == Kind::group_norm) check_groups(slot, at, variables.at("width"));
+}
+
+void check_residual(const std::string& half, const Residual& add, const Evaluator& at) {
+  at.number(half + ".skip_scale", add.skip_scale);
+  at.number(half + ".branch_scale", add.branch_scale);
+  at.value(half + ".angle_decay", add.angle_decay);
+}
+
+void check_block(const Scheme& scheme, const Block& block, std::int64_t l) {
+  const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, 0, kPlannedSteps));
+  const auto& [attention, feed_forward, damp] = block;
+  check_residual("attention", attention.add, at);
+  check_residual("feed_forward", feed_forward.add, at);
+  if (attention.score_scale) at.number("attention.score_scale", *attention.score_scale);
+  if (attention.softcap) at.positive("attention.softcap", *attention.softcap);
+  if (feed_forward.up_gate_scale) {
+    at.number("feed_forward.up_gate_scale", *feed_forward.up_gate_scale);
+  }
+  if (damp) at.number("damp", *damp);
+  if (scheme.dual) at.value("dual.write_y", scheme.dual->write_y);
+  for (const auto& rule : scheme.init) at.value("init.factor", rule.factor);
+}
+
+}  // namespace
+
+std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& place) {
+  return text("scheme ", scheme.words.name, l > 0 ? text(", block ", l) : "", ", ", place);
+}
+
+void check_values(const Scheme& scheme) {
+  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
+  std::int64_t l = 0;
+  for (const auto& block : scheme.blocks) check_block(scheme, block, ++l);
+  const Evaluator at(scheme, 0, scheme.shape.variables(0, kPlannedSteps));
+  at.number("embedding.scale", scheme.embedding_scale);
+  at.number("logits.scale", scheme.logits_scale);
+  if (scheme.logits_softcap) at.positive("logits.softcap", *scheme.logits_softcap);
+  if (scheme.dual) at.value("dual.y_init", scheme.dual->y_init);
+  at.distribution("base_init", scheme.base_init);
+  at.distribution("embedding_init", scheme.embedding_init);
+  if (scheme.norm_parameters) at.value("norm_parameters", *scheme.norm_parameters);
+}
+
+}  // namespace evenkeel::norm

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/norm/scheme.h"
+
+namespace evenkeel::norm {
+
+/// Computes every expression of the scheme once, as a run would at its start.
+/// \throws SchemeError unknown_variable (`l` outside a block), bad_expression, or bad_value where a
+///         number must be positive or a count must fit
+void check_values(const Scheme& scheme);
+
+/// Where a message points: "scheme keel, block 3, attention.input"; no block if `l` is 0.
+std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& place);
+
+}  // namespace evenkeel::norm

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace evenkeel::ops {
+
+/// What one AdamW step reads and writes: flat, contiguous buffers of one length N and one device.
+struct AdamwBuffers {
+  at::Tensor weight;               // [N], float32 or float64; written
+  at::Tensor first;                // [N], of the dtype of weight: mean of gradients; written
+  at::Tensor second;               // [N], of the dtype of weight: mean of their squares; written
+  at::Tensor gradient;             // [N], float32, float64 or bfloat16
+  std::optional<at::Tensor> copy;  // [N], bfloat16: the new weight, rounded; written
+};
+
+/// The numbers of one AdamW step.
+struct AdamwStep {
+  double lr = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double gradient_scale = 1;  // the clip factor, the loss scale: the gradient times this is used
+  std::int64_t step = 1;      // counts from 1
+};
+
+/// Adam with decoupled weight decay, in place, in one pass over memory.
+///
+///   g      = gradient_scale * gradient
+///   weight = weight * (1 - lr * weight_decay)
+///   first  = beta1 * first + (1 - beta1) * g
+///   second = beta2 * second + (1 - beta2) * g^2
+///   weight = weight - lr * (first / (1 - beta1^step)) / (sqrt(second / (1 - beta2^step)) +
+///   epsilon)
+///
+/// Arithmetic runs in the dtype of weight. Not differentiable.
+///
+/// \throws c10::Error if shapes, dtypes or devices do not fit, or step < 1
+/// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
+void adamw_(const AdamwBuffers& buffers, const AdamwStep& step);
+
+}  // namespace evenkeel::ops

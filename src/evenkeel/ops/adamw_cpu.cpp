@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include "evenkeel/kernels/cpu/adamw.h"
+#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/cpu.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// Values that one task updates and then rounds, while they still lie in the cache.
+constexpr std::int64_t kChunk = 4096;
+
+template <typename W, typename G>
+void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
+  auto* const weight = cpu::out<W>(buffers.weight);
+  auto* const first = cpu::out<W>(buffers.first);
+  auto* const second = cpu::out<W>(buffers.second);
+  const auto* const gradient = cpu::in<G>(buffers.gradient);
+  auto* const copy = buffers.copy ? cpu::out<at::BFloat16>(*buffers.copy) : nullptr;
+  cpu::for_each_block(buffers.weight.numel(), kChunk,
+                      [&](std::int64_t /*block*/, std::int64_t at, std::int64_t end) {
+                        kernels::cpu::adamw(weight + at, first + at, second + at, gradient + at,
+                                            end - at, by);
+                        if (copy == nullptr) return;
+                        kernels::cpu::round_to_bf16(weight + at, copy + at, end - at);
+                      });
+}
+
+void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
+              const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
+              double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
+  const AdamwBuffers buffers{weight, first, second, gradient, copy};
+  const AdamwStep by{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
+  check_adamw(buffers, by);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
+    if (weight.scalar_type() == at::kDouble) {
+      update<double, scalar_t>(buffers, factors_of(by));
+    } else {
+      update<float, scalar_t>(buffers, factors_of(by));
+    }
+  });
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("adamw_", in_place);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include "evenkeel/kernels/cuda/adamw.cuh"
+#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/cuda.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+template <typename W, typename G>
+void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
+  cuda::check(kernels::cuda::adamw<W, cuda::Raw<G>>(
+      {.weight = cuda::out<W>(buffers.weight),
+       .first = cuda::out<W>(buffers.first),
+       .second = cuda::out<W>(buffers.second),
+       .gradient = cuda::in<G>(buffers.gradient),
+       .copy = buffers.copy ? cuda::out<at::BFloat16>(*buffers.copy) : nullptr},
+      buffers.weight.numel(), by, cuda::stream()));
+}
+
+void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
+              const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
+              double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
+  const c10::cuda::CUDAGuard on_device_of_weight(weight.device());
+  const AdamwBuffers buffers{weight, first, second, gradient, copy};
+  const AdamwStep by{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
+  check_adamw(buffers, by);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
+    if (weight.scalar_type() == at::kDouble) {
+      update<double, scalar_t>(buffers, factors_of(by));
+    } else {
+      update<float, scalar_t>(buffers, factors_of(by));
+    }
+  });
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("adamw_", in_place);
+}
+
+}  // namespace evenkeel::ops

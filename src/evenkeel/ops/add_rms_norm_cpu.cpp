@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/rms_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+
+std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
+                                           const OptionalTensor& gain, double epsilon) {
+  const auto left = residual.contiguous();
+  const auto right = branch.contiguous();
+  const auto gains = vector_or(gain, 1, residual);
+  const auto width = width_of(residual);
+  auto sum = like(residual);
+  auto y = like(residual);
+  auto rstd = row_statistic(residual);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
+    const auto* const left_rows = in<scalar_t>(left);
+    const auto* const right_rows = in<scalar_t>(right);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    auto* const sum_rows = out<scalar_t>(sum);
+    auto* const y_rows = out<scalar_t>(y);
+    auto* const scales = out<double>(rstd);
+    cpu::for_each_row(rows_of(sum), [&](std::int64_t row) {
+      const auto at = row * width;
+      scales[row] = kernels::cpu::add_rms_norm_row(left_rows + at, right_rows + at, by,
+                                                   sum_rows + at, y_rows + at, width, epsilon);
+    });
+  });
+  return {sum, y, rstd};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("add_rms_norm_forward", forward);
+}
+
+}  // namespace evenkeel::ops

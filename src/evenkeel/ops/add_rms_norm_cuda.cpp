@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cuda/rms_norm.cuh"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::in;
+using cuda::out;
+using cuda::Raw;
+using kernels::cuda::Wide;
+
+std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
+                                           const OptionalTensor& gain, double epsilon) {
+  const c10::cuda::CUDAGuard on_device_of_residual(residual.device());
+  const auto left = residual.contiguous();
+  const auto right = branch.contiguous();
+  const auto gains = vector_or(gain, 1, residual);
+  auto sum = like(residual);
+  auto y = like(residual);
+  auto rstd = row_statistic(residual);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
+    cuda::check(kernels::cuda::rms_norm_forward<Raw<scalar_t>>(
+        {.x = in<scalar_t>(left),
+         .branch = in<scalar_t>(right),
+         .gain = in<Wide<Raw<scalar_t>>>(gains),
+         .sum = out<scalar_t>(sum),
+         .y = out<scalar_t>(y),
+         .rstd = out<double>(rstd)},
+        rows_of(sum), width_of(sum), epsilon, cuda::stream()));
+  });
+  return {sum, y, rstd};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("add_rms_norm_forward", forward);
+}
+
+}  // namespace evenkeel::ops

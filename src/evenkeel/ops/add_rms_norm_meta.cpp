@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& /*branch*/,
+                                           const OptionalTensor& /*gain*/, double /*epsilon*/) {
+  return {like(residual), like(residual), row_statistic(residual)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("add_rms_norm_forward", forward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "evenkeel/kernels/cpu/simd.h"
+#include "evenkeel/kernels/order.h"
+
+/// What the CPU adapters share: raw pointers out of tensors, and loops over rows in parallel.
+namespace evenkeel::ops::cpu {
+
+/// What the kernels call the values of a tensor: at::BFloat16 without torch, all else as it is.
+template <typename T>
+using Raw = std::conditional_t<std::is_same_v<T, at::BFloat16>, kernels::cpu::Bf16, T>;
+
+template <typename T>
+const Raw<T>* in(const at::Tensor& tensor) {
+  return reinterpret_cast<const Raw<T>*>(tensor.const_data_ptr<T>());
+}
+
+template <typename T>
+Raw<T>* out(const at::Tensor& tensor) {
+  return reinterpret_cast<Raw<T>*>(tensor.mutable_data_ptr<T>());
+}
+
+/// Calls work(row) for every row, in parallel; rows must not depend on each other.
+template <typename Work>
+void for_each_row(std::int64_t rows, const Work& work) {
+  constexpr std::int64_t kRowsATask = 16;
+  at::parallel_for(0, rows, kRowsATask, [&](std::int64_t begin, std::int64_t end) {
+    for (auto row = begin; row < end; ++row) work(row);
+  });
+}
+
+/// Calls work(block, begin, end) for every block of `size` of `count` things, in parallel.
+template <typename Work>
+void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
+  const auto blocks = kernels::blocks_of(count, size);
+  at::parallel_for(0, blocks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+    for (auto block = first; block < last; ++block) {
+      work(block, block * size, std::min(count, (block + 1) * size));
+    }
+  });
+}
+
+/// The sum of block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
+at::Tensor total_of(const at::Tensor& sums);
+
+}  // namespace evenkeel::ops::cpu

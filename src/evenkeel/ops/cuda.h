@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_bf16.h>
+
+#include <type_traits>
+
+#include "evenkeel/kernels/cuda/sums.cuh"
+
+/// What the CUDA adapters share: device pointers out of tensors, and the stream to run on.
+namespace evenkeel::ops::cuda {
+
+/// What the kernels call the values of a tensor.
+template <typename T>
+using Raw = std::conditional_t<std::is_same_v<T, at::BFloat16>, __nv_bfloat16, T>;
+
+template <typename T>
+const Raw<T>* in(const at::Tensor& tensor) {
+  return reinterpret_cast<const Raw<T>*>(tensor.const_data_ptr<T>());
+}
+
+template <typename T>
+Raw<T>* out(const at::Tensor& tensor) {
+  return reinterpret_cast<Raw<T>*>(tensor.mutable_data_ptr<T>());
+}
+
+/// \throws c10::Error if a launch was refused
+inline void check(cudaError_t launched) {
+  C10_CUDA_CHECK(launched);
+}
+
+inline cudaStream_t stream() {
+  return c10::cuda::getCurrentCUDAStream();
+}
+
+/// The sum of block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
+inline at::Tensor total_of(const at::Tensor& sums) {
+  if (sums.size(0) == 0) return sums.sum(0);
+  check(kernels::cuda::add_in_tree(out<double>(sums), sums.size(0), sums.size(1), stream()));
+  return sums[0];
+}
+
+}  // namespace evenkeel::ops::cuda

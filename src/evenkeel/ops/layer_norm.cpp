@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/layer_norm.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
+using Forward = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
+using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+                         const Tensor&, const Tensor&);
+
+class LayerNorm : public torch::autograd::Function<LayerNorm> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
+                        const OptionalTensor& bias, double epsilon) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Forward>("evenkeel::layer_norm_forward");
+    const auto [y, mean, rstd] = run.call(x, gain, bias, epsilon);
+    ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor()), mean, rstd});
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::layer_norm_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto gain = given(saved[1]);
+    const auto bias = given(saved[2]);
+    const auto [dx, dgain, dbias] = run.call(dy[0], saved[0], gain, bias, saved[3], saved[4]);
+    return {dx, gain ? dgain : Tensor(), bias ? dbias : Tensor(), Tensor()};
+  }
+};
+
+Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                      double epsilon) {
+  check_rows("layer_norm", x);
+  check_vector("layer_norm", "gain", gain, x);
+  check_vector("layer_norm", "bias", bias, x);
+  check_epsilon("layer_norm", epsilon);
+  return LayerNorm::apply(x, gain, bias, epsilon);
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                  double epsilon) {
+  static const auto run = registered<Op>("evenkeel::layer_norm");
+  return run.call(x, gain, bias, epsilon);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("layer_norm(Tensor x, Tensor? gain, Tensor? bias, float epsilon=1e-05) -> Tensor");
+  m.def(
+      "layer_norm_forward(Tensor x, Tensor? gain, Tensor? bias, float epsilon)"
+      " -> (Tensor y, Tensor mean, Tensor rstd)");
+  m.def(
+      "layer_norm_backward(Tensor dy, Tensor x, Tensor? gain, Tensor? bias, Tensor mean,"
+      " Tensor rstd) -> (Tensor dx, Tensor dgain, Tensor dbias)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("layer_norm", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("layer_norm_forward", no_gradient());
+  m.impl("layer_norm_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

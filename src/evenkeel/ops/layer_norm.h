@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace evenkeel::ops {
+
+/// Centres every row of `x`, divides it by its standard deviation, applies gain and bias.
+///
+///   y = gain * (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) + bias
+///
+/// Two passes, summed in double: a large mean costs no digits of the deviation, and a constant row
+/// gives exactly the bias. Range and rounding are those of rms_norm().
+///
+/// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
+/// \param gain, bias  [D], float64 beside float64 rows and else float32; none means ones, zeros
+/// \param epsilon     in units of x^2, >= 0
+/// \return y, of the shape and dtype of x; differentiable once with respect to x, gain and bias
+/// \throws c10::Error if shapes, dtypes or devices do not fit
+/// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
+at::Tensor layer_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
+                      const std::optional<at::Tensor>& bias, double epsilon = 1e-5);
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/layer_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                double epsilon) {
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  const auto width = width_of(x);
+  auto y = like(x);
+  auto mean = row_statistic(x);
+  auto rstd = row_statistic(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases);
+    auto* const to = out<scalar_t>(y);
+    auto* const means = out<double>(mean);
+    auto* const scales = out<double>(rstd);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      const auto at = row * width;
+      const auto moments =
+          kernels::cpu::layer_norm_row(from + at, by, plus, to + at, width, epsilon);
+      means[row] = moments.mean;
+      scales[row] = moments.rstd;
+    });
+  });
+  return {y, mean, rstd};
+}
+
+Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
+                 const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x);
+  auto dx = like(x);
+  const auto gain_sums = block_sums(x);
+  const auto bias_sums = block_sums(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const x_rows = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const means = in<double>(mean);
+    const auto* const scales = in<double>(rstd);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dgain = out<double>(gain_sums);
+    auto* const dbias = out<double>(bias_sums);
+    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto row = begin; row < end; ++row) {
+                            const auto at = row * width;
+                            kernels::cpu::layer_norm_row_backward<Raw<scalar_t>>(
+                                {.dy = dy_rows + at,
+                                 .x = x_rows + at,
+                                 .gain = by,
+                                 .moments = {.mean = means[row], .rstd = scales[row]},
+                                 .dx = to + at,
+                                 .dgain = dgain + block * width,
+                                 .dbias = dbias + block * width},
+                                width);
+                          }
+                        });
+  });
+  return {dx, vector_gradient(cpu::total_of(gain_sums), gain),
+          vector_gradient(cpu::total_of(bias_sums), bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("layer_norm_forward", forward);
+  m.impl("layer_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

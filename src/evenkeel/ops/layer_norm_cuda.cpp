@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cuda/layer_norm.cuh"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::in;
+using cuda::out;
+using cuda::Raw;
+using kernels::cuda::Wide;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                double epsilon) {
+  const c10::cuda::CUDAGuard on_device_of_x(x.device());
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  auto y = like(x);
+  auto mean = row_statistic(x);
+  auto rstd = row_statistic(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
+    cuda::check(kernels::cuda::layer_norm_forward<Raw<scalar_t>>(
+        {.x = in<scalar_t>(rows),
+         .gain = in<Wide<Raw<scalar_t>>>(gains),
+         .bias = in<Wide<Raw<scalar_t>>>(biases),
+         .y = out<scalar_t>(y),
+         .mean = out<double>(mean),
+         .rstd = out<double>(rstd)},
+        rows_of(x), width_of(x), epsilon, cuda::stream()));
+  });
+  return {y, mean, rstd};
+}
+
+Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
+                 const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
+  const c10::cuda::CUDAGuard on_device_of_x(x.device());
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  auto dx = like(x);
+  const auto gain_sums = block_sums(x);
+  const auto bias_sums = block_sums(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
+    cuda::check(
+        kernels::cuda::layer_norm_backward<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
+                                                           .x = in<scalar_t>(rows),
+                                                           .gain = in<Wide<Raw<scalar_t>>>(gains),
+                                                           .mean = in<double>(mean),
+                                                           .rstd = in<double>(rstd),
+                                                           .dx = out<scalar_t>(dx)},
+                                                          rows_of(x), width_of(x), cuda::stream()));
+    if (!gain && !bias) return;
+    cuda::check(kernels::cuda::add_row_blocks<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
+                                                              .x = in<scalar_t>(rows),
+                                                              .mean = in<double>(mean),
+                                                              .rstd = in<double>(rstd),
+                                                              .dgain = out<double>(gain_sums),
+                                                              .dbias = out<double>(bias_sums)},
+                                                             rows_of(x), width_of(x),
+                                                             cuda::stream()));
+  });
+  return {dx, vector_gradient(cuda::total_of(gain_sums), gain),
+          vector_gradient(cuda::total_of(bias_sums), bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("layer_norm_forward", forward);
+  m.impl("layer_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

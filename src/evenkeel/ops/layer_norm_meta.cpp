@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor3 forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+                double /*epsilon*/) {
+  return {like(x), row_statistic(x), row_statistic(x)};
+}
+
+Tensor3 backward(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain,
+                 const OptionalTensor& bias, const Tensor& /*mean*/, const Tensor& /*rstd*/) {
+  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("layer_norm_forward", forward);
+  m.impl("layer_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

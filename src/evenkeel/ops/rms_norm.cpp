@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/rms_norm.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using Op = Tensor(const Tensor&, const OptionalTensor&, double);
+using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, double);
+using Backward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
+                                            const OptionalTensor&, const Tensor&);
+
+class RmsNorm : public torch::autograd::Function<RmsNorm> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
+                        double epsilon) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Forward>("evenkeel::rms_norm_forward");
+    const auto [y, rstd] = run.call(x, gain, epsilon);
+    ctx->save_for_backward({x, gain.value_or(Tensor()), rstd});
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::rms_norm_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto gain = given(saved[1]);
+    const auto [dx, dgain] = run.call(dy[0], std::nullopt, saved[0], gain, saved[2]);
+    return {dx, gain ? dgain : Tensor(), Tensor()};
+  }
+};
+
+/// One body for every key: apply() costs little when no gradient is wanted, and torch.compile
+/// traces through it to the forward and backward operators, which alone have kernels.
+Tensor differentiable(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+  check_rows("rms_norm", x);
+  check_vector("rms_norm", "gain", gain, x);
+  check_epsilon("rms_norm", epsilon);
+  return RmsNorm::apply(x, gain, epsilon);
+}
+
+}  // namespace
+
+Tensor rms_norm(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+  static const auto run = registered<Op>("evenkeel::rms_norm");
+  return run.call(x, gain, epsilon);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("rms_norm(Tensor x, Tensor? gain, float epsilon=1e-05) -> Tensor");
+  m.def("rms_norm_forward(Tensor x, Tensor? gain, float epsilon) -> (Tensor y, Tensor rstd)");
+  m.def(
+      "rms_norm_backward(Tensor dy, Tensor? skip, Tensor x, Tensor? gain, Tensor rstd)"
+      " -> (Tensor dx, Tensor dgain)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("rms_norm", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("rms_norm_forward", no_gradient());
+  m.impl("rms_norm_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

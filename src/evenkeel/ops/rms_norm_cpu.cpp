@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/rms_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+
+std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x);
+  auto y = like(x);
+  auto rstd = row_statistic(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    auto* const to = out<scalar_t>(y);
+    auto* const scales = out<double>(rstd);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      const auto at = row * width;
+      scales[row] = kernels::cpu::rms_norm_row(from + at, by, to + at, width, epsilon);
+    });
+  });
+  return {y, rstd};
+}
+
+std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
+                                    const OptionalTensor& gain, const Tensor& rstd) {
+  const auto upstream = dy.contiguous();
+  const auto beside = skip ? skip->contiguous() : Tensor();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x);
+  auto dx = like(x);
+  const auto sums = block_sums(x);
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const skip_rows = skip ? in<scalar_t>(beside) : nullptr;
+    const auto* const x_rows = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const scales = in<double>(rstd);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dgain = out<double>(sums);
+    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto row = begin; row < end; ++row) {
+                            const auto at = row * width;
+                            kernels::cpu::rms_norm_row_backward<Raw<scalar_t>>(
+                                {.dy = dy_rows + at,
+                                 .skip = skip ? skip_rows + at : nullptr,
+                                 .x = x_rows + at,
+                                 .gain = by,
+                                 .rstd = scales[row],
+                                 .dx = to + at,
+                                 .dgain = dgain + block * width},
+                                width);
+                          }
+                        });
+  });
+  return {dx, vector_gradient(cpu::total_of(sums), gain)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("rms_norm_forward", forward);
+  m.impl("rms_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+// Shapes without data: what torch.compile, FakeTensor and memory estimates run instead of kernels.
+// Sizes stay symbolic, so that one trace serves every batch.
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& /*gain*/,
+                                   double /*epsilon*/) {
+  return {like(x), row_statistic(x)};
+}
+
+std::tuple<Tensor, Tensor> backward(const Tensor& /*dy*/, const OptionalTensor& /*skip*/,
+                                    const Tensor& x, const OptionalTensor& gain,
+                                    const Tensor& /*rstd*/) {
+  return {like(x), vector_gradient_shape(gain, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("rms_norm_forward", forward);
+  m.impl("rms_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

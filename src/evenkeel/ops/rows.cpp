@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/rows.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "evenkeel/kernels/order.h"
+
+namespace evenkeel::ops {
+
+using at::Tensor;
+
+std::string name_of(at::ScalarType dtype) {
+  if (dtype == at::kFloat) return "float32";
+  if (dtype == at::kDouble) return "float64";
+  if (dtype == at::kBFloat16) return "bfloat16";
+  return c10::toString(dtype);
+}
+
+std::int64_t rows_of(const Tensor& x) {
+  return c10::multiply_integers(x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)));
+}
+
+c10::SymInt sym_rows_of(const Tensor& x) {
+  c10::SymInt rows = 1;
+  for (const auto& size : x.sym_sizes().slice(0, static_cast<std::size_t>(x.dim() - 1))) {
+    rows *= size;
+  }
+  return rows;
+}
+
+void check_dtype(const char* op, const char* name, const Tensor& tensor) {
+  const auto dtype = tensor.scalar_type();
+  TORCH_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble, "[", op, "] ",
+              name, " must be float32, bfloat16 or float64, but is ", name_of(dtype));
+}
+
+void check_rows(const char* op, const Tensor& x) {
+  check_dtype(op, "x", x);
+  TORCH_CHECK(x.dim() >= 1, "[", op, "] x must have an axis of features, but is a scalar");
+}
+
+void check_vector(const char* op, const char* name, const OptionalTensor& vector, const Tensor& x) {
+  if (!vector) return;
+  TORCH_CHECK(vector->dim() == 1 && vector->sym_size(0) == x.sym_size(-1), "[", op, "] ", name,
+              " must be [", x.sym_size(-1), "] to fit x ", x.sym_sizes(), ", but is ",
+              vector->sym_sizes());
+  TORCH_CHECK(vector->scalar_type() == wide(x.scalar_type()) && vector->device() == x.device(), "[",
+              op, "] ", name, " must be ", name_of(wide(x.scalar_type())), " on ", x.device(),
+              " beside x of ", name_of(x.scalar_type()), ", but is ",
+              name_of(vector->scalar_type()), " on ", vector->device());
+}
+
+void check_same(const char* op, const char* name, const Tensor& tensor, const char* other_name,
+                const Tensor& other) {
+  TORCH_CHECK(tensor.sym_sizes() == other.sym_sizes(), "[", op, "] ", name, " must be ",
+              other.sym_sizes(), " like ", other_name, ", but is ", tensor.sym_sizes());
+  TORCH_CHECK(tensor.scalar_type() == other.scalar_type() && tensor.device() == other.device(), "[",
+              op, "] ", name, " must be ", name_of(other.scalar_type()), " on ", other.device(),
+              " like ", other_name, ", but is ", name_of(tensor.scalar_type()), " on ",
+              tensor.device());
+}
+
+void check_epsilon(const char* op, double epsilon) {
+  TORCH_CHECK(epsilon >= 0, "[", op, "] epsilon must be >= 0, but is ", epsilon);
+}
+
+Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
+  if (vector) return vector->contiguous();
+  return at::full({width_of(x)}, value, x.options().dtype(wide(x.scalar_type())));
+}
+
+Tensor like(const Tensor& x) {
+  return at::empty_like(x, at::MemoryFormat::Contiguous);
+}
+
+Tensor row_statistic(const Tensor& x) {
+  return at::empty_symint({sym_rows_of(x)}, x.options().dtype(at::kDouble));
+}
+
+Tensor block_sums(const Tensor& x) {
+  const auto blocks = kernels::blocks_of(rows_of(x), kernels::kBlockRows);
+  return at::zeros({blocks, width_of(x)}, x.options().dtype(at::kDouble));
+}
+
+Tensor vector_gradient(const Tensor& total, const OptionalTensor& vector) {
+  if (!vector) return at::empty({0}, total.options());
+  return total.to(vector->scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+}
+
+Tensor vector_gradient_shape(const OptionalTensor& vector, const Tensor& x) {
+  return vector ? like(*vector) : at::empty({0}, x.options().dtype(at::kDouble));
+}
+
+}  // namespace evenkeel::ops

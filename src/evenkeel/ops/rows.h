@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/// What the norms of rows share, on every device. x is [..., D]: `rows` rows of `width` D.
+namespace evenkeel::ops {
+
+using OptionalTensor = std::optional<at::Tensor>;
+
+/// The dtype of gains and biases beside rows of dtype `rows`: float32 at least.
+inline at::ScalarType wide(at::ScalarType rows) {
+  return rows == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// "float32" where torch says Float: the word that users write.
+std::string name_of(at::ScalarType dtype);
+
+inline std::int64_t width_of(const at::Tensor& x) {
+  return x.size(-1);
+}
+
+/// The product of all sizes but the last; 1 for a single row.
+std::int64_t rows_of(const at::Tensor& x);
+
+/// The same with symbolic sizes, for Meta kernels.
+c10::SymInt sym_rows_of(const at::Tensor& x);
+
+/// \throws c10::Error, which begins with [op], unless `tensor` is float32, bfloat16 or float64
+void check_dtype(const char* op, const char* name, const at::Tensor& tensor);
+
+/// \throws c10::Error, which begins with [op], unless x is rows of such a dtype
+void check_rows(const char* op, const at::Tensor& x);
+
+/// \throws c10::Error, which begins with [op] and names the vector, unless it is absent or [D], of
+///         the dtype wide() and on the device of x
+void check_vector(const char* op, const char* name, const OptionalTensor& vector,
+                  const at::Tensor& x);
+
+/// \throws c10::Error, which begins with [op], unless `tensor` has the shape, dtype and device of
+///         `other`
+void check_same(const char* op, const char* name, const at::Tensor& tensor, const char* other_name,
+                const at::Tensor& other);
+
+/// \throws c10::Error, which begins with [op], unless epsilon >= 0
+void check_epsilon(const char* op, double epsilon);
+
+/// `vector`, contiguous; or `value` D times if there is none.
+at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
+
+/// An uninitialised contiguous tensor like x.
+at::Tensor like(const at::Tensor& x);
+
+/// An uninitialised tensor for one number a row that the backward pass needs: [rows], double.
+at::Tensor row_statistic(const at::Tensor& x);
+
+/// Zeros for the sums of kernels/order.h over rows: [blocks of rows, D], double.
+at::Tensor block_sums(const at::Tensor& x);
+
+/// The gradient of an optional vector out of its sum in double: [D] in the dtype of the vector, or
+/// [0] if the operator got none, since a kernel always returns a tensor.
+at::Tensor vector_gradient(const at::Tensor& total, const OptionalTensor& vector);
+
+/// An uninitialised tensor like vector_gradient().
+at::Tensor vector_gradient_shape(const OptionalTensor& vector, const at::Tensor& x);
+
+}  // namespace evenkeel::ops

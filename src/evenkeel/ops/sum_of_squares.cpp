@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/sum_of_squares.h"
+
+#include "evenkeel/ops/dispatch.h"
+
+namespace evenkeel::ops {
+
+double sum_of_squares(const at::Tensor& x) {
+  static const auto run = registered<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
+  return run.call(x).item<double>();
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("sum_of_squares(Tensor x) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("sum_of_squares", no_gradient());
+}
+
+}  // namespace evenkeel::ops

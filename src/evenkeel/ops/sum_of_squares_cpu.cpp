@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include "evenkeel/kernels/cpu/sums.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+at::Tensor sum_of_squares(const at::Tensor& x) {
+  check_dtype("sum_of_squares", "x", x);
+  const auto values = x.contiguous();
+  const auto count = values.numel();
+  const auto blocks = std::max<std::int64_t>(1, kernels::blocks_of(count, kernels::kBlockValues));
+  const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
+    const auto* const from = cpu::in<scalar_t>(values);
+    auto* const to = cpu::out<double>(sums);
+    cpu::for_each_block(count, kernels::kBlockValues,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          to[block] = kernels::cpu::sum_of_squares(from + begin, end - begin);
+                        });
+  });
+  return cpu::total_of(sums).squeeze(0).clone();
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("sum_of_squares", sum_of_squares);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <algorithm>
+
+#include "evenkeel/kernels/order.h"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+at::Tensor sum_of_squares(const at::Tensor& x) {
+  check_dtype("sum_of_squares", "x", x);
+  const c10::cuda::CUDAGuard on_device_of_x(x.device());
+  const auto values = x.contiguous();
+  const auto count = values.numel();
+  const auto blocks = std::max<std::int64_t>(1, kernels::blocks_of(count, kernels::kBlockValues));
+  const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
+
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
+    cuda::check(kernels::cuda::sum_of_squares(cuda::in<scalar_t>(values), cuda::out<double>(sums),
+                                              count, cuda::stream()));
+  });
+  return cuda::total_of(sums).squeeze(0).clone();
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("sum_of_squares", sum_of_squares);
+}
+
+}  // namespace evenkeel::ops

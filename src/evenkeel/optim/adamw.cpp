@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/optim/adamw.h"
+
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/ops/adamw.h"
+#include "evenkeel/ops/sum_of_squares.h"
+
+namespace evenkeel::optim {
+
+AdamW::AdamW(const config::Optimizer& options, nn::Parameters& parameters)
+    : options_(options), parameters_(&parameters) {
+  for (const auto& group : parameters.groups()) {
+    first_.push_back(at::zeros_like(group.master));
+    second_.push_back(at::zeros_like(group.master));
+  }
+}
+
+void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, double rate,
+                   std::int64_t step) {
+  auto& groups = parameters_->groups();
+  EK_ASSERT(gradients.size() == groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    auto& group = groups[i];
+    const bool copies = !group.value.is_same(group.master);
+    ops::adamw_({.weight = group.master,
+                 .first = first_[i],
+                 .second = second_[i],
+                 .gradient = gradients[i],
+                 .copy = copies ? std::optional(group.value) : std::nullopt},
+                {.lr = rate,
+                 .beta1 = options_.beta1,
+                 .beta2 = options_.beta2,
+                 .epsilon = options_.epsilon,
+                 .weight_decay = decay_of(group.role),
+                 .gradient_scale = scale,
+                 .step = step});
+  }
+}
+
+double AdamW::decay_of(nn::Role role) const {
+  const bool decays = role == nn::Role::matrix ||
+                      (role == nn::Role::gain && options_.decay_gains) ||
+                      (role == nn::Role::embedding && options_.decay_embedding);
+  return decays ? options_.weight_decay : 0;
+}
+
+double gradient_norm(const std::vector<at::Tensor>& gradients) {
+  double sum = 0;
+  for (const auto& gradient : gradients) sum += ops::sum_of_squares(gradient);
+  return std::sqrt(sum);
+}
+
+double clip_scale(double norm, double clip) {
+  constexpr double kTiny = 1e-6;
+  return clip > 0 ? std::min(1.0, clip / (norm + kTiny)) : 1.0;
+}
+
+}  // namespace evenkeel::optim

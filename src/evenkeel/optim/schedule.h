@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/config/config.h"
+
+namespace evenkeel::optim {
+
+/// The learning rate of each step of a run, in closed form.
+///
+///   warm-up   peak * s / w                                            s < w
+///   cosine    low + (peak - low) * (1 + cos(pi * (s - w) / (T - w))) / 2
+///   linear    low + (peak - low) * (T - s) / (T - w)
+///   constant  peak
+///   wsd       peak, then linear to low over the last `decay` steps
+///   after T   low (constant: peak)
+///
+/// with s the step from 1, w the warm-up, T the planned length, low = floor * peak.
+/// \source arXiv:2503.04598, appendix (warm-up and cosine); arXiv:2404.06395 (wsd)
+class Schedule {
+ public:
+  /// \param steps            planned length of the run, in steps
+  /// \param tokens_per_step  to turn lengths in tokens into steps
+  Schedule(const config::Schedule& schedule, std::int64_t steps, std::int64_t tokens_per_step);
+
+  /// \param step  from 1
+  double rate(std::int64_t step) const;
+
+ private:
+  config::Schedule schedule_;
+  double steps_, warmup_, decay_;
+};
+
+}  // namespace evenkeel::optim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/report/series.h"
+
+namespace evenkeel::report {
+
+/// How many colours and dash patterns there are; 7 and 6 have no common factor, so 42 runs differ.
+constexpr int kColours = 7;
+constexpr int kDashes = 6;
+
+/// `dotted`: bold, with a mark on each point where they are few.
+enum class Stroke { faint, bold, dotted };
+
+struct Line {
+  std::string name{};  // in the legend
+  Series points{};
+  int colour = 0;  // 0 .. kColours - 1
+  int dash = 0;    // 0 .. kDashes - 1; 0 is solid
+  Stroke stroke = Stroke::bold;
+};
+
+/// A horizontal line at a value that means something.
+struct Reference {
+  double at = 0;
+  std::string label;
+};
+
+enum class Scale { linear, from_zero, logarithmic };
+
+/// A figure: curves over steps.
+struct Chart {
+  std::string title{}, unit{};
+  std::string note{};  // one sentence below the title; may be empty
+  std::vector<Line> lines{};
+  std::optional<Reference> reference{};
+  Scale scale = Scale::linear;
+  bool has_legend = true;
+  bool wide = false;         // over the whole page, or half of it
+  std::string when_empty{};  // what stands in the place of curves that have no point
+};
+
+/// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are
+/// thinned to what the eye can see, so the size does not grow with the run.
+std::string figure(const Chart& chart);
+
+/// A short piece of a line in its colour and pattern, for legends and tables.
+std::string swatch(int colour, int dash);
+
+}  // namespace evenkeel::report

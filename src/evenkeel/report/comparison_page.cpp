@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/comparison_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/section.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+constexpr int kDecimals = 4;
+
+double validation(const Run& run) {
+  return last(run.validation_loss.y);
+}
+
+/// Lowest validation loss first, runs without one last.
+bool is_better(const Run& left, const Run& right) {
+  const double a = validation(left), b = validation(right);
+  return std::isfinite(a) && (!std::isfinite(b) || a < b);
+}
+
+std::string verdict(const std::vector<Run>& runs) {
+  const double best = validation(runs.front()), next = validation(runs[1]);
+  if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
+  auto out = text(element("strong", escaped(runs.front().name)),
+                  " has the lowest validation loss: ", fixed(best, kDecimals), " nats a token");
+  if (std::isfinite(next)) {
+    out += text(", ", fixed(next - best, kDecimals), " below ", escaped(runs[1].name));
+  }
+  return out + ".";
+}
+
+std::string row(const Run& run, std::size_t at, bool has_floor) {
+  const int colour = static_cast<int>(at);
+  const auto number = [](const std::string& value) { return element("td", value, "number"); };
+  const double rate = median(run.tokens_per_second.y);
+  auto cells = element("td", swatch(colour, colour) + " " + escaped(run.name), "name") +
+               element("td", escaped(run.scheme)) + number(with_commas(std::llround(run.step))) +
+               number(fixed(final_loss(run), kDecimals)) +
+               number(fixed(validation(run), kDecimals));
+  if (has_floor) cells += number(fixed(last(run.gap.y), kDecimals));
+  cells += number(std::isfinite(rate) ? with_unit(rate) : "–") + element("td", state_text(run));
+  return element("tr", cells, at == 0 ? "best" : "") + "\n";
+}
+
+std::string table(const std::vector<Run>& runs, bool has_floor) {
+  const auto number = [](const char* name) { return element("th", name, "number"); };
+  auto head = element("th", "run") + element("th", "scheme") + number("steps") +
+              number("training loss") + number("validation loss");
+  if (has_floor) head += number("gap to the floor");
+  head += number("tokens/s") + element("th", "state");
+  auto rows = element("tr", head) + "\n";
+  for (std::size_t at = 0; at < runs.size(); ++at) rows += row(runs[at], at, has_floor);
+  return element("div", element("table", rows), "scroll") + "\n" +
+         element("p",
+                 "Losses in nats a token; training: mean of the last 20 logged steps; validation: "
+                 "the last one; gap: nats a byte; tokens/s: median.",
+                 "below");
+}
+
+Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
+                   Stroke stroke = Stroke::dotted) {
+  Chart chart{quantity.title, quantity.unit};
+  std::vector<const Run*> all;
+  for (std::size_t at = 0; at < runs.size(); ++at) {
+    const auto& series = runs[at].*quantity.values;
+    const int colour = static_cast<int>(at);
+    all.push_back(&runs[at]);
+    if (finite(series.y).empty()) continue;
+    chart.lines.push_back({runs[at].name, series, colour % kColours, colour % kDashes, stroke});
+  }
+  chart.has_legend = false;  // the same colours in all: one legend is enough
+  chart.when_empty = no_data(all, quantity);
+  return chart;
+}
+
+/// The chart of what is logged every few steps, as moving means.
+Chart mean_chart(const std::vector<Run>& runs, const Quantity& quantity) {
+  auto chart = common_chart(runs, quantity, Stroke::bold);
+  for (auto& line : chart.lines) {
+    line.points = smoothed(line.points, half_window(line.points.size()));
+  }
+  chart.note = "Moving means.";
+  return chart;
+}
+
+/// The floor, if it is the same for all runs that have one.
+std::optional<Reference> common_floor(const std::vector<Run>& runs) {
+  constexpr double kSame = 1e-6;
+  std::optional<Reference> common;
+  for (const auto& run : runs) {
+    if (!run.floor) continue;
+    const double floor = run.floor->a_token;
+    if (common && std::abs(common->at - floor) > kSame) return std::nullopt;
+    common = {floor, "entropy floor " + fixed(floor, kDecimals)};
+  }
+  return common;
+}
+
+/// The second half of the steps: where runs that started alike have parted.
+Chart late_chart(const std::vector<Run>& runs) {
+  auto chart = common_chart(runs, kValidation);
+  double furthest = 0;
+  for (const auto& run : runs) furthest = std::max(furthest, run.step);
+  for (auto& line : chart.lines) line.points = since(line.points, furthest / 2);
+  chart.title = "Validation loss, second half";
+  return chart;
+}
+
+std::string figures(const std::vector<Run>& runs, bool has_floor) {
+  auto loss = common_chart(runs, kValidation);
+  loss.reference = common_floor(runs);
+  auto gap = common_chart(runs, kGap);
+  gap.scale = Scale::logarithmic;
+  auto& leading = has_floor ? gap : loss;
+  leading.wide = true;
+  leading.has_legend = true;
+  auto gradient = mean_chart(runs, kGradientNorm);
+  gradient.scale = Scale::logarithmic;
+  auto throughput = mean_chart(runs, kThroughput);
+  throughput.scale = Scale::from_zero;
+  auto rate = common_chart(runs, kLearningRate, Stroke::bold);
+  rate.scale = Scale::from_zero;
+  return figure(leading) + figure(has_floor ? loss : common_chart(runs, kBits)) +
+         figure(late_chart(runs)) + figure(mean_chart(runs, kLoss)) + figure(gradient) +
+         figure(rate) + figure(throughput);
+}
+
+std::string configuration(const std::vector<Run>& runs) {
+  std::string out;
+  std::vector<Flat> all;
+  for (const auto& run : runs) {
+    all.push_back(run.settings);
+    const auto why = run.missing.find("run.toml");
+    if (why != run.missing.end()) {
+      out += element("p", escaped(run.name + ": " + why->second), "missing");
+    }
+  }
+  const auto rows = differences(all);
+  if (rows.empty()) return out + element("p", "All keys have the same values.");
+  return out + differences_table(runs, rows);
+}
+
+std::string environment(const std::vector<Run>& runs) {
+  std::vector<Flat> all;
+  for (const auto& run : runs) all.push_back(run.environment);
+  const auto rows = differences(all);
+  if (rows.empty()) return element("p", "The runs were made in the same environment.");
+  return differences_table(runs, rows);
+}
+
+}  // namespace
+
+std::string comparison_page(std::vector<Run> runs) {
+  EK_ASSERT(runs.size() > 1);
+  std::stable_sort(runs.begin(), runs.end(), is_better);
+  const bool has_floor =
+      std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
+  const auto title = text("Comparison of ", runs.size(), " runs");
+  auto out =
+      element("header", element("h1", title) + "\n" + element("p", verdict(runs), "verdict")) +
+      "\n" + table(runs, has_floor);
+  out += section("Curves", element("div", figures(runs, has_floor), "figures"));
+  out += section("Configuration that differs", configuration(runs));
+  out += section("Environment that differs", environment(runs));
+  out += element("footer", "Made by Evenkeel from the files of the run folders.") + "\n";
+  return page(title, out);
+}
+
+}  // namespace evenkeel::report

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/run.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <functional>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// The number of a key; NaN if it is absent, null or no number.
+double number(const json& record, const char* key) {
+  const auto found = record.find(key);
+  return found != record.end() && found->is_number() ? found->get<double>() : kNone;
+}
+
+/// The value of a key as a person reads it; "" if it is absent.
+std::string word(const json& record, const char* key) {
+  const auto found = record.find(key);
+  if (found == record.end()) return {};
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+std::string folder_name(const fs::path& folder) {
+  const auto path = fs::absolute(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+/// Does `read` with a file of the run; what goes wrong becomes the file's entry in `missing`.
+void with_file(Run& run, const fs::path& file, const std::function<void()>& read) {
+  const auto name = file.filename().string();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    run.missing[name] = name + " is missing";
+    return;
+  }
+  try {
+    read();
+  } catch (const std::exception& error) {
+    run.missing[name] = text(name, " cannot be read: ", error.what());
+  }
+}
+
+void add(Series& series, const json& record, const char* key, double step, double scale = 1) {
+  if (record.contains(key)) series.add(step, scale * number(record, key));
+}
+
+/// The floor in nats a token: nats a byte times the bytes of a token, which the loss tells, since
+/// the loss of a byte is floor + gap.
+std::optional<Floor> floor_of(const json& record) {
+  const double floor = number(record, "val_floor");
+  const double loss_of_a_byte = floor + number(record, "val_gap");
+  const double bytes = number(record, "val_loss") / loss_of_a_byte;
+  if (!std::isfinite(bytes)) return std::nullopt;
+  return Floor{floor, floor * bytes};
+}
+
+void add_step(Run& run, const json& record, double& timed_until) {
+  const double step = number(record, "step");
+  if (!std::isfinite(step)) return;
+  add(run.loss, record, "loss", step);
+  add(run.learning_rate, record, "lr", step);
+  add(run.gradient_norm, record, "grad_norm", step);
+  add(run.tokens_per_second, record, "tokens_per_s", step);
+  add(run.validation_loss, record, "val_loss", step);
+  add(run.bits_a_byte, record, "val_bits_per_byte", step);
+  add(run.gap, record, "val_gap", step);
+  if (record.contains("clipped") && record["clipped"].is_boolean()) {
+    run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
+  }
+  run.tokens = std::fmax(run.tokens, number(record, "tokens"));
+  run.peak_memory = std::fmax(run.peak_memory, number(record, "memory_bytes"));
+  if (const double seconds = number(record, "step_s"); std::isfinite(seconds)) {
+    run.seconds += seconds * std::fmax(0, step - timed_until);
+    timed_until = step;
+  }
+  if (const auto floor = floor_of(record)) run.floor = floor;
+  run.step = std::fmax(run.step, step);
+}
+
+void read_metrics(Run& run, const fs::path& file) {
+  double timed_until = 0;
+  for (const auto& record : store::read_records(file)) {
+    add_step(run, record, timed_until);
+  }
+}
+
+void read_health(Run& run, const fs::path& file) {
+  for (const auto& record : store::read_records(file)) {
+    run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});
+  }
+}
+
+void read_status(Run& run, const fs::path& file) {
+  const auto status = json::parse(read_file(file));
+  if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
+  run.state = word(status, "state");
+  run.scheme = word(status, "scheme");
+  run.preset = word(status, "preset");
+  run.step = std::fmax(run.step, number(status, "step"));
+  run.steps = number(status, "steps");
+}
+
+}  // namespace
+
+Run read_run(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / "run.toml", ignored) && !fs::exists(folder / "metrics.jsonl", ignored)) {
+    throw Error(Exit::data, text(folder.string(),
+                                 ": not a run folder (no run.toml, no metrics.jsonl); name a "
+                                 "folder under runs/"));
+  }
+  Run run;
+  run.name = folder_name(folder);
+  run.steps = kNone;
+  const auto with = [&](const char* name, const auto& read) {
+    const auto file = folder / name;
+    with_file(run, file, [&] { read(file); });
+  };
+  with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
+  with("status.json", [&](const fs::path& file) { read_status(run, file); });
+  with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
+  with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
+  with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
+  with("provenance.json",
+       [&](const fs::path& file) { run.environment = flat_json(read_file(file)); });
+  with("run.toml", [&](const fs::path& file) {
+    run.config = read_file(file);
+    run.settings = flat_toml(*run.config);
+  });
+  if (run.scheme.empty()) run.scheme = value_of(run.settings, "scheme");
+  return run;
+}
+
+double final_loss(const Run& run) {
+  constexpr std::size_t kLogged = 20;
+  return mean_of_last(run.loss.y, kLogged);
+}
+
+}  // namespace evenkeel::report

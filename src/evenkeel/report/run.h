@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/report/flat.h"
+#include "evenkeel/report/series.h"
+
+namespace evenkeel::report {
+
+/// A line of health.jsonl.
+struct Event {
+  double step = 0;
+  std::string name, detail;
+};
+
+/// What is known about the floor of the loss of a corpus whose entropy is known.
+struct Floor {
+  double a_byte = 0;   // nats
+  double a_token = 0;  // nats
+};
+
+/// The files of a run folder as a report needs them. What a file lacks stays empty; `missing` says
+/// why, in the file's place.
+struct Run {
+  std::string name;                   // of the folder
+  std::string scheme, preset, state;  // "" where not known
+  double step = 0, steps = 0;         // done, planned; NaN where not known
+
+  // Over steps.
+  Series loss, learning_rate, gradient_norm, clipped, tokens_per_second;
+  Series validation_loss, bits_a_byte, gap;
+  double tokens = std::numeric_limits<double>::quiet_NaN();
+  double seconds = 0;  // in training steps: without evaluations and checkpoints
+  double peak_memory = std::numeric_limits<double>::quiet_NaN();  // bytes
+  std::optional<Floor> floor;
+
+  std::vector<Event> events;
+  std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
+  Flat settings, environment;                          // run.toml, provenance.json
+  std::map<std::string, std::string> missing;          // file -> why it has nothing to show
+};
+
+/// Reads a run folder; files that are missing or damaged are named in `missing`.
+/// \throws Error (data) if the folder has neither run.toml nor metrics.jsonl
+Run read_run(const std::filesystem::path& folder);
+
+/// The mean training loss of the last 20 logged steps.
+double final_loss(const Run& run);
+
+}  // namespace evenkeel::report

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/run_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numbers>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/section.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+constexpr int kDecimals = 4;  // of losses: a sampling error of 64 sequences is about 0.001
+
+std::string loss_text(double value) {
+  return fixed(value, kDecimals);
+}
+
+std::string bits(double nats) {
+  return loss_text(nats / std::numbers::ln2);
+}
+
+std::string header(const Run& run) {
+  auto about = run.scheme.empty() ? std::string("scheme unknown") : escaped(run.scheme);
+  if (!run.preset.empty()) about += " · preset " + escaped(run.preset);
+  about += " · " + state_text(run);
+  return element("h1", escaped(run.name)) + "\n" + element("p", about, "about") + "\n";
+}
+
+/// The run in a sentence.
+std::string verdict(const Run& run) {
+  const double validation = last(run.validation_loss.y), gap = last(run.gap.y);
+  const auto after = text(" after ", steps_text(run), ".");
+  if (run.floor && std::isfinite(gap)) {
+    return text("Validation loss ", loss_text(validation), " nats a token: ",
+                element("strong", text(loss_text(gap), " nats (", bits(gap), " bits) a byte ",
+                                       gap < 0 ? "below" : "above", " the entropy floor")),
+                " of ", loss_text(run.floor->a_byte), after);
+  }
+  if (std::isfinite(validation)) {
+    return text("Validation loss ", element("strong", loss_text(validation)), " nats a token, ",
+                loss_text(last(run.bits_a_byte.y)), " bits a byte,", after);
+  }
+  if (std::isfinite(final_loss(run))) {
+    return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats a token,",
+                after, " The run has no validation yet.");
+  }
+  return "The run has no measurements yet.";
+}
+
+std::string tile(const char* name, const std::string& value, const std::string& below,
+                 const char* kind = "") {
+  return element(
+      "div", element("dt", name) + element("dd", value, "value") + element("dd", escaped(below)),
+      kind);
+}
+
+std::string best_text(const Series& series) {
+  const auto values = finite(series.y);
+  if (values.empty()) return "no validation yet";
+  const double best = *std::min_element(values.begin(), values.end());
+  return best < values.back() ? "nats a token; best " + loss_text(best) : "nats a token";
+}
+
+std::string known(double value) {
+  return std::isfinite(value) ? with_unit(value) : "–";
+}
+
+std::string tiles(const Run& run) {
+  const double validation = last(run.validation_loss.y), gap = last(run.gap.y);
+  auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
+  if (run.floor) {
+    out += tile("Gap to the floor", loss_text(gap), "nats a byte; " + bits(gap) + " bits", "lead");
+    out += tile("Entropy floor", loss_text(run.floor->a_byte),
+                "nats a byte; " + bits(run.floor->a_byte) + " bits");
+  } else {
+    out += tile("Bits a byte", loss_text(last(run.bits_a_byte.y)), "validation");
+    out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
+  }
+  out += tile("Training loss", loss_text(final_loss(run)), "mean of the last 20 logged");
+  const auto planned =
+      std::isfinite(run.steps) ? "of " + with_commas(std::llround(run.steps)) + "; " : "";
+  out +=
+      tile("Steps", with_commas(std::llround(run.step)), planned + known(run.tokens) + " tokens");
+  out += tile("Training time", run.seconds > 0 ? duration_text(run.seconds) : "–",
+              "evaluation not counted");
+  out += tile("Throughput", known(median(run.tokens_per_second.y)), "tokens/s, median");
+  out += tile("Peak memory", std::isfinite(run.peak_memory) ? bytes_text(run.peak_memory) : "–",
+              "highest of the logged steps");
+  return element("dl", out, "tiles") + "\n";
+}
+
+/// What was logged, faintly, and its moving mean.
+std::vector<Line> logged_and_mean(const Series& series, const std::string& name, int colour) {
+  const auto half = half_window(series.size());
+  Line logged{name, series, colour, 0, Stroke::faint};
+  Line mean{text("mean of ", 2 * half + 1, " logged"), smoothed(series, half), colour};
+  return {logged, mean};
+}
+
+std::string loss_figure(const Run& run) {
+  Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
+  chart.lines.push_back({"validation", run.validation_loss, 1, 0, Stroke::dotted});
+  if (run.floor) {
+    chart.reference = {run.floor->a_token, "entropy floor " + loss_text(run.floor->a_token)};
+  }
+  chart.wide = true;
+  chart.when_empty = no_data({&run}, kLoss);
+  return figure(chart);
+}
+
+std::string evaluation_figure(const Run& run) {
+  const auto& quantity = run.floor ? kGap : kBits;
+  Chart chart{quantity.title,
+              quantity.unit,
+              "",
+              {{"validation", run.*quantity.values, 1, 0, Stroke::dotted}}};
+  if (run.floor) chart.scale = Scale::logarithmic;
+  chart.when_empty = no_data({&run}, quantity);
+  return figure(chart);
+}
+
+std::string rate_figure(const Run& run) {
+  Chart chart{kLearningRate.title, kLearningRate.unit, "", {{"", run.learning_rate, 2}}};
+  chart.scale = Scale::from_zero;
+  chart.when_empty = no_data({&run}, kLearningRate);
+  return figure(chart);
+}
+
+std::string gradient_figure(const Run& run) {
+  Chart chart{kGradientNorm.title, kGradientNorm.unit, "",
+              logged_and_mean(run.gradient_norm, "as logged", 3)};
+  if (run.clipped.size() > 0) {
+    chart.note = text("Clipped in ", percent(mean_of_last(run.clipped.y, run.clipped.size())),
+                      " of the logged steps.");
+  }
+  const double clip = std::strtod(value_of(run.settings, "optimizer.clip").c_str(), nullptr);
+  if (clip > 0) chart.reference = {clip, "clipped above " + shortest(clip)};
+  chart.scale = Scale::logarithmic;
+  chart.when_empty = no_data({&run}, kGradientNorm);
+  return figure(chart);
+}
+
+std::string throughput_figure(const Run& run) {
+  Chart chart{kThroughput.title, kThroughput.unit, "",
+              logged_and_mean(run.tokens_per_second, "as logged", 4)};
+  chart.scale = Scale::from_zero;
+  chart.when_empty = no_data({&run}, kThroughput);
+  return figure(chart);
+}
+
+std::string preformatted(const Run& run, const std::optional<std::string>& content,
+                         const char* file, const char* kind) {
+  if (!content || content->empty()) return gap_text(run, file, text(file, " is empty"));
+  return element("pre", escaped(*content), kind);
+}
+
+std::string events(const Run& run) {
+  if (run.events.empty()) {
+    const auto why = run.missing.find("health.jsonl");
+    const bool is_absent = why == run.missing.end() || why->second == "health.jsonl is missing";
+    return element("p", is_absent ? "Nothing was recorded: no spike, no skipped step, no warning."
+                                  : escaped(why->second));
+  }
+  constexpr std::size_t kShown = 200;
+  auto rows = element("tr", element("th", "step", "number") + element("th", "event") +
+                                element("th", "detail")) +
+              "\n";
+  for (std::size_t at = 0; at < std::min(kShown, run.events.size()); ++at) {
+    const auto& event = run.events[at];
+    const auto step = std::isfinite(event.step) ? with_commas(std::llround(event.step)) : "–";
+    rows += element("tr", element("td", step, "number") + element("td", escaped(event.name)) +
+                              element("td", escaped(event.detail))) +
+            "\n";
+  }
+  auto out = element("div", element("table", rows), "scroll");
+  if (run.events.size() > kShown) {
+    out += element(
+        "p", text("The first ", kShown, " of ", run.events.size(), "; all are in health.jsonl."),
+        "muted");
+  }
+  return out;
+}
+
+std::string configuration(const Run& run) {
+  const auto why = run.missing.find("run.toml");
+  const auto note = why == run.missing.end() ? "" : gap_text(run, "run.toml", "");
+  if (!run.config) return note;
+  return note + element("details", element("summary", "run.toml, complete: repeats the run") +
+                                       preformatted(run, run.config, "run.toml", ""));
+}
+
+}  // namespace
+
+std::string run_page(const Run& run) {
+  auto out =
+      element("header", header(run) + element("p", verdict(run), "verdict")) + "\n" + tiles(run);
+  const auto figures = loss_figure(run) + evaluation_figure(run) + gradient_figure(run) +
+                       rate_figure(run) + throughput_figure(run);
+  out += section("Curves", element("div", figures, "figures"));
+  if (run.diagram)
+    out += section("Scheme", preformatted(run, run.diagram, "scheme.txt", "diagram"));
+  out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));
+  out += section("Health", events(run));
+  out += section("Configuration", configuration(run));
+  out += section("Environment", run.environment.empty()
+                                    ? gap_text(run, "provenance.json", "provenance.json is empty")
+                                    : flat_table(run.environment));
+  out += element("footer", "Made by Evenkeel from the files of the run folder.") + "\n";
+  return page(run.name, out);
+}
+
+}  // namespace evenkeel::report

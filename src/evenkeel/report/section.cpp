@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/section.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/html.h"
+
+namespace evenkeel::report {
+
+const Quantity kLoss = {"Training loss", "nats a token", "loss", &Run::loss};
+const Quantity kLearningRate = {"Learning rate", "", "lr", &Run::learning_rate};
+const Quantity kGradientNorm = {"Gradient norm", "before clipping, logarithmic", "grad_norm",
+                                &Run::gradient_norm};
+const Quantity kThroughput = {"Throughput", "tokens a second", "tokens_per_s",
+                              &Run::tokens_per_second};
+const Quantity kValidation = {"Validation loss", "nats a token", "val_loss", &Run::validation_loss};
+const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &Run::bits_a_byte};
+const Quantity kGap = {"Gap to the entropy floor", "nats a byte, logarithmic", "val_gap",
+                       &Run::gap};
+
+std::string section(std::string_view heading, std::string_view content) {
+  return text("<section>\n<h2>", heading, "</h2>\n", content, "\n</section>\n");
+}
+
+std::string state_text(const Run& run) {
+  if (run.state == "training") return element("span", "in training", "state training");
+  for (const char* state : {"finished", "stopped", "diverged"}) {
+    if (run.state == state) return element("span", state, text("state ", state));
+  }
+  return element("span", "state unknown", "state");
+}
+
+std::string steps_text(const Run& run) {
+  const auto done = with_commas(std::llround(run.step));
+  if (!(run.step < run.steps)) return done + " steps";
+  return text(done, " of ", with_commas(std::llround(run.steps)), " steps");
+}
+
+std::string gap_text(const Run& run, const std::string& file, std::string_view otherwise) {
+  const auto why = run.missing.find(file);
+  return element("p", escaped(why == run.missing.end() ? otherwise : why->second), "missing");
+}
+
+std::string flat_table(const Flat& flat) {
+  std::string rows;
+  for (const auto& [key, value] : flat) {
+    rows += element("tr", element("td", escaped(key), "key-name") +
+                              element("td", escaped(value), "text")) +
+            "\n";
+  }
+  return element("div", element("table", rows), "scroll");
+}
+
+std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows) {
+  std::string head = element("th", "key");
+  for (const auto& run : runs) head += element("th", escaped(run.name));
+  std::string body = element("tr", head) + "\n";
+  for (const auto& row : rows) {
+    std::string cells = element("td", escaped(row.key), "key-name");
+    for (const auto& value : row.values) cells += element("td", escaped(value), "text");
+    body += element("tr", cells) + "\n";
+  }
+  return element("div", element("table", body), "scroll");
+}
+
+std::size_t half_window(std::size_t points) {
+  constexpr std::size_t kWindowsInARun = 60;
+  return std::max<std::size_t>(1, points / (2 * kWindowsInARun));
+}
+
+std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantity) {
+  for (const auto* run : runs) {
+    const auto why = run->missing.find("metrics.jsonl");
+    if (why == run->missing.end()) return text("No data: metrics.jsonl has no ", quantity.key);
+  }
+  return "No data: " + runs.front()->missing.at("metrics.jsonl");
+}
+
+}  // namespace evenkeel::report

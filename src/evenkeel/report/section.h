@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evenkeel/report/flat.h"
+#include "evenkeel/report/run.h"
+
+namespace evenkeel::report {
+
+/// A heading and what stands below it, which is HTML already.
+std::string section(std::string_view heading, std::string_view content);
+
+/// `training` -> "in training": the state as a coloured word, or "state unknown".
+std::string state_text(const Run& run);
+
+/// "400 of 400 steps"; "400 steps" where these are all, or the plan is not known.
+std::string steps_text(const Run& run);
+
+/// What stands where a file has nothing to show: why, and what `otherwise` if the file is there.
+std::string gap_text(const Run& run, const std::string& file, std::string_view otherwise);
+
+/// Keys and values, one a row.
+std::string flat_table(const Flat& flat);
+
+/// Keys that differ, a row each, with a column a run.
+std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows);
+
+/// The chart of one measured quantity over steps: what was logged, faintly, and its moving mean.
+/// With many runs the mean alone, one colour and pattern a run.
+struct Quantity {
+  const char* title;
+  const char* unit;
+  const char* key;  // of metrics.jsonl
+  Series Run::* values;
+};
+
+extern const Quantity kLoss, kLearningRate, kGradientNorm, kThroughput;
+extern const Quantity kValidation, kBits, kGap;  // measured on evaluation only
+
+/// How many neighbours on either side the moving mean takes for this many points.
+std::size_t half_window(std::size_t points);
+
+/// "no data: metrics.jsonl is missing" or "no data: metrics.jsonl has no lr".
+std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantity);
+
+}  // namespace evenkeel::report

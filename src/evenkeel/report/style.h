@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace evenkeel::report {
+
+/// The style sheet of a report: light, dark and print, with the colours of the curves. The curves'
+/// colours are told apart with any kind of colour vision.
+/// \source Okabe and Ito 2008, "Color universal design" (light; lightened for dark backgrounds)
+std::string_view style();
+
+}  // namespace evenkeel::report

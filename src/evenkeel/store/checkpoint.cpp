@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/store/checkpoint_save.h"
+#include "evenkeel/store/manifest.h"
+
+namespace evenkeel::store {
+
+std::string step_name(std::int64_t step) {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "step-%08lld", static_cast<long long>(step));
+  return name.data();
+}
+
+std::vector<std::int64_t> named_steps(const std::filesystem::path& run) {
+  constexpr std::string_view kBefore = "step-";
+  std::vector<std::int64_t> steps;
+  for (const auto& each : entries_of(run / "checkpoints")) {
+    const auto name = each.filename().string();
+    if (!name.starts_with(kBefore)) continue;
+    std::int64_t step = -1;
+    std::from_chars(name.data() + kBefore.size(), name.data() + name.size(), step);
+    if (step >= 0 && step_name(step) == name) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+Newest newest_checkpoint(const std::filesystem::path& run) {
+  Newest newest;
+  auto steps = named_steps(run);
+  std::reverse(steps.begin(), steps.end());
+  for (const auto step : steps) {
+    const auto folder = run / "checkpoints" / step_name(step);
+    auto found = check_checkpoint(folder, step, Check::digests);
+    if (found.defect.empty()) {
+      newest.found = {folder, step, std::move(found.manifest), std::move(found.state)};
+      break;
+    }
+    newest.skipped.push_back(
+        text("checkpoints/", step_name(step), ": ", found.defect, "; skipped"));
+  }
+  return newest;
+}
+
+std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run) {
+  auto steps = named_steps(run);
+  std::erase_if(steps, [&](std::int64_t step) {
+    std::error_code none;
+    return !exists(run / "checkpoints" / step_name(step) / kManifestName, none);
+  });
+  return steps;
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/checkpoint_save.h"
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/store/json_text.h"
+#include "evenkeel/store/manifest.h"
+#include "evenkeel/store/out_file.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/safetensors_writer.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+using std::filesystem::path;
+
+constexpr const char* kTemporary = ".tmp-";
+constexpr const char* kTrash = ".trash-";
+
+/// The files of a checkpoint before they are written.
+struct Parts {
+  SafetensorsImage model, optimizer;
+  std::string state;
+};
+
+Parts parts_of(const CheckpointContent& content) {
+  Parts parts{.model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
+              .optimizer = {content.optimizer, {}},
+              .state = json_text(content.state)};
+  EK_ASSERT(parts.state.size() <= kMaxJsonBytes && !parse_json(parts.state).is_discarded());
+  return parts;
+}
+
+/// ".tmp-step-00001000-1b4e28ba-4321": unlike any other process's, after a reboot too.
+std::string name_of_ours(const char* kind, std::int64_t step) {
+  constexpr std::size_t kEnoughDigits = 8;
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
+}
+
+/// Removes what earlier saves left. Whoever holds the lock is alone, so their processes are gone.
+void sweep(const System& system, const path& checkpoints) {
+  for (const auto& each : entries_of(checkpoints)) {
+    const auto name = each.filename().string();
+    if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
+    if (const int error = remove_all(system, each); error != 0)
+      system_failed(each, "remove", error);
+  }
+}
+
+void check_space(const System& system, const path& checkpoints, const Parts& parts) {
+  constexpr double kMargin = 1.1;
+  constexpr double kReserve = 16 << 20;  // the manifest, folders, and the logs of the next hours
+  const auto size = parts.model.size() + parts.optimizer.size() + parts.state.size();
+  const double wanted = kMargin * static_cast<double>(size) + kReserve;
+  const auto free = system.free_bytes(checkpoints.c_str());
+  if (free < 0) system_failed(checkpoints, "ask for free space", errno);
+  if (static_cast<double>(free) >= wanted) return;
+  throw Error(Exit::io, text(checkpoints.string(), ": a checkpoint needs ", bytes_text(wanted),
+                             " free, but ", bytes_text(static_cast<double>(free)),
+                             " are; free some space, older checkpoints are intact"));
+}
+
+nlohmann::json described(const Written& written) {
+  return {{"size", written.size}, {"digest", written.digest}};
+}
+
+/// A whole, durable folder, but for its own name.
+void write_folder(const System& system, const path& folder, const CheckpointContent& content,
+                  const Parts& parts) {
+  constexpr mode_t kAllThatTheUmaskAllows = 0777;
+  if (system.mkdir(folder.c_str(), kAllThatTheUmaskAllows) != 0) {
+    system_failed(folder, "make the folder", errno);
+  }
+  nlohmann::json files;
+  files[kModelName] = described(parts.model.write(system, folder / kModelName));
+  files[kModelName]["tensors"] = parts.model.tensors();
+  files[kOptimizerName] = described(parts.optimizer.write(system, folder / kOptimizerName));
+  files[kOptimizerName]["tensors"] = parts.optimizer.tensors();
+  files[kStateName] = described(write_new_file(system, folder / kStateName, parts.state));
+  write_new_file(system, folder / kManifestName,
+                 manifest_text(content.manifest, content.step, files));
+  flush_folder(system, folder);
+}
+
+void rename_path(const System& system, const path& from, const path& to) {
+  if (system.rename(from.c_str(), to.c_str()) != 0) system_failed(to, "rename to", errno);
+}
+
+/// Gives `temporary` its final name. A whole checkpoint of that name is swapped with it in one
+/// step, so that there is always one; a damaged one is moved away first.
+void put_in_place(const System& system, const path& temporary, const path& folder,
+                  std::int64_t step) {
+  std::error_code none;
+  const bool taken = exists(symlink_status(folder, none));
+  if (taken && check_checkpoint(folder, step, Check::digests).defect.empty()) {
+    if (system.exchange(temporary.c_str(), folder.c_str()) == 0) return;
+    system_failed(folder, "replace", errno);
+  }
+  if (taken) rename_path(system, folder, folder.parent_path() / name_of_ours(kTrash, step));
+  rename_path(system, temporary, folder);
+}
+
+/// Moves away what is not to be kept. Only checkpoints that look whole count.
+void retire(const System& system, const path& run, std::int64_t saved, std::int64_t keep) {
+  const auto checkpoints = run / "checkpoints";
+  const auto steps = named_steps(run);
+  std::int64_t kept = 0;
+  bool moved = false;
+  for (auto at = steps.rbegin(); at != steps.rend(); ++at) {
+    const auto folder = checkpoints / step_name(*at);
+    if (*at <= saved && kept < keep) {
+      kept += check_checkpoint(folder, *at, Check::sizes).defect.empty() ? 1 : 0;
+      continue;
+    }
+    rename_path(system, folder, checkpoints / name_of_ours(kTrash, *at));
+    moved = true;
+  }
+  if (moved) flush_folder(system, checkpoints);
+}
+
+}  // namespace
+
+void save_checkpoint(const System& system, const path& run, const CheckpointContent& content,
+                     std::int64_t keep) {
+  EK_ASSERT(keep >= 1 && content.step >= 0);
+  EK_ASSERT(is_locked(run));
+  const auto checkpoints = run / "checkpoints";
+  make_folders(system, checkpoints);
+  flush_folder(system, run);  // an earlier save may have died between making and flushing
+  sweep(system, checkpoints);
+  const auto parts = parts_of(content);
+  check_space(system, checkpoints, parts);
+  const auto temporary = checkpoints / name_of_ours(kTemporary, content.step);
+  try {
+    write_folder(system, temporary, content, parts);
+    put_in_place(system, temporary, checkpoints / step_name(content.step), content.step);
+  } catch (...) {
+    remove_all(system, temporary);  // what it cannot remove, the next save will sweep
+    throw;
+  }
+  flush_folder(system, checkpoints);  // from here on it survives a power cut
+  retire(system, run, content.step, keep);
+  sweep(system, checkpoints);
+}
+
+void save_checkpoint(const path& run, const CheckpointContent& content, std::int64_t keep) {
+  save_checkpoint(System{}, run, content, keep);
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/system.h"
+
+namespace evenkeel::store {
+
+/// save_checkpoint with a system that a test can let fail. For this floor only.
+void save_checkpoint(const System& system, const std::filesystem::path& run,
+                     const CheckpointContent& content, std::int64_t keep);
+
+/// "step-00001000"
+std::string step_name(std::int64_t step);
+
+/// Steps of everything in RUN/checkpoints that is named like a checkpoint, ascending.
+std::vector<std::int64_t> named_steps(const std::filesystem::path& run);
+
+}  // namespace evenkeel::store

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/in_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/store/digest.h"
+#include "evenkeel/store/system.h"
+
+namespace evenkeel::store {
+
+InFile::InFile(const std::filesystem::path& path, Links links) : path_(path.string()) {
+  // Without O_NONBLOCK, opening a pipe waits for a writer that never comes.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
+  descriptor_ = ::open(path_.c_str(), flags);
+  if (descriptor_ < 0) system_failed(path_, "open", errno);
+  struct stat status{};
+  const bool plain = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+  if (!plain) {
+    ::close(descriptor_);
+    throw Error(Exit::io, text(path_, ": must be a plain file, but is not"));
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InFile::~InFile() {
+  ::close(descriptor_);
+}
+
+void InFile::read(void* to, std::size_t size) {
+  auto* next = static_cast<char*>(to);
+  while (size > 0) {
+    const auto got = ::read(descriptor_, next, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) system_failed(path_, "read", errno);
+    if (got == 0) throw Error(Exit::io, text(path_, ": became shorter while it was read"));
+    next += got;
+    size -= static_cast<std::size_t>(got);
+    at_ += static_cast<std::uint64_t>(got);
+  }
+}
+
+std::string InFile::digest_of_rest() {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::vector<char> buffer(std::min<std::uint64_t>(kPiece, size_ - at_));
+  Digest digest;
+  while (at_ < size_) {
+    const auto piece = std::min<std::uint64_t>(buffer.size(), size_ - at_);
+    read(buffer.data(), piece);
+    digest.add(buffer.data(), piece);
+  }
+  return digest.hex();
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/manifest.h"
+
+#include <system_error>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/in_file.h"
+#include "evenkeel/store/json_text.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kDigits = 32;
+
+std::string digest_of(const std::string& content) {
+  return digest(content.data(), content.size());
+}
+
+/// The text that a manifest must be, to the byte, so that no flipped bit goes unseen.
+std::string signed_text(json manifest) {
+  manifest["root_digest"] = std::string(kDigits, '0');
+  manifest["root_digest"] = digest_of(json_text(manifest));
+  return json_text(manifest);
+}
+
+/// "" or why `name` cannot be read as a plain file.
+std::string defect_of_entry(const std::filesystem::path& folder, const std::string& name) {
+  std::error_code error;
+  const auto type = symlink_status(folder / name, error).type();
+  if (type == std::filesystem::file_type::not_found) return name + " is missing";
+  if (type != std::filesystem::file_type::regular) return name + " is not a plain file";
+  return "";
+}
+
+std::string read_json_file(const std::filesystem::path& path) {
+  InFile file(path, InFile::Links::refuse);
+  std::string content(file.size() <= kMaxJsonBytes ? file.size() : 0, '\0');
+  file.read(content.data(), content.size());
+  return content;
+}
+
+std::string defect_of_manifest(const std::string& content, const json& manifest,
+                               std::int64_t step) {
+  if (!manifest.is_object() || signed_text(manifest) != content) return "MANIFEST.json is damaged";
+  const auto format = manifest.at("format").get<int>();
+  if (format != kFormat) {
+    return text("MANIFEST.json is of format ", format, ", but this program reads ", kFormat);
+  }
+  const auto written = manifest.at("step").get<std::int64_t>();
+  if (written != step) return text("MANIFEST.json is of step ", written);
+  return "";
+}
+
+std::string defect_of_file(const std::filesystem::path& folder, const std::string& name,
+                           const json& wanted, Check what) {
+  if (auto defect = defect_of_entry(folder, name); !defect.empty()) return defect;
+  InFile file(folder / name, InFile::Links::refuse);
+  const auto size = wanted.at("size").get<std::uint64_t>();
+  if (file.size() != size) {
+    return text(name, " must have ", size, " bytes, but has ", file.size());
+  }
+  if (what == Check::digests && file.digest_of_rest() != wanted.at("digest").get<std::string>()) {
+    return name + " does not match its digest";
+  }
+  return "";
+}
+
+std::string defect_of_all(const std::filesystem::path& folder, std::int64_t step, Check what,
+                          Checked& found) {
+  std::error_code error;
+  if (!is_directory(symlink_status(folder, error))) return "is not a folder";
+  if (auto defect = defect_of_entry(folder, kManifestName); !defect.empty()) return defect;
+  const auto content = read_json_file(folder / kManifestName);
+  found.manifest = parse_json(content);
+  if (auto defect = defect_of_manifest(content, found.manifest, step); !defect.empty()) {
+    return defect;
+  }
+  for (const auto* name : {kModelName, kOptimizerName, kStateName}) {
+    auto defect = defect_of_file(folder, name, found.manifest.at("files").at(name), what);
+    if (!defect.empty()) return defect;
+  }
+  if (what == Check::sizes) return "";
+  found.state = parse_json(read_json_file(folder / kStateName));
+  return found.state.is_discarded() ? "state.json is not JSON" : "";
+}
+
+}  // namespace
+
+std::string manifest_text(const json& extra, std::int64_t step, const json& files) {
+  auto manifest = extra.is_null() ? json::object() : extra;
+  EK_ASSERT(manifest.is_object());
+  for (const auto* ours : {"digest_kind", "files", "format", "root_digest", "step"}) {
+    EK_ASSERT(!manifest.contains(ours));
+  }
+  manifest["format"] = kFormat;
+  manifest["step"] = step;
+  manifest["digest_kind"] = "xxh3_128";
+  manifest["files"] = files;
+  const auto content = signed_text(std::move(manifest));
+  EK_ASSERT(content.size() <= kMaxJsonBytes);
+  EK_ASSERT(defect_of_manifest(content, parse_json(content), step).empty());
+  return content;
+}
+
+Checked check_checkpoint(const std::filesystem::path& folder, std::int64_t step, Check what) {
+  Checked found;
+  try {
+    found.defect = defect_of_all(folder, step, what, found);
+  } catch (const Error& error) {  // a file that cannot be read is a defect of the checkpoint
+    found.defect = error.what();
+  } catch (const json::exception&) {  // whole, but not written by this program
+    found.defect = "MANIFEST.json does not say what a manifest says";
+  }
+  return found;
+}
+
+}  // namespace evenkeel::store

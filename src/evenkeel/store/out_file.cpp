@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/out_file.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+/// 0, or the error number. A file system that cannot reserve is no failure: writing will tell.
+int reserve(const System& system, int descriptor, std::uint64_t size) {
+  if (size == 0) return 0;
+  while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+OutFile::OutFile(const System& system, std::filesystem::path path, std::uint64_t size)
+    : system_(system), path_(std::move(path)), size_(size) {
+  constexpr mode_t kAllThatTheUmaskAllows = 0666;
+  descriptor_ = system_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                             kAllThatTheUmaskAllows);
+  if (descriptor_ < 0) system_failed(path_, "create", errno);
+  if (const int error = reserve(system_, descriptor_, size_); error != 0) {
+    system_.close(
+        std::exchange(descriptor_, -1));  // the destructor of a half-made object never runs
+    system_failed(path_, "reserve space", error);
+  }
+}
+
+OutFile::~OutFile() {
+  if (descriptor_ >= 0) system_.close(descriptor_);
+}
+
+void OutFile::add(const void* data, std::size_t size) {
+  digest_.add(data, size);
+  written_ += size;
+  const auto* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const auto put = system_.write(descriptor_, next, size);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) system_failed(path_, "write", errno);
+    next += put;
+    size -= static_cast<std::size_t>(put);
+  }
+}
+
+Written OutFile::finish() {
+  EK_ASSERT(written_ == size_);
+  if (system_.fsync(descriptor_) != 0) system_failed(path_, "flush", errno);
+  if (system_.close(std::exchange(descriptor_, -1)) != 0) system_failed(path_, "close", errno);
+  return {.size = size_, .digest = digest_.hex()};
+}
+
+Written write_new_file(const System& system, const std::filesystem::path& path,
+                       const std::string& content) {
+  OutFile file(system, path, content.size());
+  file.add(content.data(), content.size());
+  return file.finish();
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/json_text.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/system.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+/// Calls `use(line, record)` for each line that ends and is an object.
+template <typename Use>
+void for_each_record(const std::filesystem::path& file, const Use& use) {
+  std::error_code none;
+  if (!exists(file, none)) return;
+  const auto content = read_file(file);
+  for (std::size_t begin = 0, end = 0; (end = content.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    const auto line = std::string_view(content).substr(begin, end - begin);
+    auto record = parse_json(line);
+    if (record.is_object()) use(line, std::move(record));
+  }
+}
+
+}  // namespace
+
+void Records::append(const nlohmann::ordered_json& record) {
+  const auto line =
+      record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  constexpr mode_t kAllThatTheUmaskAllows = 0666;
+  const int descriptor =
+      ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, kAllThatTheUmaskAllows);
+  if (descriptor < 0) system_failed(file_, "open", errno);
+  struct stat before{};
+  int error = ::fstat(descriptor, &before) == 0 ? 0 : errno;
+  if (error == 0) {
+    const auto put = ::write(descriptor, line.data(), line.size());
+    error = put < 0 ? errno : 0;
+    if (put >= 0 && static_cast<std::size_t>(put) < line.size()) error = ENOSPC;
+    if (error != 0 && ::ftruncate(descriptor, before.st_size) != 0) error = errno;
+  }
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error != 0) system_failed(file_, "append", error);
+}
+
+void Records::cut_after(std::int64_t step) {
+  std::error_code none;
+  if (!exists(file_, none)) return;
+  std::string kept;
+  for_each_record(file_, [&](std::string_view line, const nlohmann::json& record) {
+    const auto at = record.find("step");
+    const bool later = at != record.end() && at->is_number() && *at > step;
+    if (!later) kept.append(line).append("\n");
+  });
+  if (kept.size() != file_size(file_)) write_file(file_, kept);
+}
+
+std::vector<nlohmann::json> read_records(const std::filesystem::path& file) {
+  std::vector<nlohmann::json> records;
+  for_each_record(
+      file, [&](std::string_view, nlohmann::json record) { records.push_back(std::move(record)); });
+  return records;
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/run_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <system_error>
+#include <tuple>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/json_text.h"
+#include "evenkeel/store/system.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+using std::filesystem::path;
+
+constexpr const char* kStatusName = "status.json";
+constexpr const char* kMetricsName = "metrics.jsonl";
+
+bool is_file(const path& file) {
+  std::error_code none;
+  return is_regular_file(file, none);
+}
+
+/// "a-10" -> ("a", 10), so that a-2 comes before a-10.
+std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
+  const auto name = run.folder.filename().string();
+  const auto dash = name.rfind('-');
+  std::int64_t number = -1;
+  if (dash != std::string::npos) {
+    std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
+  }
+  return {number < 0 ? name : name.substr(0, dash), number};
+}
+
+std::string string_in(const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::int64_t integer_in(const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
+}
+
+/// Fills in what status.json says. \param locked  asked before the file is read: a run that ends
+/// in between then counts as ended, not as interrupted
+void add_status(RunSummary& run, bool locked) {
+  const auto status = parse_json(read_file(run.folder / kStatusName));
+  if (!status.is_object() || string_in(status, "state").empty()) {
+    run.state = "damaged";
+    return;
+  }
+  run.state = string_in(status, "state");
+  if (run.state == "training" && !locked) run.state = "interrupted";
+  run.scheme = string_in(status, "scheme");
+  run.preset = string_in(status, "preset");
+  run.step = integer_in(status, "step");
+  run.steps = integer_in(status, "steps");
+}
+
+/// Fills in the last value of each metric, and the last step, which a status may lag behind.
+void add_metrics(RunSummary& run) {
+  const auto last = [](std::optional<double>& value, const nlohmann::json& record,
+                       const char* key) {
+    const auto at = record.find(key);
+    if (at != record.end() && at->is_number()) value = at->get<double>();
+  };
+  for (const auto& record : read_records(run.folder / kMetricsName)) {
+    run.step = std::max(run.step, integer_in(record, "step"));
+    last(run.loss, record, "loss");
+    last(run.val_loss, record, "val_loss");
+    last(run.val_gap, record, "val_gap");
+  }
+}
+
+double age_of(const path& file) {
+  std::error_code error;
+  const auto written = last_write_time(file, error);
+  if (error) return 0;
+  const auto age = std::filesystem::file_time_type::clock::now() - written;
+  return std::max(0.0, std::chrono::duration<double>(age).count());
+}
+
+}  // namespace
+
+void make_run_folder(const path& run) {
+  make_folders(System{}, run);
+}
+
+path new_run_folder(const path& runs, const std::string& stem) {
+  EK_ASSERT(!stem.empty() && stem.find('/') == std::string::npos);
+  const System system;
+  make_folders(system, runs);
+  constexpr mode_t kAllThatTheUmaskAllows = 0777;
+  for (std::int64_t number = 1;; ++number) {
+    const auto run = runs / text(stem, "-", number);
+    if (system.mkdir(run.c_str(), kAllThatTheUmaskAllows) == 0) {
+      flush_folder(system, runs);
+      return run;
+    }
+    if (errno != EEXIST) system_failed(run, "make the folder", errno);
+  }
+}
+
+void write_status(const path& run, const Status& status) {
+  EK_ASSERT(status.state == "training" || status.state == "stopped" || status.state == "finished" ||
+            status.state == "diverged");
+  write_file(run / kStatusName, json_text({{"state", status.state},
+                                           {"step", status.step},
+                                           {"steps", status.steps},
+                                           {"scheme", status.scheme},
+                                           {"preset", status.preset}}));
+}
+
+std::vector<RunSummary> list_runs(const path& runs) {
+  std::vector<RunSummary> all;
+  for (const auto& folder : entries_of(runs)) {
+    const bool has_status = is_file(folder / kStatusName);
+    const bool has_metrics = is_file(folder / kMetricsName);
+    if (!has_status && !is_file(folder / "run.toml")) continue;
+    RunSummary run;
+    run.folder = folder;
+    run.state = "empty";
+    if (has_status) add_status(run, is_locked(folder));
+    add_metrics(run);
+    run.age_seconds = age_of(folder / (has_metrics ? kMetricsName : has_status ? kStatusName : ""));
+    all.push_back(std::move(run));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const RunSummary& one, const RunSummary& other) {
+    return order_of(one) < order_of(other);
+  });
+  return all;
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/store/in_file.h"
+#include "evenkeel/store/safetensors_header.h"
+
+namespace evenkeel::store {
+
+static_assert(std::endian::native == std::endian::little, "data is written as it lies in memory");
+
+namespace {
+
+struct DtypeFacts {
+  std::string_view name;
+  std::int64_t bytes;
+};
+
+constexpr std::array kDtypes = {  // in the order of the enumerators
+    DtypeFacts{"F64", 8}, DtypeFacts{"F32", 4}, DtypeFacts{"BF16", 2}, DtypeFacts{"F16", 2},
+    DtypeFacts{"I64", 8}, DtypeFacts{"I32", 4}, DtypeFacts{"I16", 2},  DtypeFacts{"I8", 1},
+    DtypeFacts{"U64", 8}, DtypeFacts{"U32", 4}, DtypeFacts{"U16", 2},  DtypeFacts{"U8", 1},
+    DtypeFacts{"BOOL", 1}};
+
+}  // namespace
+
+std::string_view name_of(Dtype dtype) {
+  return kDtypes.at(static_cast<std::size_t>(dtype)).name;
+}
+
+std::int64_t bytes_of(Dtype dtype) {
+  return kDtypes.at(static_cast<std::size_t>(dtype)).bytes;
+}
+
+std::optional<Dtype> dtype_named(std::string_view name) {
+  const auto* found = std::find_if(kDtypes.begin(), kDtypes.end(),
+                                   [&](const DtypeFacts& each) { return each.name == name; });
+  if (found == kDtypes.end()) return std::nullopt;
+  return static_cast<Dtype>(found - kDtypes.begin());
+}
+
+std::int64_t Entry::numel() const {
+  std::int64_t product = 1;
+  for (const auto size : shape) product *= size;
+  return product;
+}
+
+Safetensors Safetensors::read(const std::filesystem::path& path) {
+  Safetensors file;
+  file.path_ = path.string();
+  const auto refuse = [&](const std::string& defect) {
+    throw Error(Exit::data, text(file.path_, ": ", defect));
+  };
+  InFile in(path);
+  std::uint64_t header_bytes = 0;
+  if (in.size() < sizeof header_bytes) {
+    refuse(text("a safetensors file has at least 8 bytes, but this has ", in.size()));
+  }
+  in.read(&header_bytes, sizeof header_bytes);
+  const auto rest = in.size() - sizeof header_bytes;
+  if (header_bytes > rest) {
+    refuse(text("header must have ", header_bytes, " bytes, but only ", rest, " follow"));
+  }
+  if (header_bytes > kMaxHeaderBytes) {
+    refuse(
+        text("at most ", kMaxHeaderBytes, " bytes of header are read, but it has ", header_bytes));
+  }
+  std::string json(header_bytes, '\0');
+  in.read(json.data(), json.size());
+  const auto data_bytes = rest - header_bytes;
+  auto header = parse_header(json, data_bytes, file.path_);
+  file.entries_ = std::move(header.entries);
+  file.metadata_ = std::move(header.metadata);
+  auto data = std::make_shared_for_overwrite<std::byte[]>(data_bytes);
+  in.read(data.get(), data_bytes);
+  file.data_ = std::move(data);
+  return file;
+}
+
+const Entry& Safetensors::entry(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    throw Error(Exit::data, text(path_, ": must hold tensor \"", name, "\", but does not"));
+  }
+  return found->second;
+}
+
+const std::byte* Safetensors::data(const Entry& entry) const {
+  return data_.get() + entry.begin;
+}
+
+}  // namespace evenkeel::store

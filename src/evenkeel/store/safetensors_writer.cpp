@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/safetensors_writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/store/safetensors_header.h"
+
+namespace evenkeel::store {
+
+namespace {
+
+constexpr std::size_t kHeaderStep = 8;  // the header ends on a multiple of it
+
+std::uint64_t bytes_of(const TensorView& tensor) {
+  std::int64_t bytes = bytes_of(tensor.dtype);
+  for (const auto size : tensor.shape) {
+    EK_ASSERT(size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+bool comes_first(const TensorView& one, const TensorView& other) {
+  return std::tuple(-bytes_of(one.dtype), std::string_view(one.name)) <
+         std::tuple(-bytes_of(other.dtype), std::string_view(other.name));
+}
+
+}  // namespace
+
+SafetensorsImage::SafetensorsImage(std::vector<TensorView> tensors,
+                                   const std::map<std::string, std::string>& metadata)
+    : tensors_(std::move(tensors)) {
+  std::sort(tensors_.begin(), tensors_.end(), comes_first);
+  EK_ASSERT(tensors_.size() <= kMaxTensors);
+  auto header = nlohmann::json::object();
+  if (!metadata.empty()) header[std::string(kMetadataKey)] = metadata;
+  std::uint64_t end = 0;
+  for (const auto& each : tensors_) {
+    EK_ASSERT(each.shape.size() <= kMaxDimensions && each.name.size() <= kMaxNameBytes);
+    EK_ASSERT(each.name != kMetadataKey && !header.contains(each.name));
+    const auto begin = std::exchange(end, end + bytes_of(each));
+    header[each.name] = {
+        {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
+  }
+  header_ = header.dump();
+  header_.resize((header_.size() + kHeaderStep - 1) / kHeaderStep * kHeaderStep, ' ');
+  EK_ASSERT(header_.size() <= kMaxHeaderBytes);
+  size_ = sizeof(std::uint64_t) + header_.size() + end;
+}
+
+Written SafetensorsImage::write(const System& system, const std::filesystem::path& path) const {
+  OutFile file(system, path, size_);
+  const std::uint64_t header_bytes = header_.size();
+  file.add(&header_bytes, sizeof header_bytes);
+  file.add(header_.data(), header_.size());
+  for (const auto& each : tensors_) file.add(each.data, bytes_of(each));
+  return file.finish();
+}
+
+nlohmann::json SafetensorsImage::tensors() const {
+  auto all = nlohmann::json::object();
+  for (const auto& each : tensors_) {
+    all[each.name] = {{"dtype", name_of(each.dtype)}, {"shape", each.shape}};
+  }
+  return all;
+}
+
+void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  const System system;
+  const SafetensorsImage image(std::move(tensors), metadata);
+  auto beside = path;
+  beside += text(".new-", ::getpid());
+  remove_all(system, beside);  // of an earlier process with our number
+  try {
+    image.write(system, beside);
+    if (system.rename(beside.c_str(), path.c_str()) != 0) system_failed(path, "rename to", errno);
+  } catch (...) {
+    remove_all(system, beside);
+    throw;
+  }
+  flush_folder(system, std::filesystem::absolute(path).parent_path());
+}
+
+}  // namespace evenkeel::store

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/store/out_file.h"
+#include "evenkeel/store/safetensors.h"
+
+namespace evenkeel::store {
+
+/// A safetensors file before it is written: its order, its header, its size. For this floor only.
+class SafetensorsImage {
+ public:
+  SafetensorsImage(std::vector<TensorView> tensors,
+                   const std::map<std::string, std::string>& metadata);
+
+  std::uint64_t size() const { return size_; }
+  Written write(const System& system, const std::filesystem::path& path) const;
+
+  /// {"name": {"dtype": "F32", "shape": [2, 3]}, ...} for the manifest.
+  nlohmann::json tensors() const;
+
+ private:
+  std::vector<TensorView> tensors_;  // in the order of the file
+  std::string header_;               // padded
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace evenkeel::store

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// The calls into the system by which files become durable, in one table, so that a test can let
+/// each of them fail. For this floor only.
+namespace evenkeel::store {
+
+/// Bytes that an ordinary user may still write to the file system of `path`; -1 with errno.
+std::int64_t free_bytes(const char* path);
+
+/// Swaps what two paths name, in one step; -1 with errno.
+int exchange_paths(const char* one, const char* other);
+
+/// As in the manual pages: -1 and errno on failure.
+struct System {
+  std::int64_t (*free_bytes)(const char* path) = store::free_bytes;
+  int (*mkdir)(const char* path, mode_t mode) = ::mkdir;
+  int (*open)(const char* path, int flags, mode_t mode) =
+      [](const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); };
+  int (*fallocate)(int file, int mode, off_t offset, off_t size) = ::fallocate;
+  ssize_t (*write)(int file, const void* data, std::size_t size) = ::write;
+  int (*fsync)(int file) = ::fsync;
+  int (*close)(int file) = ::close;
+  int (*rename)(const char* from, const char* to) = ::rename;
+  int (*exchange)(const char* one, const char* other) = exchange_paths;
+  int (*unlink)(const char* path) = ::unlink;
+  int (*rmdir)(const char* path) = ::rmdir;
+};
+
+/// "PATH: cannot WHAT: No space left on device"
+/// \throws Error (io)
+[[noreturn]] void system_failed(const std::filesystem::path& path, const char* what, int error);
+
+/// Makes the entries of a folder durable.
+/// \throws Error (io)
+void flush_folder(const System& system, const std::filesystem::path& folder);
+
+/// Makes a folder and the parents that are missing, each durable; nothing if it is there.
+/// \throws Error (io)
+void make_folders(const System& system, const std::filesystem::path& folder);
+
+/// What lies in a folder, in the order of the names; nothing if the folder is missing.
+/// \throws Error (io) if it cannot be read
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+/// Removes a file, a link, or a folder with all in it, and goes on after a failure.
+/// \return 0, or the first error number
+int remove_all(const System& system, const std::filesystem::path& path);
+
+}  // namespace evenkeel::store

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/console.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "evenkeel/base/number.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+template <typename... Values>
+std::string print(const char* format, Values... values) {
+  std::array<char, 64> out{};
+  std::snprintf(out.data(), out.size(), format, values...);
+  return out.data();
+}
+
+}  // namespace
+
+Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+void Console::say(const std::string& line) {
+  if (!quiet_) warn(line);
+}
+
+void Console::warn(const std::string& line) {
+  clear();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void Console::show(const Sight& sight, bool lasting) {
+  if (quiet_ || (!terminal_ && !lasting)) return;
+  clear();
+  std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line_of(sight).c_str());
+  std::fflush(stderr);
+  open_ = terminal_;
+}
+
+void Console::clear() {
+  if (open_) std::fputs("\r\033[K", stderr);
+  open_ = false;
+}
+
+std::string line_of(const Sight& sight) {
+  auto line = print("step %lld/%lld  loss %.3f", static_cast<long long>(sight.step),
+                    static_cast<long long>(sight.steps), sight.loss);
+  if (sight.gap) line += print("  gap %.3f", *sight.gap);
+  line += print("  lr %.1e  |g| %.2f  ", sight.rate, sight.gradient_norm);
+  return line + with_unit(sight.tokens_per_second) + " tok/s  left " +
+         duration_text(sight.seconds_left);
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace evenkeel::train {
+
+/// What the progress line shows.
+struct Sight {
+  std::int64_t step = 0, steps = 0;
+  double loss = 0;
+  std::optional<double> gap;  // of the last evaluation, nats a byte
+  double rate = 0, gradient_norm = 0;
+  double tokens_per_second = 0, seconds_left = 0;
+};
+
+/// The lines of `train`: on a terminal one that is rewritten, else plain ones. Everything goes to
+/// standard error; standard output stays for results.
+class Console {
+ public:
+  explicit Console(bool quiet);
+
+  /// A line that stays.
+  void say(const std::string& line);
+  /// A line that stays even when quiet: trouble.
+  void warn(const std::string& line);
+  /// The progress line; without a terminal, a line each time `lasting` is true.
+  void show(const Sight& sight, bool lasting);
+
+ private:
+  void clear();
+
+  bool quiet_, terminal_;
+  bool open_ = false;  // a progress line stands without its end
+};
+
+/// "step 120/400  loss 1.234  gap 0.310  lr 2.9e-03  |g| 0.52  18.2k tok/s  left 0:42"
+std::string line_of(const Sight& sight);
+
+}  // namespace evenkeel::train

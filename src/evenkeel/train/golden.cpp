@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/golden.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/safetensors.h"
+#include "evenkeel/train/golden_authors.h"
+#include "evenkeel/train/golden_json.h"
+#include "evenkeel/train/golden_shape.h"
+#include "evenkeel/train/tensor_file.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+constexpr const char* kConfig = "config";
+
+/// All tensors whose name begins with `prefix`, under the rest of their names.
+Tensors tensors_after(const store::Safetensors& file, const std::string& prefix) {
+  Tensors tensors;
+  for (const auto& [name, unused] : file.entries()) {
+    if (!name.starts_with(prefix)) continue;
+    tensors[name.substr(prefix.size())] = tensor_of(file, name).to(at::kDouble);
+  }
+  return tensors;
+}
+
+/// Parameters of the `schemes` layout have no prefix: they are what else there is.
+Tensors unmarked(const store::Safetensors& file) {
+  auto tensors = tensors_after(file, "");
+  std::erase_if(tensors, [](const auto& each) {
+    const auto& name = each.first;
+    return name.starts_with("grad.") || name.starts_with("buffer") || name == "input_ids" ||
+           name == "logits" || name == "logits_eval" || name == "loss";
+  });
+  return tensors;
+}
+
+at::Tensor real(const store::Safetensors& file, const std::string& name) {
+  return tensor_of(file, name).to(at::kDouble);
+}
+
+Golden of_schemes(const store::Safetensors& file) {
+  const GoldenJson config(text(file.path(), ": ", kConfig), file.metadata().at(kConfig));
+  const auto shape = read_shape(config, {.layers = "layers",
+                                         .width = "d",
+                                         .heads = "heads",
+                                         .kv_heads = "kv_heads",
+                                         .inner = "inner",
+                                         .vocabulary = "vocab",
+                                         .context = "context"});
+  GoldenPass pass;
+  pass.logits = real(file, "logits");
+  const auto loss = real(file, "loss");
+  if (loss.numel() != 1) config.refuse("the loss beside it must be one number");
+  pass.loss = loss.item<double>();
+  pass.gradients = tensors_after(file, "grad.");
+  Golden golden;
+  golden.path = file.path();
+  golden.layout = GoldenLayout::schemes;
+  golden.model = {.scheme = config::bind(config::find_scheme(config.word("scheme")), shape),
+                  .tied = config.flag("tied"),
+                  .rope_theta = config.number("rope_theta"),
+                  .done = config.whole("t"),
+                  .planned = config.whole("T")};
+  golden.parameters = unmarked(file);
+  golden.expected = std::move(pass);
+  return golden;
+}
+
+Golden of_authors(const store::Safetensors& file, const GoldenJson& json) {
+  Golden golden;
+  golden.path = file.path();
+  golden.layout = GoldenLayout::authors;
+  golden.model = authors_model(json);
+  if (json.has("optimizer")) {
+    auto trajectory = authors_trajectory(json);
+    trajectory.final = tensors_after(file, "final.");
+    golden.parameters = tensors_after(file, "init.");
+    golden.expected = std::move(trajectory);
+  } else {
+    auto pass = authors_pass(json);
+    pass.logits = real(file, "logits");
+    pass.gradients = tensors_after(file, "grad.");
+    golden.parameters = tensors_after(file, "param.");
+    golden.expected = std::move(pass);
+  }
+  return golden;
+}
+
+/// The JSON that belongs to a file without metadata.
+GoldenJson beside(const std::filesystem::path& path) {
+  auto json = path;
+  json.replace_extension(".json");
+  if (!std::filesystem::exists(json)) {
+    throw Error(Exit::data,
+                text(path.string(), ": wants its configuration, as metadata \"", kConfig,
+                     "\" or in ", json.filename().string(), " beside it, but has neither"));
+  }
+  return GoldenJson(json.string(), read_file(json));
+}
+
+void check_shape(const Golden& golden, const char* name, const at::Tensor& tensor,
+                 const std::vector<std::int64_t>& wanted) {
+  if (tensor.sizes() == wanted) return;
+  throw Error(Exit::data, text(golden.path, ": ", name, " must be ", at::IntArrayRef(wanted),
+                               ", but is ", tensor.sizes()));
+}
+
+/// What reading cannot see by itself: that ids are tokens, and that shapes fit one another.
+void check(const Golden& golden) {
+  const auto& ids = golden.ids;
+  const auto vocabulary = golden.model.scheme.shape.vocabulary;
+  const auto* const pass = std::get_if<GoldenPass>(&golden.expected);
+  const std::int64_t dimensions = pass != nullptr ? 2 : 3;
+  if (ids.scalar_type() != at::kLong || ids.dim() != dimensions || ids.size(-1) < 2 ||
+      ids.numel() == 0) {
+    throw Error(Exit::data, text(golden.path, ": input_ids must be I64 with ", dimensions,
+                                 " dimensions, the last 2 or more, but is ", ids.scalar_type(), " ",
+                                 ids.sizes()));
+  }
+  if (ids.min().item<std::int64_t>() < 0 || ids.max().item<std::int64_t>() >= vocabulary) {
+    throw Error(Exit::data, text(golden.path, ": input_ids must be tokens 0 to ", vocabulary - 1,
+                                 ", but go from ", ids.min().item<std::int64_t>(), " to ",
+                                 ids.max().item<std::int64_t>()));
+  }
+  if (pass != nullptr) {
+    check_shape(golden, "logits", pass->logits, {ids.size(0), ids.size(1), vocabulary});
+  } else {
+    const auto& steps = std::get<GoldenTrajectory>(golden.expected).steps;
+    check_shape(golden, "input_ids", ids,
+                {static_cast<std::int64_t>(steps.size()), ids.size(1), ids.size(2)});
+  }
+}
+
+}  // namespace
+
+Golden read_golden(const std::filesystem::path& path) {
+  const auto file = store::Safetensors::read(path);
+  auto golden =
+      file.metadata().contains(kConfig) ? of_schemes(file) : of_authors(file, beside(path));
+  golden.ids = tensor_of(file, "input_ids");
+  check(golden);
+  return golden;
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/norm/scheme.h"
+
+/// Golden files: a small model, what goes in and what must come out, computed by other programs.
+namespace evenkeel::train {
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+/// The model of a golden file.
+struct GoldenModel {
+  norm::Scheme scheme;
+  bool tied = true;
+  double rope_theta = 0;
+  std::int64_t done = 0, planned = 0;  // optimizer steps, for expressions with t and T
+};
+
+/// One forward and backward pass.
+struct GoldenPass {
+  at::Tensor logits;  // [B, T, V]
+  double loss = 0;    // mean over the B (T - 1) tokens that have a next one
+  Tensors gradients;  // of every parameter
+  // Of the authors' files only: exact, where the tensors are rounded to float32.
+  double gradient_norm = 0, logits_squares = 0;  // of all parameters; sum over all logits
+  std::map<std::string, double> gradient_norms;  // of each parameter
+};
+
+/// Some optimizer steps, one batch each.
+struct GoldenTrajectory {
+  struct Step {
+    double rate = 0, loss = 0, gradient_norm = 0;
+  };
+  config::Optimizer optimizer;
+  config::Schedule schedule;
+  std::vector<Step> steps;
+  double last_loss = 0;  // on the last batch, after the last update
+  Tensors final;         // every parameter, after the last update
+};
+
+/// Who computed the numbers: it decides names, number formats and tolerances.
+enum class GoldenLayout {
+  authors,  // the published code: FILE.json beside FILE.safetensors, absolute tolerances
+  schemes,  // the reference of all schemes: metadata "config", tolerances relative to a tensor
+};
+
+/// All tensors but `ids` are float64: they hold what the file holds.
+struct Golden {
+  std::string path;
+  GoldenLayout layout = GoldenLayout::schemes;
+  GoldenModel model;
+  Tensors parameters;  // at the start
+  at::Tensor ids;      // [B, T]; of a trajectory [steps, B, T]; int64
+  std::variant<GoldenPass, GoldenTrajectory> expected;
+};
+
+/// \param path  a .safetensors file
+/// \throws Error (io, data) if it cannot be read, lacks a part or contradicts itself;
+///         Error (usage) if it is of a kind of model that this version does not have
+Golden read_golden(const std::filesystem::path& path);
+
+}  // namespace evenkeel::train

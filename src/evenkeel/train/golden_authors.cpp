@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/golden_authors.h"
+
+#include <toml++/toml.h>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/train/golden_shape.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+constexpr const char* kNorm = "norm";
+
+toml::table half_of(const GoldenJson& layer, const std::string& name) {
+  toml::table half;
+  if (!layer.flag(name + "_norm")) return half;
+  half.insert("input", kNorm);
+  if (layer.flag(name + "_residual_after_norm")) half.insert("skip", "normed");
+  return half;
+}
+
+/// The scheme as a user could have written it.
+toml::table scheme_table(const GoldenJson& config) {
+  toml::table scheme;
+  scheme.insert("norm", toml::table{{"kind", "rms_norm"}, {"epsilon", config.number("norm_eps")}});
+  scheme.insert("final", kNorm);
+  if (config.flag("embedding_norm")) scheme.insert("embedding", toml::table{{"norm", kNorm}});
+
+  const auto per_head = config.at("per_head_norms");
+  toml::table attention;
+  for (const auto* const slot : {"q", "k", "v", "context"}) {
+    if (per_head.flag(slot)) attention.insert(slot, "norm per head");
+  }
+  scheme.insert("attention", attention);
+
+  toml::array layers;
+  for (const auto& layer : config.list("layers")) {
+    const auto number = static_cast<std::int64_t>(layers.size()) + 1;
+    layers.push_back(toml::table{{"where", toml::array{number}},
+                                 {"attention", half_of(layer, "attn")},
+                                 {"feed_forward", half_of(layer, "ffn")}});
+  }
+  scheme.insert("layers", layers);
+  return scheme;
+}
+
+}  // namespace
+
+GoldenModel authors_model(const GoldenJson& json) {
+  const auto config = json.at("config");
+  if (config.has("n_experts")) {
+    json.refuse(text("this version cannot run mixtures of experts, but \"config.n_experts\" is ",
+                     config.whole("n_experts")),
+                Exit::usage);
+  }
+  const auto shape = read_shape(config, {.layers = "n_layers",
+                                         .width = "d_model",
+                                         .heads = "n_heads",
+                                         .kv_heads = "n_kv_heads",
+                                         .inner = "ffn_inner",
+                                         .vocabulary = "vocab_size",
+                                         .context = "context"});
+  if (const auto layers = config.list("layers").size();
+      static_cast<std::int64_t>(layers) != shape.layers) {
+    json.refuse(text("wants ", shape.layers, " \"config.layers\", but has ", layers));
+  }
+  return {.scheme = config::bind({config.word("variant"), scheme_table(config)}, shape),
+          .tied = config.flag("weight_tying"),
+          .rope_theta = config.number("rope_theta")};
+}
+
+GoldenTrajectory authors_trajectory(const GoldenJson& json) {
+  GoldenTrajectory trajectory;
+  const auto optimizer = json.at("optimizer");
+  auto& ours = trajectory.optimizer;
+  const auto betas = optimizer.numbers("betas");
+  if (betas.size() != 2) json.refuse(text("wants two \"optimizer.betas\", but has ", betas.size()));
+  ours.beta1 = betas[0];
+  ours.beta2 = betas[1];
+  ours.epsilon = optimizer.number("eps");
+  ours.weight_decay = optimizer.number("weight_decay");
+  ours.clip = optimizer.number("max_grad_norm");
+  const auto decays = optimizer.at("weight_decay_by_parameter");
+  ours.decay_gains = decays.number("final_norm.gain") > 0;
+  ours.decay_embedding = decays.number("embedding.weight") > 0;
+
+  const auto schedule = json.at("schedule");
+  trajectory.schedule = {.kind = "cosine",
+                         .peak = schedule.number("peak_lr"),
+                         .floor = schedule.number("alpha_f"),
+                         .warmup = {schedule.number("warmup_steps"), config::Length::Unit::steps}};
+  for (const auto& step : json.list("steps")) {
+    trajectory.steps.push_back({.rate = step.number("lr"),
+                                .loss = step.number("loss"),
+                                .gradient_norm = step.number("grad_norm")});
+  }
+  trajectory.last_loss = json.number("loss_on_last_batch_after_training");
+  return trajectory;
+}
+
+GoldenPass authors_pass(const GoldenJson& json) {
+  GoldenPass pass;
+  pass.loss = json.number("loss");
+  pass.gradient_norm = json.number("grad_norm_total");
+  pass.logits_squares = json.number("logits_sum_of_squares");
+  const auto parameters = json.at("parameters");
+  for (const auto& name : parameters.keys()) {
+    pass.gradient_norms[name] = parameters.at(name).number("grad_l2_norm");
+  }
+  return pass;
+}
+
+}  // namespace evenkeel::train

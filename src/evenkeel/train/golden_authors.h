@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/train/golden.h"
+#include "evenkeel/train/golden_json.h"
+
+/// The JSON beside a golden file of the published code.
+namespace evenkeel::train {
+
+/// The model by its resolved flags, layer by layer; the variant's name is only a label.
+///
+///   attn_norm                 attention.input = "norm"
+///   attn_residual_after_norm  attention.skip = "normed", where there is a norm
+///   ffn_norm, ffn_residual_after_norm   the same of the feed-forward half
+///   per_head_norms, embedding_norm      the slots of those names
+///
+/// \throws Error (data) for a shape without meaning, (usage) for a mixture of experts
+GoldenModel authors_model(const GoldenJson& json);
+
+/// Optimizer, schedule and the numbers of each step; `final` is left empty.
+GoldenTrajectory authors_trajectory(const GoldenJson& json);
+
+/// The exact scalars of one pass; tensors are left empty.
+GoldenPass authors_pass(const GoldenJson& json);
+
+}  // namespace evenkeel::train

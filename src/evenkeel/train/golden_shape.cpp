@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/golden_shape.h"
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::train {
+
+norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys) {
+  const auto size = [&](const char* key) {
+    const auto value = json.whole(key);
+    if (value < 1) json.refuse(text("\"", key, "\" must be at least 1, but is ", value));
+    return value;
+  };
+  const norm::Shape shape = {.layers = size(keys.layers),
+                             .width = size(keys.width),
+                             .heads = size(keys.heads),
+                             .kv_heads = size(keys.kv_heads),
+                             .inner = size(keys.inner),
+                             .vocabulary = size(keys.vocabulary),
+                             .context = size(keys.context)};
+  const auto divides = [&](const char* key, std::int64_t part, const char* by, std::int64_t whole) {
+    if (whole % part != 0) {
+      json.refuse(text("\"", key, "\" must divide \"", by, "\", but is ", part, " beside ", whole));
+    }
+  };
+  divides(keys.heads, shape.heads, keys.width, shape.width);
+  divides(keys.kv_heads, shape.kv_heads, keys.heads, shape.heads);
+  if (shape.head_width() % 2 != 0) {
+    json.refuse(text("the width of a head must be even, but is ", shape.head_width()));
+  }
+  return shape;
+}
+
+}  // namespace evenkeel::train

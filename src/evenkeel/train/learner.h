@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/optim/adamw.h"
+
+namespace evenkeel::train {
+
+/// What one optimizer step saw and did.
+struct Outcome {
+  double loss = 0;           // nats a token, before the update
+  double gradient_norm = 0;  // before clipping
+  bool clipped = false;
+  bool applied = false;  // false: loss or gradient was not finite, and nothing was changed
+};
+
+/// A model and its optimizer: turns a batch into an update.
+class Learner {
+ public:
+  /// Both must outlive the learner.
+  Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters);
+
+  /// Forward, backward and update. The loss is the mean over all scored tokens of the batch, however
+  /// it is split; a split changes the result by rounding only.
+  ///
+  /// \param rows  sequences that go through the model at once
+  /// \param rate  learning rate
+  Outcome learn(const data::Batch& batch, std::int64_t rows, double rate);
+
+  /// Updates made so far: what bias correction counts.
+  std::int64_t updates() const { return updates_; }
+  void set_updates(std::int64_t updates) { updates_ = updates; }
+  const optim::AdamW& optimizer() const { return optimizer_; }
+
+ private:
+  double backward(const data::Batch& batch, std::int64_t rows);
+  void start_sums(bool several);
+  void add_to_sums();
+
+  config::Optimizer options_;
+  const nn::Model* model_;
+  nn::Parameters* parameters_;
+  optim::AdamW optimizer_;
+  std::vector<at::Tensor> gradients_;  // one a group: its own buffer, or a sum of master's dtype
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace evenkeel::train

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/machine.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <algorithm>
+
+#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/version.h"
+
+namespace evenkeel::train {
+
+Machine use_machine(const config::Train& train) {
+  const auto cpu = Cpu::detect();
+  Machine machine;
+  machine.threads = train.threads > 0 ? static_cast<int>(train.threads) : cpu.cores;
+  machine.isa = cpu.isa();
+  std::string word = train.precision;
+  std::string why;
+  if (word == "auto") {
+    word = cpu.amx_bf16 ? "bfloat16" : "float32";
+    why = cpu.amx_bf16 ? " (chosen: the processor has AMX)" : " (chosen: the processor has no AMX)";
+  } else if (word == "bfloat16" && !cpu.amx_bf16 && !cpu.avx512_bf16) {
+    why = " (emulated: this processor has no bfloat16 units, float32 would be faster)";
+  }
+  machine.precision = word == "bfloat16"  ? nn::Precision::bfloat16
+                      : word == "float64" ? nn::Precision::float64
+                                          : nn::Precision::float32;
+  machine.description = text(cpu.name, ", ", machine.isa, ", ", machine.threads,
+                             machine.threads == 1 ? " thread, " : " threads, ", word, why);
+  at::set_num_threads(machine.threads);
+  return machine;
+}
+
+nlohmann::ordered_json provenance_of(const Machine& machine) {
+  const auto cpu = Cpu::detect();
+  return {{"evenkeel", kVersion},
+          {"commit", commit()},
+          {"libtorch", TORCH_VERSION},
+          {"processor", cpu.name},
+          {"isa", machine.isa},
+          {"libtorch_isa", at::get_cpu_capability()},
+          {"threads", machine.threads},
+          {"precision", at::toString(nn::compute_dtype(machine.precision))}};
+}
+
+std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary) {
+  constexpr std::int64_t kTokens = 8192;
+  constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
+  const auto context = config.model.context;
+  const auto tokens = std::min(kTokens, kLogits / std::max<std::int64_t>(1, vocabulary));
+  return std::clamp<std::int64_t>(tokens / context, 1, config.train.batch);
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/detokenize.h"
+#include "evenkeel/generate/generate.h"
+#include "evenkeel/memory/caching_allocator.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/report/report.h"
+#include "evenkeel/train/signals.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+std::int64_t minor_faults() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+std::string four_digits(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.4f", value);
+  return out.data();
+}
+
+bool due(std::int64_t step, std::int64_t every) { return every > 0 && step % every == 0; }
+
+}  // namespace
+
+Run::Run(const Request& request, OpenRun open, Console& console)
+    : request_(request),
+      open_(std::move(open)),
+      console_(console),
+      lock_(open_.folder),
+      machine_(use_machine(open_.config.train)),
+      text_(data::load(open_.config.data, open_.config.model.context)),
+      shape_(config::shape_of(open_.config, data::kByteVocabulary)),
+      metrics_(open_.folder / "metrics.jsonl"),
+      health_(open_.folder / "health.jsonl") {
+  const auto& config = open_.config;
+  trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train,
+                                       steps_of(config));
+  validation_ = std::make_unique<data::ValidationWindows>(text_.validation, config.model.context,
+                                                          config.evaluate.sequences);
+  announce();
+}
+
+void Run::begin() {
+  const auto newest = store::newest_checkpoint(open_.folder);
+  for (const auto& line : newest.skipped) console_.warn(line);
+  if (newest.found) {
+    resume(*newest.found);
+  } else {
+    if (!store::checkpoint_steps(open_.folder).empty()) {
+      throw Error(Exit::no_checkpoint,
+                  text(open_.folder.string(), ": none of its checkpoints is usable; start another "
+                                              "run, or restore the folder from a copy"));
+    }
+    metrics_.cut_after(-1);
+    health_.cut_after(-1);
+    if (const auto& from = open_.config.train.from; !from.empty()) {
+      const auto other = store::newest_checkpoint(from);
+      if (!other.found) {
+        throw Error(Exit::no_checkpoint,
+                    text("train.from: ", from, " has no usable checkpoint to start from"));
+      }
+      trainer_->start_from(*other.found);
+    }
+  }
+  write_identity();
+  if (!newest.found) save(/*must=*/true);
+  mark("training");
+}
+
+void Run::step() {
+  const auto started = Clock::now();
+  const auto faults = minor_faults();
+  const auto step = trainer_->step();
+  const std::chrono::duration<double> taken = Clock::now() - started;
+  constexpr double kMemory = 0.9;  // of the running mean that the remaining time is told from
+  seconds_per_step_ = seconds_per_step_ == 0
+                          ? taken.count()
+                          : kMemory * seconds_per_step_ + (1 - kMemory) * taken.count();
+  record(step, taken.count(), minor_faults() - faults);
+  guard(step);
+
+  const auto& config = open_.config;
+  const auto now = trainer_->progress().step;
+  if (due(now, config.evaluate.every)) evaluate();
+  const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
+  const bool by_time = config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
+  if (due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*must=*/false);
+}
+
+void Run::save(bool must) {
+  const auto step = trainer_->progress().step;
+  if (saved_at_ == step) return;
+  auto content = trainer_->content();
+  content.manifest = identity();
+  try {
+    store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
+    saved_at_ = step;
+    saved_time_ = Clock::now();
+  } catch (const Error& error) {
+    if (must) throw;
+    console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
+    append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error.what()}});
+  }
+}
+
+void Run::close(const std::string& state) {
+  if (evaluated_at_ != trainer_->progress().step && state != "diverged") evaluate();
+  if (state != "diverged") write_sample();
+  mark(state);
+  report::write_report({open_.folder}, open_.folder / "report.html");
+}
+
+void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
+  const auto& [now, steps, planned, skipped] = trainer_->progress();
+  const auto& config = open_.config;
+  const double tokens_per_second =
+      static_cast<double>(config.train.batch * config.model.context) / seconds;
+  const bool lasting = due(now, config.log.every) || now == steps;
+  if (lasting) {
+    append(metrics_, {{"step", now},
+                      {"tokens", step.tokens},
+                      {"loss", step.outcome.loss},
+                      {"lr", step.rate},
+                      {"grad_norm", step.outcome.gradient_norm},
+                      {"clipped", step.outcome.clipped},
+                      {"tokens_per_s", tokens_per_second},
+                      {"step_s", seconds},
+                      {"memory_bytes", memory::peak_bytes_in_use()},
+                      {"faults", faults}});
+  }
+  Sight sight{.step = now,
+              .steps = steps,
+              .loss = step.outcome.loss,
+              .gap = last_evaluation_ ? last_evaluation_->gap : std::nullopt,
+              .rate = step.rate,
+              .gradient_norm = step.outcome.gradient_norm,
+              .tokens_per_second = tokens_per_second,
+              .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)};
+  console_.show(sight, lasting);
+}
+
+/// A step that was not finite is recorded; too many of them end the run.
+void Run::guard(const StepRecord& step) {
+  if (step.outcome.applied) return;
+  const auto& progress = trainer_->progress();
+  const auto detail = text("loss ", step.outcome.loss, ", gradient norm ",
+                           step.outcome.gradient_norm, ": the step was skipped, weights and "
+                           "optimizer are as before");
+  console_.warn(text("step ", progress.step, ": ", detail));
+  append(health_, {{"step", progress.step}, {"event", "nonfinite"}, {"detail", detail}});
+  const auto& health = open_.config.health;
+  const bool stops = health.on_nonfinite == "stop";
+  if (!stops && progress.skipped <= health.budget) return;
+  save(/*must=*/false);
+  close("diverged");
+  throw Error(Exit::diverged,
+              text(open_.folder.string(), ": diverged at step ", progress.step, ": ",
+                   progress.skipped, " steps with a loss or gradient that is not finite ",
+                   stops ? "(health.on_nonfinite is \"stop\")"
+                         : text("(health.budget is ", health.budget, ")"),
+                   "; try a lower schedule.peak or a longer schedule.warmup"));
+}
+
+void Run::evaluate() {
+  const auto step = trainer_->progress().step;
+  const auto rows = auto_micro_batch(open_.config, shape_.vocabulary);
+  last_evaluation_ = evaluate::evaluate(trainer_->model(), *validation_, rows);
+  evaluated_at_ = step;
+  const auto& seen = *last_evaluation_;
+  nlohmann::ordered_json line = {{"step", step},
+                                 {"val_loss", seen.nats_per_token},
+                                 {"val_bits_per_byte", seen.bits_per_byte}};
+  auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token), " nats a token, ",
+                   four_digits(seen.bits_per_byte), " bits a byte");
+  if (seen.floor) {
+    line["val_floor"] = *seen.floor;
+    line["val_gap"] = *seen.gap;
+    told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ", four_digits(*seen.floor));
+  }
+  append(metrics_, line);
+  console_.say(told);
+}
+
+void Run::write_sample() const {
+  constexpr std::int64_t kTokens = 400;
+  generate::Generation wish;
+  wish.prompt = {data::kEndOfText};
+  wish.tokens = std::min(kTokens, 2 * open_.config.model.context);
+  wish.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
+  auto text = data::detokenize(generate::generate(trainer_->model(), wish));
+  write_file(open_.folder / "sample.txt", text);
+}
+
+void Run::mark(const std::string& state) const {
+  const auto& progress = trainer_->progress();
+  store::write_status(open_.folder, {.state = state,
+                                     .step = progress.step,
+                                     .steps = progress.steps,
+                                     .scheme = open_.config.scheme.name,
+                                     .preset = open_.config.preset});
+}
+
+/// Records that cannot be written are told once; the run itself goes on.
+void Run::append(store::Records& records, const nlohmann::ordered_json& line) {
+  try {
+    records.append(line);
+    records_failed_ = false;
+  } catch (const Error& error) {
+    if (!records_failed_) console_.warn(text("records are lost: ", error.what()));
+    records_failed_ = true;
+  }
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/console.h"
+#include "evenkeel/train/machine.h"
+#include "evenkeel/train/open_run.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::train {
+
+/// One run folder in work: trainer, text, records and lock. `train()` drives it.
+class Run {
+ public:
+  Run(const Request& request, OpenRun open, Console& console);
+
+  /// Takes over the newest checkpoint, if there is one; else saves the initial weights.
+  void begin();
+  bool finished() const { return trainer_->progress().step >= trainer_->progress().steps; }
+
+  /// One optimizer step with its records, evaluation and checkpoint, as far as they are due.
+  /// \throws Error (diverged) when the budget of bad steps is spent
+  void step();
+
+  /// Saves now. A full disk is a warning unless `must`.
+  void save(bool must);
+  /// Evaluates if the newest weights were not yet, writes sample and report, and marks the state.
+  void close(const std::string& state);
+
+  const std::filesystem::path& folder() const { return open_.folder; }
+  const Progress& progress() const { return trainer_->progress(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void announce() const;
+  void write_identity() const;
+  void resume(const store::CheckpointFound& checkpoint);
+  void check_identity(const store::CheckpointFound& checkpoint) const;
+  void record(const StepRecord& step, double seconds, std::int64_t faults);
+  void guard(const StepRecord& step);
+  void evaluate();
+  void write_sample() const;
+  void mark(const std::string& state) const;
+  void append(store::Records& records, const nlohmann::ordered_json& line);
+  nlohmann::ordered_json identity() const;
+
+  Request request_;
+  OpenRun open_;
+  Console& console_;
+  store::Lock lock_;
+  Machine machine_;
+  data::Corpora text_;
+  norm::Shape shape_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<data::ValidationWindows> validation_;
+  store::Records metrics_, health_;
+  std::optional<evaluate::Evaluation> last_evaluation_;
+  std::int64_t evaluated_at_ = -1, saved_at_ = -1;
+  Clock::time_point saved_time_ = Clock::now();
+  double seconds_per_step_ = 0;
+  bool records_failed_ = false;
+};
+
+}  // namespace evenkeel::train

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run is made of, and whether a checkpoint is of the same make.
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/version.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/train/run.h"
+
+namespace evenkeel::train {
+
+void Run::announce() const {
+  const auto& config = open_.config;
+  const auto counts = nn::count(nn::declare(trainer_->model().scheme(),
+                                            embedding_rows(config.model, shape_.vocabulary),
+                                            config.model.tied));
+  console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
+  console_.say(text("text   ", text_.train.description));
+  console_.say(text("model  ", config.scheme.name, ", ", with_unit(static_cast<double>(counts.total)),
+                    " parameters (", with_commas(counts.norms), " in norms), ",
+                    config.model.layers, " layers of width ", config.model.width));
+  console_.say(text("run    ", open_.folder.string()));
+}
+
+nlohmann::ordered_json Run::identity() const {
+  auto identity = provenance_of(machine_);
+  identity["scheme"] = open_.config.scheme.name;
+  identity["preset"] = open_.config.preset;
+  identity["parameters"] = nn::count(nn::declare(trainer_->model().scheme(),
+                                                 embedding_rows(open_.config.model, shape_.vocabulary),
+                                                 open_.config.model.tied))
+                               .total;
+  identity["data"] = {{"train", text_.train.description},
+                      {"train_digest", text_.train.digest},
+                      {"validation", text_.validation.description},
+                      {"validation_digest", text_.validation.digest}};
+  for (const auto& [key, before, after] : open_.changed) {
+    identity["changed"][key] = {{"before", before}, {"after", after}};
+  }
+  return identity;
+}
+
+/// run.toml, provenance.json and scheme.txt: written when a run starts, and anew when it goes on.
+void Run::write_identity() const {
+  write_file(open_.folder / "run.toml", config::to_toml(open_.config));
+  write_file(open_.folder / "provenance.json", identity().dump(2) + "\n");
+  write_file(open_.folder / "scheme.txt", norm::diagram(trainer_->model().scheme()));
+}
+
+void Run::resume(const store::CheckpointFound& checkpoint) {
+  check_identity(checkpoint);
+  const auto steps = trainer_->progress().steps;
+  trainer_->restore(checkpoint);
+  bool replan = false;
+  for (const auto& each : open_.changed) {
+    replan = replan || each.key.starts_with("schedule.");
+  }
+  if (replan || overridden(request_.overrides, "schedule")) trainer_->plan(steps);
+  metrics_.cut_after(checkpoint.step);
+  health_.cut_after(checkpoint.step);
+  saved_at_ = checkpoint.step;
+  console_.say(text("goes on from step ", checkpoint.step, " of ", steps, " (",
+                    checkpoint.folder.filename().string(), ")"));
+}
+
+/// The same text, and numbers that come out the same: else the continuation is not the run's.
+void Run::check_identity(const store::CheckpointFound& checkpoint) const {
+  const auto now = identity();
+  const auto compare = [&](const char* what, const nlohmann::json& before,
+                           const nlohmann::json& after, const char* key) {
+    if (before == after || overridden(request_.overrides, key)) return;
+    throw Error(Exit::differs, text(open_.folder.string(), ": ", what, " was ", before.dump(),
+                                    " when the checkpoint was written, but is ", after.dump(),
+                                    " now; allow it with --override ", key));
+  };
+  const auto& before = checkpoint.manifest;
+  if (!before.contains("data") || !before.contains("isa")) {
+    throw Error(Exit::no_checkpoint, text(checkpoint.folder.string(),
+                                          ": its manifest does not say what it was made from"));
+  }
+  compare("the digest of the training text", before.at("data").at("train_digest"),
+          now.at("data").at("train_digest"), "data");
+  for (const char* const key : {"isa", "libtorch", "libtorch_isa", "precision"}) {
+    compare(key, before.at(key), now.at(key), "numerics");
+  }
+}
+
+}  // namespace evenkeel::train

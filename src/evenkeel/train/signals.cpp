@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+std::atomic<bool> stop = false;
+std::atomic<bool> save = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // or a handler may not touch it
+
+extern "C" void on_stop(int /*signal*/) {
+  if (stop.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
+}
+extern "C" void on_save(int /*signal*/) { save = true; }
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void catch_signals() {
+  handle(SIGINT, on_stop);
+  handle(SIGTERM, on_stop);
+  handle(SIGUSR1, on_save);
+  handle(SIGHUP, SIG_IGN);
+  handle(SIGPIPE, SIG_IGN);
+}
+
+bool stop_wanted() { return stop; }
+
+bool save_wanted() { return save.exchange(false); }
+
+}  // namespace evenkeel::train

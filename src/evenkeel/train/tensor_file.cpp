@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/tensor_file.h"
+
+#include <ATen/ops/empty.h>
+
+#include <cstring>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+using store::Dtype;
+
+constexpr std::pair<Dtype, at::ScalarType> kDtypes[] = {
+    {Dtype::f64, at::kDouble}, {Dtype::f32, at::kFloat}, {Dtype::bf16, at::kBFloat16},
+    {Dtype::f16, at::kHalf},   {Dtype::i64, at::kLong},  {Dtype::i32, at::kInt},
+    {Dtype::i16, at::kShort},  {Dtype::i8, at::kChar},   {Dtype::u8, at::kByte},
+    {Dtype::boolean, at::kBool}};
+
+Dtype stored(at::ScalarType dtype) {
+  for (const auto& [ours, theirs] : kDtypes) {
+    if (theirs == dtype) return ours;
+  }
+  EK_ASSERT(!"a dtype that is never stored");
+  return Dtype::f32;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string out;
+  for (const auto size : shape) out += (out.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + out + "]";
+}
+
+}  // namespace
+
+store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
+  EK_ASSERT(tensor.is_contiguous());
+  return {name, stored(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr()};
+}
+
+void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to) {
+  const auto wanted_dtype = stored(to.scalar_type());
+  const auto wanted_shape = to.sizes().vec();
+  const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(wanted_shape));
+  if (!file.has(name)) {
+    throw Error(Exit::no_checkpoint, text(file.path(), ": wants a tensor ", name, " ", wanted,
+                                          ", but has none; it is of another model"));
+  }
+  const auto& entry = file.entry(name);
+  if (entry.dtype != wanted_dtype || entry.shape != wanted_shape) {
+    throw Error(Exit::no_checkpoint,
+                text(file.path(), ": ", name, " must be ", wanted, ", but is ",
+                     store::name_of(entry.dtype), " ", shape_text(entry.shape),
+                     "; it is of another model or precision"));
+  }
+  EK_ASSERT(to.is_contiguous());
+  std::memcpy(to.mutable_data_ptr(), file.data(entry), to.nbytes());
+}
+
+at::Tensor tensor_of(const store::Safetensors& file, const std::string& name) {
+  const auto& entry = file.entry(name);
+  for (const auto& [ours, theirs] : kDtypes) {
+    if (ours != entry.dtype) continue;
+    auto tensor = at::empty(entry.shape, theirs);
+    if (tensor.nbytes() > 0) {
+      std::memcpy(tensor.mutable_data_ptr(), file.data(entry), tensor.nbytes());
+    }
+    return tensor;
+  }
+  throw Error(Exit::data, text(file.path(), ": ", name, " is ", store::name_of(entry.dtype),
+                               ", which cannot be computed with"));
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/optim/schedule.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/train/learner.h"
+
+namespace evenkeel::train {
+
+/// Where a run stands. What of it changes is in state.json.
+struct Progress {
+  std::int64_t step = 0;     // optimizer steps taken or skipped
+  std::int64_t steps = 0;    // to take
+  std::int64_t planned = 0;  // what the schedule was laid out for
+  std::int64_t skipped = 0;  // of step: not finite
+};
+
+/// One step more.
+struct StepRecord {
+  Outcome outcome;
+  double rate = 0;
+  std::int64_t tokens = 0;  // since the start of the run
+};
+
+/// A model in training on a text: everything that a checkpoint holds, and one step.
+class Trainer {
+ public:
+  /// \param shape  with the tokenizer's vocabulary filled in
+  /// \param steps  that the run takes
+  Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
+          const data::Corpus& text, std::int64_t steps);
+
+  StepRecord step();
+
+  const nn::Model& model() const { return *model_; }
+  const nn::Parameters& parameters() const { return parameters_; }
+  const Progress& progress() const { return progress_; }
+
+  /// Lays the schedule out anew for `planned` steps.
+  void plan(std::int64_t planned);
+
+  /// What to save; views of the trainer's own tensors.
+  store::CheckpointContent content() const;
+
+  /// Takes over a checkpoint of this model, bit for bit.
+  /// \throws Error (no_checkpoint) if it holds other tensors
+  void restore(const store::CheckpointFound& checkpoint);
+
+  /// Takes over the weights alone.
+  void start_from(const store::CheckpointFound& checkpoint);
+
+ private:
+  config::Config config_;
+  nn::Parameters parameters_;
+  std::unique_ptr<nn::Model> model_;
+  std::unique_ptr<Learner> learner_;
+  data::TrainingWindows windows_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  std::int64_t rows_ = 1;  // sequences at once
+  Progress progress_;
+};
+
+/// Rows of the embedding: the vocabulary, padded.
+std::int64_t embedding_rows(const config::Model& model, std::int64_t vocabulary);
+
+/// Steps that the run takes: train.steps, or train.tokens in whole batches.
+std::int64_t steps_of(const config::Config& config);
+
+}  // namespace evenkeel::train

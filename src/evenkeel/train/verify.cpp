@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/verify.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/optim/schedule.h"
+#include "evenkeel/train/learner.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+struct Tolerances {
+  double logits = 0, tensors = 0, scalars = 0;
+};
+
+constexpr double kRateTolerance =
+    1e-12;  // the schedule is computed in double whatever the model is
+
+Tolerances tolerances_of(const Golden& golden, const VerifyOptions& options) {
+  const bool exact = options.precision == nn::Precision::float64;
+  if (std::holds_alternative<GoldenTrajectory>(golden.expected)) {
+    return exact ? Tolerances{0, 1e-7, 1e-12} : Tolerances{0, 2e-5, 5e-6};
+  }
+  if (golden.layout == GoldenLayout::authors) {
+    return exact ? Tolerances{1e-6, 2e-7, 1e-12} : Tolerances{7e-5, 2e-5, 2e-6};
+  }
+  return exact ? Tolerances{1e-10, 1e-10, 1e-12} : Tolerances{2e-5, 2e-5, 2e-5};
+}
+
+double finite_or_infinite(double error) {
+  return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+}
+
+double relative_error(double ours, double theirs) {
+  const double difference = std::abs(ours - theirs);
+  return finite_or_infinite(theirs == 0 ? difference : difference / std::abs(theirs));
+}
+
+/// The comparisons of one file, collected.
+class Comparison {
+ public:
+  Comparison(const Golden& golden, const VerifyOptions& options)
+      : relative_(golden.layout == GoldenLayout::schemes), factor_(options.tolerance) {
+    result_.file = golden.path;
+    result_.scheme = golden.model.scheme.words.name;
+    result_.precision = options.precision == nn::Precision::float64 ? "float64" : "float32";
+  }
+
+  void total(const std::string& quantity, double error, double tolerance) {
+    result_.totals.push_back({quantity, error, tolerance * factor_});
+  }
+  void total(const std::string& quantity, const at::Tensor& ours, const at::Tensor& theirs,
+             double tolerance) {
+    total(quantity, largest_error(ours, theirs), tolerance);
+  }
+  void tensor(const std::string& quantity, const at::Tensor& ours, const at::Tensor& theirs,
+              double tolerance) {
+    result_.tensors.push_back({quantity, largest_error(ours, theirs), tolerance * factor_});
+  }
+
+  Verification result() && {
+    std::stable_sort(result_.tensors.begin(), result_.tensors.end(),
+                     [](const Check& a, const Check& b) { return a.error > b.error; });
+    return std::move(result_);
+  }
+
+ private:
+  double largest_error(const at::Tensor& ours, const at::Tensor& theirs) const {
+    const double error = (ours.to(at::kDouble) - theirs).abs().max().item<double>();
+    const double scale = relative_ ? theirs.abs().max().item<double>() : 1;
+    return finite_or_infinite(scale > 0 ? error / scale : error);
+  }
+
+  bool relative_;
+  double factor_;
+  Verification result_;
+};
+
+/// targets[b, t] = ids[b, t + 1]; the last position has none.
+at::Tensor next_tokens(const at::Tensor& ids) {
+  auto targets = at::full_like(ids, data::kIgnored);
+  targets.narrow(1, 0, ids.size(1) - 1).copy_(ids.narrow(1, 1, ids.size(1) - 1));
+  return targets;
+}
+
+std::int64_t scored_in(const at::Tensor& ids) {
+  return ids.size(0) * (ids.size(1) - 1);
+}
+
+data::Batch batch_of(const at::Tensor& ids) {
+  const auto values = [](const at::Tensor& tensor) {
+    const auto* const first = tensor.const_data_ptr<std::int64_t>();
+    return std::vector<std::int64_t>(first, first + tensor.numel());
+  };
+  return {values(ids.contiguous()), values(next_tokens(ids).contiguous()), ids.size(0),
+          scored_in(ids)};
+}
+
+double mean_loss(const nn::Model& model, const at::Tensor& ids) {
+  const at::NoGradGuard no_grad;
+  const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
+  return sum / static_cast<double>(scored_in(ids));
+}
+
+Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyOptions& options,
+                     VerifyModel& rebuilt) {
+  const auto& model = rebuilt.model();
+  auto& parameters = rebuilt.parameters();
+  const auto loss = model.loss_sum(golden.ids, next_tokens(golden.ids)) /
+                    static_cast<double>(scored_in(golden.ids));
+  loss.backward();
+  const at::NoGradGuard no_grad;
+  const auto logits = model.logits(model.hidden(golden.ids)).to(at::kDouble);
+
+  const auto allowed = tolerances_of(golden, options);
+  Comparison comparison(golden, options);
+  comparison.total("logits", logits, pass.logits, allowed.logits);
+  comparison.total("loss", relative_error(loss.item<double>(), pass.loss), allowed.scalars);
+  double squares = 0, worst_norm = 0;
+  for (const auto& parameter : parameters.all()) {
+    const auto gradient = parameter.value.grad().to(at::kDouble);
+    comparison.tensor("gradient of " + parameter.name, gradient, pass.gradients.at(parameter.name),
+                      allowed.tensors);
+    const double square = gradient.square().sum().item<double>();
+    squares += square;
+    const auto norm = pass.gradient_norms.find(parameter.name);
+    if (norm == pass.gradient_norms.end()) continue;
+    worst_norm = std::max(worst_norm, relative_error(std::sqrt(square), norm->second));
+  }
+  if (golden.layout == GoldenLayout::authors) {
+    comparison.total("logits, sum of squares",
+                     relative_error(logits.square().sum().item<double>(), pass.logits_squares),
+                     allowed.scalars);
+    comparison.total("gradient norm", relative_error(std::sqrt(squares), pass.gradient_norm),
+                     allowed.scalars);
+    comparison.total("gradient norm of a parameter", worst_norm, allowed.scalars);
+  }
+  return std::move(comparison).result();
+}
+
+Verification compare(const Golden& golden, const GoldenTrajectory& trajectory,
+                     const VerifyOptions& options, VerifyModel& rebuilt) {
+  auto& parameters = rebuilt.parameters();
+  Learner learner(trajectory.optimizer, rebuilt.model(), parameters);
+  const auto steps = golden.ids.size(0);
+  const optim::Schedule schedule(trajectory.schedule, steps, golden.ids[0].numel());
+  double loss = 0, norm = 0, rate = 0;
+  for (std::int64_t s = 1; s <= steps; ++s) {
+    const auto batch = batch_of(golden.ids[s - 1]);
+    const auto ours = schedule.rate(s);
+    const auto outcome = learner.learn(batch, batch.rows, ours);
+    const auto& theirs = trajectory.steps.at(static_cast<std::size_t>(s - 1));
+    rate = std::max(rate, relative_error(ours, theirs.rate));
+    loss = std::max(loss, relative_error(outcome.loss, theirs.loss));
+    norm = std::max(norm, relative_error(outcome.gradient_norm, theirs.gradient_norm));
+  }
+  const double last = mean_loss(rebuilt.model(), golden.ids[steps - 1]);
+
+  const auto allowed = tolerances_of(golden, options);
+  Comparison comparison(golden, options);
+  comparison.total(text("learning rate of ", steps, " steps"), rate, kRateTolerance);
+  comparison.total("loss of each step", loss, allowed.scalars);
+  comparison.total("gradient norm of each step", norm, allowed.scalars);
+  comparison.total("loss after the last step", relative_error(last, trajectory.last_loss),
+                   allowed.scalars);
+  for (const auto& parameter : parameters.all()) {
+    comparison.tensor("final " + parameter.name, parameter.master,
+                      trajectory.final.at(parameter.name), allowed.tensors);
+  }
+  return std::move(comparison).result();
+}
+
+}  // namespace
+
+bool Verification::held() const {
+  return worst().held();
+}
+
+const Check& Verification::worst() const {
+  const auto use = [](const Check& check) { return check.error / check.tolerance; };
+  const auto* worst = &totals.front();
+  for (const auto* const list : {&totals, &tensors}) {
+    for (const auto& check : *list) {
+      if (use(check) > use(*worst)) worst = &check;
+    }
+  }
+  return *worst;
+}
+
+Verification verify(const Golden& golden, const VerifyOptions& options) {
+  VerifyModel rebuilt(golden, options);
+  return std::visit(
+      [&](const auto& expected) { return compare(golden, expected, options, rebuilt); },
+      golden.expected);
+}
+
+}  // namespace evenkeel::train

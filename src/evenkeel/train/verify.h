@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evenkeel/train/golden.h"
+#include "evenkeel/train/verify_model.h"
+
+namespace evenkeel::train {
+
+/// How far one quantity is from what the file says.
+struct Check {
+  std::string quantity;  // "logits", "gradient of final_norm.gain"
+  double error = 0;      // infinite if any of the numbers is not finite
+  double tolerance = 0;
+  bool held() const { return error <= tolerance; }
+};
+
+/// The result of one file.
+struct Verification {
+  std::string file, scheme, precision;
+  std::vector<Check> totals;   // of the model as a whole
+  std::vector<Check> tensors;  // one a parameter, the worst first
+  bool held() const;
+  /// The check that uses most of its tolerance.
+  const Check& worst() const;
+};
+
+/// Computes a golden file again and compares. What is measured, and the tolerances:
+///
+/// | file         | quantity                    | error                 | float64 | float32 |
+/// | ------------ | --------------------------- | --------------------- | ------- | ------- |
+/// | authors      | logits                      | largest               | 1e-6    | 7e-5    |
+/// |              | gradients                   | largest               | 2e-7    | 2e-5    |
+/// |              | loss, norms, sum of squares | relative              | 1e-12   | 2e-6    |
+/// | a trajectory | final parameters            | largest               | 1e-7    | 2e-5    |
+/// |              | loss, gradient norm         | relative, of any step | 1e-12   | 5e-6    |
+/// |              | learning rate               | relative, of any step | 1e-12   | 1e-12   |
+/// | schemes      | logits, gradients           | largest, of the tensor's largest magnitude |
+/// 1e-10 | 2e-5 | |              | loss                        | relative              | 1e-12   |
+/// 2e-5    |
+///
+/// The first two rows are the rounding of float32 files and twice what float32 arithmetic was seen
+/// to do; those of `schemes`, which are float64, are rounding alone.
+///
+/// \throws Error as VerifyModel does
+Verification verify(const Golden& golden, const VerifyOptions& options);
+
+}  // namespace evenkeel::train

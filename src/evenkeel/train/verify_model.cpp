@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/verify_model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/norm/validate.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+/// The file must have one tensor for each declared parameter, and none besides.
+void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declared,
+                   const Tensors& tensors, const std::string& noun) {
+  const auto& scheme = golden.model.scheme.words.name;
+  const auto refuse = [&](const std::string& name, const auto&... defect) {
+    throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
+  };
+  for (const auto& [name, shape, role, initial] : declared) {
+    const at::IntArrayRef wanted(shape);
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) refuse(name, wanted, " of scheme ", scheme, " is missing");
+    if (found->second.sizes() != wanted) {
+      refuse(name, "must be ", wanted, ", but is ", found->second.sizes());
+    }
+  }
+  for (const auto& [name, tensor] : tensors) {
+    const bool known = std::any_of(declared.begin(), declared.end(),
+                                   [&](const auto& each) { return each.name == name; });
+    if (!known) refuse(name, tensor.sizes(), " is not of scheme ", scheme);
+  }
+}
+
+/// A scheme that cannot run is told by the model, not by the parameters that it lacks.
+std::vector<nn::Declared> declared_in(const Golden& golden) {
+  const auto& [scheme, tied, theta, done, planned] = golden.model;
+  auto declared = nn::declare(scheme, scheme.shape.vocabulary, tied);
+  if (!norm::not_run_yet(scheme).empty()) return declared;
+  check_tensors(golden, declared, golden.parameters, "parameter");
+  if (const auto* const pass = std::get_if<GoldenPass>(&golden.expected)) {
+    check_tensors(golden, declared, pass->gradients, "gradient of");
+  } else {
+    check_tensors(golden, declared, std::get<GoldenTrajectory>(golden.expected).final,
+                  "final value of");
+  }
+  return declared;
+}
+
+nn::ModelOptions options_of(const Golden& golden, const VerifyOptions& options) {
+  return {.rope_theta = golden.model.rope_theta,
+          .tied = golden.model.tied,
+          .vocabulary = golden.model.scheme.shape.vocabulary,
+          .fused = options.fused,
+          .attention = options.attention};
+}
+
+}  // namespace
+
+VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
+    : parameters_(declared_in(golden), options.precision),
+      model_(golden.model.scheme, options_of(golden, options), parameters_) {
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : parameters_.all()) {
+    parameter.master.copy_(golden.parameters.at(parameter.name));
+  }
+  parameters_.publish();
+  model_.at_step(golden.model.done, golden.model.planned);
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/verify_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+constexpr std::size_t kShown = 3;
+
+template <typename... Values>
+std::string print(const char* format, Values... values) {
+  std::array<char, 256> out{};
+  std::snprintf(out.data(), out.size(), format, values...);
+  return out.data();
+}
+
+const char* verdict(const Check& check) {
+  return check.held() ? "held" : "refuted";
+}
+
+std::string row_of(const Check& check) {
+  return print("  %-58s %8.1e  %8.1e  %s\n", check.quantity.c_str(), check.error, check.tolerance,
+               verdict(check));
+}
+
+std::size_t refuted_among(const std::vector<Check>& checks) {
+  return static_cast<std::size_t>(std::count_if(checks.begin(), checks.end(),
+                                                [](const Check& check) { return !check.held(); }));
+}
+
+std::string verdict_of(const Verification& verification) {
+  if (verification.held()) return "held";
+  const auto& worst = verification.worst();
+  const auto count = refuted_among(verification.totals) + refuted_among(verification.tensors);
+  auto line = print("refuted: %s is off by %.1e where %.1e is allowed", worst.quantity.c_str(),
+                    worst.error, worst.tolerance);
+  if (count > 1)
+    line += text("; ", count - 1, count == 2 ? " other is" : " others are", " off too");
+  return line;
+}
+
+}  // namespace
+
+std::string table_of(const Verification& verification) {
+  const auto& [file, scheme, precision, totals, tensors] = verification;
+  auto table = text(file, ": scheme ", scheme, ", computed again in ", precision, "\n");
+  table += print("  %-58s %8s  %8s\n", "quantity", "error", "allowed");
+  for (const auto& check : totals) table += row_of(check);
+  const auto shown = std::min(kShown, tensors.size());
+  for (std::size_t i = 0; i < shown; ++i) table += row_of(tensors[i]);
+  const auto refuted = refuted_among(tensors);
+  table += text("  parameters: ", tensors.size(), " compared, the worst ", shown, " shown, ",
+                tensors.size() - refuted, " held\n");
+  return table + verdict_of(verification) + "\n";
+}
+
+std::string line_of(const Verification& verification) {
+  if (!verification.held()) return text(verification.file, ": ", verdict_of(verification));
+  const auto& worst = verification.worst();
+  return text(verification.file, ": held; ", worst.quantity,
+              print(" is off by %.1e where %.1e is allowed", worst.error, worst.tolerance));
+}
+
+nlohmann::json json_of(const Verification& verification) {
+  const auto& [file, scheme, precision, totals, tensors] = verification;
+  auto checks = nlohmann::json::array();
+  for (const auto* const list : {&totals, &tensors}) {
+    for (const auto& check : *list) {
+      checks.push_back({{"quantity", check.quantity},
+                        {"error", check.error},
+                        {"tolerance", check.tolerance},
+                        {"held", check.held()}});
+    }
+  }
+  return {{"file", file},
+          {"scheme", scheme},
+          {"precision", precision},
+          {"held", verification.held()},
+          {"checks", checks}};
+}
+
+}  // namespace evenkeel::train

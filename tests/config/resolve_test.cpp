@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "config/mine.h"
+
+namespace evenkeel::config {
+namespace {
+
+class Resolve : public InAFolder {};
+
+TEST_F(Resolve, StartsFromThePresetTiny) {
+  const auto config = resolve({});
+  EXPECT_EQ(config.preset, "tiny");
+  EXPECT_EQ(config.scheme.name, "hybrid_norm_star");
+  EXPECT_EQ(config.train.steps, 400);
+}
+
+TEST_F(Resolve, LaysFilesOverThePresetAndSettingsOverFiles) {
+  write_file("a.toml", "[model]\nlayers = 6\nwidth = 64\ncontext = 32\n[train]\nbatch = 8");
+  write_file("b.toml", "[model]\nwidth = 96\ncontext = 48");
+  const auto config = resolve({.preset = "nano",
+                               .files = {"a.toml", "b.toml"},
+                               .scheme = {},
+                               .sets = {"model.context=8", "model.context=16"}});
+  EXPECT_EQ(config.model.inner, 352);  // preset
+  EXPECT_EQ(config.schedule.warmup, (Length{100, Length::Unit::steps}));
+  EXPECT_EQ(config.model.layers, 6);  // first file
+  EXPECT_EQ(config.train.batch, 8);
+  EXPECT_EQ(config.model.width, 96);    // second file
+  EXPECT_EQ(config.model.context, 16);  // the last of the settings
+}
+
+TEST_F(Resolve, ReadsEveryKindOfValueFromASetting) {
+  const auto config = of_sets({"train.steps=2_000", "data.train=a.txt", "schedule.warmup=5%",
+                               "schedule.decay=100Mt", "optimizer.betas=[0.8, 0.9]",
+                               "model.vocabulary=300", "data.validation=[\"a b.txt\", \"c\"]",
+                               "train.threads=2", "kernels.fused=false", "seed=7"});
+  EXPECT_EQ(config.train.steps, 2000);
+  EXPECT_EQ(config.data.train, std::vector<std::string>{"a.txt"});
+  EXPECT_EQ(config.schedule.warmup, (Length{5, Length::Unit::percent}));
+  EXPECT_EQ(config.schedule.decay, (Length{1e8, Length::Unit::tokens}));
+  EXPECT_EQ(config.optimizer.beta1, 0.8);
+  EXPECT_EQ(config.optimizer.beta2, 0.9);
+  EXPECT_EQ(config.model.vocabulary, 300);
+  EXPECT_EQ(config.data.validation, (std::vector<std::string>{"a b.txt", "c"}));
+  EXPECT_EQ(config.train.threads, 2);
+  EXPECT_FALSE(config.kernels.fused);
+  EXPECT_EQ(config.seed, 7);
+}
+
+TEST_F(Resolve, TakesAWholeTableFromASettingKeyByKey) {
+  const auto config = of_sets({"model={ layers = 2, width = 64 }", "model.layers=3"});
+  EXPECT_EQ(config.model.layers, 3);
+  EXPECT_EQ(config.model.width, 64);
+  EXPECT_EQ(config.model.heads, 4);
+}
+
+TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
+  EXPECT_EQ(file_error("\n\ntrain.stesp = 3"),
+            "mine.toml:3: train.stesp: unknown key; did you mean \"steps\"? known: batch, "
+            "deterministic, from, micro_batch, precision, steps, threads, tokens");
+  EXPECT_EQ(set_error({"train.stesp=3"}),
+            "--set train.stesp=3: train.stesp: unknown key; did you mean \"steps\"? known: batch, "
+            "deterministic, from, micro_batch, precision, steps, threads, tokens");
+  EXPECT_EQ(file_error("sede = 3"),
+            "mine.toml:1: sede: unknown key; did you mean \"seed\"? known: checkpoint, data, "
+            "evaluate, health, kernels, log, model, optimizer, preset, schedule, scheme, seed, "
+            "train");
+  for (const auto* const section : {"model", "data", "train", "optimizer", "schedule", "evaluate",
+                                    "checkpoint", "health", "log", "kernels"}) {
+    const auto message = file_error(text("[", section, "]\nqqqqqq = 1"));
+    EXPECT_EQ(message.rfind(text("mine.toml:2: ", section, ".qqqqqq: unknown key; known: "), 0), 0U)
+        << message;
+  }
+}
+
+TEST_F(Resolve, RefusesKeysThatHaveNoEffectYet) {
+  EXPECT_EQ(set_error({"log.tensorboard=true"}),
+            "--set log.tensorboard=true: log.tensorboard: unknown key; known: every");
+  EXPECT_EQ(set_error({"data.tokenizer=gpt2"}),
+            "--set data.tokenizer=gpt2: data.tokenizer: unknown word \"gpt2\"; known: bytes");
+  EXPECT_EQ(of_sets({"data.tokenizer=bytes"}).data.format, "auto");
+}
+
+TEST_F(Resolve, NamesAValueOfTheWrongType) {
+  EXPECT_EQ(set_error({"train.steps=many"}),
+            "--set train.steps=many: train.steps must be an integer >= 1, but is the string "
+            "\"many\"");
+  EXPECT_EQ(file_error("[model]\nlayers = 5000"),
+            "mine.toml:2: model.layers must be an integer <= 4096, but is 5000");
+  EXPECT_EQ(file_error("model = 3"), "mine.toml:1: model must be a table, but is 3");
+  EXPECT_EQ(set_error({"train.steps.x=3"}), "train.steps must be an integer >= 1, but is a table");
+}
+
+TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
+  for (const std::string set : {"seed=-1",
+                                "model.layers=0",
+                                "model.width=0",
+                                "model.heads=0",
+                                "model.kv_heads=0",
+                                "model.inner=0",
+                                "model.context=1",
+                                "model.vocabulary=0",
+                                "model.vocabulary=words",
+                                "model.pad_vocabulary_to=0",
+                                "model.rope_theta=0",
+                                "model.tied=1",
+                                "data.train=[]",
+                                "data.validation=3",
+                                "data.validation_fraction=0",
+                                "data.validation_fraction=1",
+                                "data.format=csv",
+                                "data.text_key=3",
+                                "train.steps=0",
+                                "train.tokens=0",
+                                "train.batch=0",
+                                "train.micro_batch=0",
+                                "train.precision=float16",
+                                "train.threads=0",
+                                "train.deterministic=1",
+                                "train.from=3",
+                                "optimizer.kind=sgd",
+                                "optimizer.betas=[0.9, 1.0]",
+                                "optimizer.betas=0.9",
+                                "optimizer.epsilon=0",
+                                "optimizer.weight_decay=-0.1",
+                                "optimizer.decay_gains=yes",
+                                "optimizer.decay_embedding=no",
+                                "optimizer.clip=-1",
+                                "schedule.kind=cosin",
+                                "schedule.peak=0",
+                                "schedule.floor=1.1",
+                                "schedule.floor=-0.1",
+                                "schedule.warmup=-1",
+                                "schedule.warmup=101%",
+                                "schedule.decay=2k",
+                                "evaluate.every=-1",
+                                "evaluate.sequences=-1",
+                                "checkpoint.every=-1",
+                                "checkpoint.keep=0",
+                                "checkpoint.seconds=-1",
+                                "health.on_nonfinite=warn",
+                                "health.budget=0",
+                                "log.every=0",
+                                "kernels.fused=1",
+                                "kernels.attention=fast"}) {
+    const auto message = set_error({set});
+    EXPECT_EQ(message.rfind("--set " + set + ": " + set.substr(0, set.find('=')), 0), 0U)
+        << message;
+  }
+}
+
+TEST_F(Resolve, LetsTheHighestLayerDecideBetweenStepsAndTokens) {
+  const auto tokens = of_sets({"train.tokens=2kt"}).train;
+  EXPECT_EQ(tokens.steps, 0);
+  EXPECT_EQ(tokens.tokens, 2000);
+  write_file("a.toml", "train.tokens = 5000");
+  write_file("b.toml", "train.steps = 7");
+  const auto steps =
+      resolve({.preset = "151m", .files = {"a.toml", "b.toml"}, .scheme = {}, .sets = {}});
+  EXPECT_EQ(steps.train.steps, 7);
+  EXPECT_EQ(steps.train.tokens, 0);
+  const auto again =
+      resolve({.preset = {}, .files = {"b.toml"}, .scheme = {}, .sets = {"train.tokens=9"}});
+  EXPECT_EQ(again.train.steps, 0);
+  EXPECT_EQ(again.train.tokens, 9);
+}
+
+TEST_F(Resolve, RefusesStepsAndTokensInOneLayer) {
+  EXPECT_EQ(file_error("[train]\nsteps = 3\ntokens = 4"),
+            "mine.toml:3: train.tokens excludes train.steps, which is 3; keep one of them");
+  EXPECT_EQ(
+      set_error({"train.tokens=4", "train.steps=3"}),
+      "--set train.tokens=4: train.tokens excludes train.steps, which is 3; keep one of them");
+}
+
+TEST_F(Resolve, TakesThePresetOfAFile) {
+  EXPECT_EQ(of_file("preset = \"nano\"").train.batch, 12);
+  EXPECT_EQ(of_file("preset = \"nano\"").preset, "nano");
+  EXPECT_EQ(file_error("preset = \"nnao\""),
+            "mine.toml:1: preset: no preset is named \"nnao\"; did you mean \"nano\"? known: 1.2b, "
+            "1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, nano, tiny");
+  EXPECT_EQ(file_error("preset = 7"), "mine.toml:1: preset must be a string, but is 7");
+}
+
+TEST_F(Resolve, NamesAnUnknownPreset) {
+  EXPECT_EQ(message_of([] { resolve({.preset = "tyni", .files = {}, .scheme = {}, .sets = {}}); }),
+            "--preset: no preset is named \"tyni\"; did you mean \"tiny\"? known: 1.2b, 1.2b_code, "
+            "151m, 285m, 543m_29l, 550m, 7b, nano, tiny");
+}
+
+TEST_F(Resolve, RefusesTwoDifferentPresets) {
+  write_file("mine.toml", "preset = \"nano\"");
+  EXPECT_EQ(message_of([] {
+              resolve({.preset = "tiny", .files = {"mine.toml"}, .scheme = {}, .sets = {}});
+            }),
+            "mine.toml:1: preset is \"nano\", but --preset says \"tiny\"; keep one of them");
+  EXPECT_EQ(resolve({.preset = "nano", .files = {"mine.toml"}, .scheme = {}, .sets = {}}).preset,
+            "nano");
+  EXPECT_EQ(set_error({"preset=nano"}),
+            "--set preset=nano: a preset lies below the files; write --preset");
+}
+
+TEST_F(Resolve, NamesAFileThatIsMissing) {
+  try {
+    resolve({.preset = {}, .files = {"absent.toml"}, .scheme = {}, .sets = {}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "absent.toml: cannot open: No such file or directory");
+    EXPECT_EQ(error.exit(), Exit::io);
+  }
+}
+
+TEST_F(Resolve, ChecksTheShape) {
+  EXPECT_EQ(set_error({"model.heads=3"}),
+            "model.heads must divide model.width, but 3 does not divide 128");
+  EXPECT_EQ(set_error({"model.kv_heads=3"}),
+            "model.kv_heads must divide model.heads, but 3 does not divide 4");
+  EXPECT_EQ(set_error({"model.width=60"}),
+            "model.width / model.heads must be even for the rotary embedding, but 60 / 4 is 15");
+  EXPECT_EQ(set_error({"model.vocabulary=256"}),
+            "model.vocabulary must be at least 257, the tokenizer's, but is 256");
+  EXPECT_EQ(set_error({"train.micro_batch=3"}),
+            "train.micro_batch must divide train.batch, but 3 does not divide 16");
+}
+
+TEST_F(Resolve, GivesTheShapeOfTheModel) {
+  const auto config = of_sets({"model.vocabulary=tokenizer"});
+  const auto shape = shape_of(config, 1000);
+  EXPECT_EQ(shape.layers, 4);
+  EXPECT_EQ(shape.width, 128);
+  EXPECT_EQ(shape.heads, 4);
+  EXPECT_EQ(shape.kv_heads, 2);
+  EXPECT_EQ(shape.inner, 352);
+  EXPECT_EQ(shape.context, 256);
+  EXPECT_EQ(shape.vocabulary, 1000);
+  EXPECT_EQ(shape_of(of_sets({"model.vocabulary=300"}), 257).vocabulary, 300);
+}
+
+TEST_F(Resolve, ChecksTheInitialisation) {
+  EXPECT_EQ(of_sets({"model.init=normal(1/sqrt(d))"}).model.init, "normal(1/sqrt(d))");
+  EXPECT_EQ(of_file("model.init = \"megatron\"").model.init, "megatron");
+  EXPECT_EQ(file_error("[model]\ninit = \"megaton\""),
+            "mine.toml:2: model.init: unknown word \"megaton\"; did you mean \"megatron\"? known: "
+            "depth_scaled, megatron, normal, normal(std), scheme, trunc_normal(std, k), uniform(a, "
+            "b), xavier, xavier(gain)");
+}
+
+}  // namespace
+}  // namespace evenkeel::config

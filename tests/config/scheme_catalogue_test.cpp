@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue: every scheme binds at every depth, and its numbers are the golden ones.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "config/scheme_of.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::config {
+namespace {
+
+using nlohmann::json;
+
+const json& golden() {
+  static const json numbers = json::parse(read_file(EK_TESTS "/golden/schemes_counts.json"));
+  return numbers;
+}
+
+norm::Shape golden_shape(const json& sizes, std::int64_t layers) {
+  return {.layers = layers,
+          .width = sizes["width"],
+          .heads = sizes["heads"],
+          .kv_heads = sizes["kv_heads"],
+          .inner = sizes["inner"],
+          .vocabulary = sizes["vocabulary"],
+          .context = sizes["context"]};
+}
+
+norm::Scheme large(const std::string& name) {
+  return bind(find_scheme(name), golden_shape(golden()["large"], golden()["large"]["layers"]));
+}
+
+TEST(Catalogue, HoldsEverySchemeWithGoldenNumbersInOrder) {
+  std::vector<std::string> names;
+  for (const auto& [name, numbers] : golden()["schemes"].items()) names.push_back(name);
+  EXPECT_EQ(catalogue(), names);
+  EXPECT_EQ(names.size(), 67u);
+}
+
+TEST(Catalogue, DescribesEveryScheme) {
+  const std::set<std::string> families = {"reference points",
+                                          "post",
+                                          "pre",
+                                          "kinds",
+                                          "inside attention",
+                                          "hybrid",
+                                          "hybrid ablations",
+                                          "output",
+                                          "peri",
+                                          "inside the branch",
+                                          "depth-aware"};
+  for (const auto& name : catalogue()) {
+    const auto source = find_scheme(name);
+    const auto words = words_of(source);
+    EXPECT_EQ(words.name, name);
+    for (const auto& word :
+         {words.title, words.source, words.equation_attention, words.equation_feed_forward}) {
+      EXPECT_NE(word, "") << name;
+    }
+    EXPECT_TRUE(families.contains(words.family)) << name << ": " << words.family;
+    EXPECT_TRUE(source.merged.contains("norm_parameters")) << name;
+  }
+}
+
+TEST(Catalogue, BindsAtEveryDepthWithTheExpectedWarningsOnly) {
+  const std::set<std::string> post = {"post_norm", "b2t", "span_norm"};  // warn when deep
+  for (const auto& name : catalogue()) {
+    for (const std::int64_t layers : {1, 2, 3, 4, 12, 32}) {
+      const auto scheme = bind(find_scheme(name), small_shape(layers));
+      auto expected = layers > 1 ? scheme.words.warnings : std::vector<std::string>();
+      if (layers > 16 && post.contains(name)) expected.emplace_back("deep_post_norm");
+      EXPECT_EQ(warnings(scheme), expected) << name << ", " << layers << " blocks";
+    }
+  }
+}
+
+TEST(Catalogue, IsRunByThisVersion) {
+  for (const auto& name : catalogue()) {
+    EXPECT_EQ(norm::not_run_yet(large(name)), std::vector<std::string>()) << name;
+  }
+}
+
+TEST(Catalogue, HasTheGoldenCountsOfNormParameters) {
+  for (const auto& [name, numbers] : golden()["schemes"].items()) {
+    const auto small = bind(find_scheme(name), golden_shape(golden()["small"], numbers["layers"]));
+    EXPECT_EQ(norm::norm_parameters(small), numbers["small"].get<std::int64_t>()) << name;
+    EXPECT_EQ(norm::norm_parameters(large(name)), numbers["large"].get<std::int64_t>()) << name;
+  }
+}
+
+TEST(Catalogue, HasTheGoldenDistributionsAndFactorsOfInitialWeights) {
+  for (const auto& [name, numbers] : golden()["schemes"].items()) {
+    const auto scheme = large(name);
+    EXPECT_EQ(scheme.base_init, numbers.value("base_init", "default")) << name;
+    EXPECT_EQ(scheme.embedding_init, "default") << name;
+    for (const auto* const weights : norm::kWeights) {
+      double factor = 1;
+      for (const auto& rule : scheme.init) {
+        const auto names = std::count(rule.weights.begin(), rule.weights.end(), weights);
+        if (names > 0) factor *= rule.factor.value(scheme.shape.variables_of_block(5));
+      }
+      EXPECT_DOUBLE_EQ(factor,
+                       numbers.value("/factors"_json_pointer, json::object()).value(weights, 1.0))
+          << name << " " << weights;
+    }
+  }
+}
+
+TEST(Catalogue, HasTheGoldenInitialGains) {
+  const auto stored = [](const norm::Scheme& scheme, const norm::Slot& slot) {
+    const double gain = slot.norm->gain_init.value(norm::variables_of(slot, scheme.shape));
+    return slot.norm->gain_form == norm::GainForm::one_plus_w ? gain - 1 : gain;
+  };
+  for (const auto& [name, numbers] : golden()["schemes"].items()) {
+    const auto scheme = large(name);
+    for (const auto& slot : norm::slots_of(scheme)) {
+      if (slot.norm->affine == norm::Affine::none) continue;
+      if (slot.block != 0 && slot.block != 2 && slot.block != 12) continue;
+      double expected = 1;
+      for (const auto& gain : numbers.value("gains", json::array())) {
+        if (gain[0] == slot.block && gain[1] == slot.place) expected = gain[2];
+      }
+      EXPECT_DOUBLE_EQ(stored(scheme, slot), expected) << name << " " << slot.place;
+    }
+  }
+}
+
+TEST(Catalogue, GivesAFileAsItStands) {
+  EXPECT_EQ(catalogue_source("peri_ln"), read_file(EK_TESTS "/../schemes/peri_ln.toml"));
+}
+
+TEST(Documentation, ShowsAnExampleThatBinds) {
+  const auto page = read_file(EK_TESTS "/../docs/schemes.md");
+  const std::string open = "```toml\n";
+  const auto begin = page.find(open) + open.size();
+  const auto example = page.substr(begin, page.find("```", begin) - begin);
+  for (const std::int64_t layers : {1, 2, 12}) {
+    EXPECT_EQ(warnings(scheme_of(example, layers)), std::vector<std::string>());
+  }
+}
+
+TEST(Diagram, GroupsEqualBlocks) {
+  EXPECT_EQ(norm::diagram(large("hybrid_norm_star")),
+            "embedding     -\n"
+            "block 1       attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + "
+            "stream\n"
+            "              feed-forward  rms_norm -> feed-forward -> + stream\n"
+            "blocks 2-12   attention     q, k, v: rms_norm per head -> attention -> + stream\n"
+            "              feed-forward  rms_norm -> feed-forward -> + normed\n"
+            "final         rms_norm\n"
+            "logits        -\n");
+}
+
+TEST(Diagram, ShowsScalesCapsAndTaps) {
+  const auto* const toml = R"(embedding = { norm = 'norm', scale = 'sqrt(d)' }
+                              logits.softcap = 30
+                              [attention]
+                              q = 'norm'
+                              k = 'norm'
+                              v = 'layer_norm'
+                              context = 'norm per head'
+                              softcap = 50
+                              score_scale = 1
+                              branch_scale = 0.1
+                              [feed_forward]
+                              residual = 'norm'
+                              skip_scale = '1 + l'
+                              skip = ['stream', 'block_input'])";
+  EXPECT_EQ(
+      norm::diagram(scheme_of(toml, 1)),
+      "embedding     rms_norm -> times sqrt(d)\n"
+      "block 1       attention     q, k: rms_norm -> v: layer_norm -> attention, scores times "
+      "1, capped at 50 -> context: rms_norm per head -> times 0.1 -> + stream\n"
+      "              feed-forward  feed-forward -> + (1 + l) * (stream + block_input) -> "
+      "rms_norm\n"
+      "final         -\n"
+      "logits        capped at 30\n");
+}
+
+TEST(NotRunYet, NamesWhatThisVersionRefuses) {
+  using Reasons = std::vector<std::string>;
+  const auto reasons = [](std::string_view toml) { return norm::not_run_yet(scheme_of(toml)); };
+  EXPECT_EQ(reasons("attention.branch_scale = { learned = 'scalar', init = 0 }"),
+            Reasons({"learned values"}));
+  EXPECT_EQ(reasons("logits.scale = { learned = 'vector', init = 1 }"),
+            Reasons({"learned values"}));
+  EXPECT_EQ(reasons("layout = 'parallel'"), Reasons({"layout \"parallel\""}));
+  EXPECT_EQ(reasons("dual = { read = 'x', output = 'x + norm(y)' }"),
+            Reasons({"a second stream (dual)"}));
+  EXPECT_EQ(reasons("attention.update = 'sphere'\nfeed_forward.update = 'geodesic'"),
+            Reasons({"update \"sphere\"", "update \"geodesic\""}));
+  EXPECT_EQ(reasons("damp = 0.1\nfinal = 'dyt'"), Reasons({"norm kind dyt", "damp"}));
+  EXPECT_EQ(reasons("feed_forward.up_gate_scale = 2"), Reasons());
+  EXPECT_EQ(reasons("feed_forward.up_gate_scale = { learned = 'vector', init = 1 }"),
+            Reasons({"learned values"}));
+  EXPECT_EQ(reasons("hooks = [{ kind = 'qk_clip', threshold = 100 }]"), Reasons({"hook qk_clip"}));
+  EXPECT_EQ(reasons("reparameterize = [{ rule = 'weight_norm', weights = ['attention.q'] }]"),
+            Reasons({"reparameterize weight_norm"}));
+}
+
+}  // namespace
+}  // namespace evenkeel::config

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/config/setting.h"
+
+#include <gtest/gtest.h>
+
+#include "config/mine.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::config {
+namespace {
+
+/// The value of a --set as TOML.
+std::string value(const std::string& setting) {
+  return toml_text(*parse_setting(setting).value.get("value"));
+}
+
+std::string error_of(const std::string& setting) {
+  return message_of([&] { parse_setting(setting); });
+}
+
+TEST(Setting, SplitsTheKeyAtItsDots) {
+  EXPECT_EQ(parse_setting("seed=1").path, std::vector<std::string>{"seed"});
+  EXPECT_EQ(parse_setting("scheme.norm.epsilon=1").path,
+            (std::vector<std::string>{"scheme", "norm", "epsilon"}));
+}
+
+TEST(Setting, TakesTheValueAsToml) {
+  EXPECT_EQ(value("a=2_000"), "2000");
+  EXPECT_EQ(value("a=0.25"), "0.25");
+  EXPECT_EQ(value("a=true"), "true");
+  EXPECT_EQ(value("a=\"x y\""), "\"x y\"");
+  EXPECT_EQ(value("a=[0.9, 0.99]"), "[0.9, 0.99]");
+  EXPECT_EQ(value("a={ b = 1 }"), "{ b = 1 }");
+}
+
+TEST(Setting, TakesABareWordAsAString) {
+  for (const std::string word : {"many", "a.txt", "builtin:sentences", "100Mt", "5%", "../a=b.txt",
+                                 "normal(0.02)", "2k", "", "with space"}) {
+    EXPECT_EQ(value("a=" + word), in_quotes(word));
+  }
+}
+
+TEST(Setting, NeedsAValue) {
+  EXPECT_EQ(error_of("train.steps"),
+            "--set train.steps: a value is missing; write --set train.steps=VALUE");
+}
+
+TEST(Setting, IsOneLine) {
+  EXPECT_EQ(error_of("a=1\nb=2"), "--set \"a=1\\u000Ab=2\": a setting is one line of text");
+}
+
+TEST(Setting, NeedsAKeyOfWords) {
+  EXPECT_EQ(error_of("a..b=1"),
+            "--set a..b=1: the key must be words joined by dots, but is \"a..b\"; write --set "
+            "train.steps=2000");
+  EXPECT_EQ(error_of("=1"),
+            "--set =1: the key must be words joined by dots, but is \"\"; write --set "
+            "train.steps=2000");
+  EXPECT_EQ(error_of("a b.=1"),
+            "--set a b.=1: the key must be words joined by dots, but is \"a b.\"; write --set "
+            "train.steps=2000");
+}
+
+TEST(Setting, TakesNoHalfList) {
+  EXPECT_EQ(error_of("a=[1,"),
+            "--set a=[1,: not TOML: Error while parsing array: encountered end-of-file");
+}
+
+TEST(Setting, TakesNoTextThatIsNotUtf8) {
+  EXPECT_EQ(error_of("a=\xff").rfind("--set a=\xff: not TOML: ", 0), 0U) << error_of("a=\xff");
+}
+
+TEST(Setting, MakesTheTablesOnItsWay) {
+  toml::table tree;
+  apply(parse_setting("a.b.c=1"), tree);
+  apply(parse_setting("a.b.d=2"), tree);
+  EXPECT_EQ(toml_text(tree), "{ a = { b = { c = 1, d = 2 } } }");
+  EXPECT_EQ(message_of([&] { apply(parse_setting("a.b.c.e=3"), tree); }),
+            "--set a.b.c.e=3: a.b.c must be a table to hold e, but is 1");
+}
+
+}  // namespace
+}  // namespace evenkeel::config

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/corpus.h"
+
+#include "data/refusal.h"
+#include "data/temporary_folder.h"
+#include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/digest.h"
+
+namespace evenkeel::data {
+namespace {
+
+class Load : public TemporaryFolder {};
+
+std::string text_of(const Corpus& corpus) {
+  return detokenize(std::span(corpus.tokens));
+}
+
+TEST_F(Load, GivesTheBuiltinTextByDefault) {
+  const auto [train, validation] = load({}, 256);
+  EXPECT_TRUE(train.exact && validation.exact);
+  EXPECT_EQ(train.description, "builtin:sentences, 32,000 documents, 4.1 MiB");
+  EXPECT_EQ(validation.description, "builtin:sentences, 1,400 documents, 184.7 KiB");
+  EXPECT_NE(train.digest, validation.digest);
+}
+
+TEST_F(Load, CutsValidationOffTheEndOfAFile) {
+  const auto a = file("a.txt", "one\ntwo\nthree\n");
+  const auto [train, validation] = load({.train = {a}, .validation_fraction = 0.5}, 4);
+  EXPECT_EQ(text_of(train), "one\n");
+  EXPECT_EQ(text_of(validation), "two\nthree\n");
+  EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 bytes");
+  EXPECT_EQ(validation.description, "the last 50.0% of " + a + " (1 text), 1 document, 10 bytes");
+  EXPECT_FALSE(train.exact);
+}
+
+TEST_F(Load, ReadsTheValidationFilesThatAreNamed) {
+  const auto [train, validation] =
+      load({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
+  EXPECT_EQ(text_of(train), "train");
+  EXPECT_EQ(text_of(validation), "check");
+}
+
+TEST_F(Load, MixesABuiltinAndFiles) {
+  const auto a = file("a.txt", "a text");
+  EXPECT_EQ(text_of(load({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
+            "a text");
+  EXPECT_TRUE(load({.train = {a}, .validation = {"builtin:sentences"}}, 4).validation.exact);
+}
+
+TEST_F(Load, SetsDocumentsBetweenEndsOfText) {
+  const auto a = file("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"c\"}");
+  const auto corpus = load({.train = {a}, .validation = {a}}, 2).train;
+  EXPECT_EQ(corpus.tokens, (std::vector<std::uint16_t>{256, 'a', 'b', 256, 'c', 256}));
+  ASSERT_EQ(corpus.documents.size(), 2U);
+  EXPECT_EQ(corpus.documents[1].begin, 4);
+  EXPECT_EQ(corpus.documents[1].end, 5);
+  EXPECT_EQ(corpus.digest, digest(corpus.tokens));
+}
+
+TEST_F(Load, RefusesAnUnknownBuiltin) {
+  EXPECT_EQ(refusal([] { load({.train = {"builtin:sentence"}}, 4); }),
+            "data.train: no builtin text is named \"sentence\"; did you mean \"sentences\"? known: "
+            "sentences");
+}
+
+TEST_F(Load, RefusesABuiltinInAList) {
+  EXPECT_EQ(refusal([] { load({.validation = {"a.txt", "builtin:sentences"}}, 4); }),
+            "data.validation: \"builtin:sentences\" must stand alone, but 1 more are listed");
+}
+
+TEST_F(Load, RefusesATextShorterThanOneWindow) {
+  const auto a = file("a.txt", "123");
+  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation = {a}}, 5); }),
+            "data.train: one window needs 6 tokens, but the text has 5; add text or lower "
+            "model.context");
+  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation = {a}}, 4); }), "no refusal");
+}
+
+TEST_F(Load, RefusesASplitThatLeavesNothingToValidate) {
+  const auto a = file("a.jsonl", "{\"text\": \"a text\"}");
+  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation_fraction = 0}, 4); }),
+            "data.validation: must hold text, but \"auto\" leaves none; raise "
+            "data.validation_fraction or name files");
+}
+
+// XXH3-128 of the bytes 61 00 62 00 00 01, by the shared library of xxHash.
+TEST(Digest, IsTheXxh3OfTheTokens) {
+  EXPECT_EQ(digest({'a', 'b', 256}), "e8bbd0af7fd70bc5fec45d567cfd836f");
+  EXPECT_NE(digest({'a', 'b'}), digest({'b', 'a'}));
+}
+
+TEST(Detokenize, LeavesOutWhatIsNoByte) {
+  EXPECT_EQ(detokenize(std::vector<std::int64_t>{256, 'h', 'i', 256, 300, -1}), "hi");
+  EXPECT_EQ(detokenize(std::vector<std::uint16_t>{256, 0xc3, 0xa9, 0}),
+            std::string("\xc3\xa9\0", 3));
+}
+
+}  // namespace
+}  // namespace evenkeel::data

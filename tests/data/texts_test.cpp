@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/texts.h"
+
+#include "data/gzipped.h"
+#include "data/refusal.h"
+#include "data/temporary_folder.h"
+
+namespace evenkeel::data {
+namespace {
+
+class ReadTexts : public TemporaryFolder {
+ protected:
+  static std::string refused(const std::string& input, const config::Data& data = {}) {
+    return refusal([&] { read_texts({input}, data); });
+  }
+};
+
+using Strings = std::vector<std::string>;
+
+TEST_F(ReadTexts, TakesTheFilesOfAFolderByName) {
+  file("c.txt", "third\n");
+  file("a.jsonl", "{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
+  file("d.jsonl.gz", gzipped("{\"text\": \"fourth\"}\n"));
+  file("e.txt.gz", gzipped("fifth"));
+  file("b.md", "no text of ours");
+  const auto texts = read_texts({path("")}, {});
+  EXPECT_EQ(texts.documents, (Strings{"first", "second", "third\n", "fourth", "fifth"}));
+  EXPECT_EQ(texts.description, path("") + " (2 text, 2 jsonl, 2 of them gzip)");
+}
+
+TEST_F(ReadTexts, TakesAListInTheOrderGiven) {
+  const auto b = file("b.txt", "b"), a = file("a.txt", "a");
+  EXPECT_EQ(read_texts({b, a}, {}).documents, (Strings{"b", "a"}));
+  EXPECT_EQ(read_texts({b, a}, {}).description, b + ", " + a + " (2 text)");
+}
+
+TEST_F(ReadTexts, FollowsTheFormatThatIsSet) {
+  const auto lines = file("a.log", "{\"body\": \"one\"}");
+  EXPECT_EQ(read_texts({lines}, {.format = "jsonl", .text_key = "body"}).documents,
+            (Strings{"one"}));
+  EXPECT_EQ(read_texts({lines}, {.format = "text"}).documents, (Strings{"{\"body\": \"one\"}"}));
+}
+
+TEST_F(ReadTexts, RefusesAMissingFile) {
+  EXPECT_EQ(refused(path("none.txt")),
+            path("none.txt") + ": must be a file or a folder, but is missing");
+}
+
+TEST_F(ReadTexts, RefusesAFileThatCannotBeRead) {
+  EXPECT_EQ(refused("/proc/self/mem", {.format = "text"}),
+            "/proc/self/mem: cannot read: Input/output error");
+}
+
+TEST_F(ReadTexts, RefusesAnEmptyFile) {
+  for (const auto& empty : {file("a.txt", ""), file("a.txt.gz", gzipped("")),
+                            file("a.jsonl", "\n{\"text\": \"\"}\n")}) {
+    EXPECT_EQ(refused(empty), empty + ": must hold text, but is empty");
+  }
+}
+
+TEST_F(ReadTexts, RefusesAnEmptyFolder) {
+  EXPECT_EQ(refused(path("")),
+            path("") + ": must hold .txt or .jsonl files (also .gz), but holds none");
+}
+
+TEST_F(ReadTexts, RefusesAnUnknownEnding) {
+  EXPECT_EQ(refused(file("a.md", "x")),
+            path("a.md") +
+                ": must end in .txt or .jsonl (also .gz), but ends in \".md\"; or set data.format "
+                "to text or jsonl");
+}
+
+TEST_F(ReadTexts, RefusesBytesThatAreNotUtf8) {
+  for (const auto& bad : {file("a.txt", "gr\xfcn"), file("a.txt.gz", gzipped("gr\xfcn")),
+                          file("a.jsonl", "gr\xfcn")}) {
+    EXPECT_EQ(refused(bad),
+              bad + ": must be UTF-8, but byte 2 is 0xfc; convert it, for example with iconv");
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::data

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/windows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "evenkeel/data/sentences.h"
+
+namespace evenkeel::data {
+namespace {
+
+/// Token i of the text is i, so that a window shows where it lies.
+Corpus counted(std::size_t tokens) {
+  Corpus corpus;
+  corpus.tokens.resize(tokens);
+  std::iota(corpus.tokens.begin(), corpus.tokens.end(), std::uint16_t{0});
+  return corpus;
+}
+
+/// Documents of the given lengths, document i with i + 1 nats.
+Corpus exact(const std::vector<std::int64_t>& lengths) {
+  Corpus corpus;
+  corpus.exact = true;
+  corpus.tokens.push_back(kEndOfText);
+  for (const auto length : lengths) {
+    const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
+    corpus.tokens.insert(corpus.tokens.end(), static_cast<std::size_t>(length), 'x');
+    corpus.tokens.push_back(kEndOfText);
+    corpus.documents.push_back(
+        {begin, begin + length, static_cast<double>(corpus.documents.size() + 1)});
+  }
+  return corpus;
+}
+
+constexpr std::int64_t kContext = 16;
+
+TEST(TrainingWindows, AreTheSameInAnyBatch) {
+  const auto corpus = counted(1000);
+  const TrainingWindows windows(corpus, kContext, 7);
+  const auto together = windows.batch(50, 30);
+  EXPECT_EQ(together.rows, 30);
+  EXPECT_EQ(together.scored, 30 * kContext);
+  std::vector<std::int64_t> inputs, targets;
+  for (std::int64_t i = 50; i < 80; ++i) {
+    const auto one = TrainingWindows(corpus, kContext, 7).batch(i, 1);
+    inputs.insert(inputs.end(), one.inputs.begin(), one.inputs.end());
+    targets.insert(targets.end(), one.targets.begin(), one.targets.end());
+  }
+  EXPECT_EQ(together.inputs, inputs);
+  EXPECT_EQ(together.targets, targets);
+}
+
+TEST(TrainingWindows, HaveTheNextTokenAsTarget) {
+  const auto corpus = counted(1000);
+  const auto batch = TrainingWindows(corpus, kContext, 7).batch(0, 200);
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
+    EXPECT_EQ(batch.targets[i], batch.inputs[i] + 1);
+  }
+}
+
+TEST(TrainingWindows, CoverTheTextOnceAnEpochFromARandomPhase) {
+  const auto corpus = counted(1000);
+  const TrainingWindows windows(corpus, kContext, 7);
+  const auto size = windows.epoch_size();
+  EXPECT_EQ(size, (1000 - kContext) / kContext);
+  std::set<std::int64_t> phases;
+  for (std::int64_t epoch = 0; epoch < 200; ++epoch) {
+    auto inputs = windows.batch(epoch * size, size).inputs;
+    std::sort(inputs.begin(), inputs.end());
+    const auto phase = inputs.front();
+    phases.insert(phase);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      ASSERT_EQ(inputs[i], phase + static_cast<std::int64_t>(i));
+    }
+  }
+  EXPECT_EQ(phases.size(), static_cast<std::size_t>(kContext));  // 0 .. context - 1
+  EXPECT_EQ(*phases.rbegin(), kContext - 1);
+}
+
+TEST(TrainingWindows, ComeInAnotherOrderEachEpochAndSeed) {
+  const auto corpus = counted(1000);
+  const TrainingWindows windows(corpus, kContext, 7), others(corpus, kContext, 8);
+  const auto size = windows.epoch_size();
+  EXPECT_NE(windows.batch(0, size).inputs, windows.batch(size, size).inputs);
+  EXPECT_NE(windows.batch(0, size).inputs, others.batch(0, size).inputs);
+}
+
+TEST(TrainingWindows, FitIntoTheSmallestText) {
+  const auto corpus = counted(kContext + 1);
+  const auto batch = TrainingWindows(corpus, kContext, 7).batch(0, 3);
+  for (const std::size_t row : {0, 1, 2}) EXPECT_EQ(batch.inputs[row * kContext], 0);
+}
+
+TEST(ValidationWindows, HoldWholeDocumentsOfAnExactText) {
+  const auto corpus = exact({3, 4, 2, 8});
+  // Tokens: E xxx E xxxx E xx E xxxxxxxx E; a window of 9 holds (3, 4), (2), (8).
+  const ValidationWindows windows(corpus, 9, 0);
+  ASSERT_EQ(windows.count(), 3);
+  const auto batch = windows.batch(0, 3);
+  constexpr std::int64_t E = kEndOfText, x = 'x', _ = kIgnored;
+  EXPECT_EQ(batch.inputs, (std::vector<std::int64_t>{E, x, x, x, E, x, x, x, x,  //
+                                                     E, x, x, E, E, E, E, E, E,  //
+                                                     E, x, x, x, x, x, x, x, x}));
+  EXPECT_EQ(batch.targets, (std::vector<std::int64_t>{x, x, x, E, x, x, x, x, E,  //
+                                                      x, x, E, _, _, _, _, _, _,  //
+                                                      x, x, x, x, x, x, x, x, E}));
+  EXPECT_EQ(batch.scored, 21);
+  EXPECT_EQ(windows.scored_bytes(), 21);
+  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token(), (1 + 2 + 3 + 4) / 21.0);
+}
+
+TEST(ValidationWindows, HaveTheFloorOfTheWindowsThatAreUsed) {
+  const auto corpus = exact({8, 8, 8, 8});
+  const ValidationWindows windows(corpus, 9, 2);  // windows 0 and 2
+  EXPECT_EQ(windows.count(), 2);
+  EXPECT_EQ(windows.scored_bytes(), 18);
+  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token(), (1 + 3) / 18.0);
+}
+
+TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
+  const auto corpus = counted(40);
+  const ValidationWindows windows(corpus, kContext, 0);
+  ASSERT_EQ(windows.count(), 3);
+  const auto batch = windows.batch(0, 3);
+  EXPECT_EQ(batch.scored, 39);  // every token but the first
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    EXPECT_EQ(batch.inputs[i], at < 39 ? at : kEndOfText);
+    EXPECT_EQ(batch.targets[i], at < 39 ? at + 1 : kIgnored);
+  }
+  EXPECT_EQ(windows.floor_nats_per_token(), 0);
+}
+
+TEST(ValidationWindows, SpreadOverTheText) {
+  const auto corpus = counted(1601);
+  const ValidationWindows windows(corpus, kContext, 4);  // of 100
+  const auto inputs = windows.batch(0, 4).inputs;
+  for (const std::size_t row : {0, 1, 2, 3}) EXPECT_EQ(inputs[row * 16], row * 25 * 16);
+}
+
+TEST(ValidationWindows, DoNotClaimAFloorForDocumentsThatAreCut) {
+  const auto corpus = exact({3, 20});
+  const ValidationWindows windows(corpus, kContext, 0);
+  EXPECT_EQ(windows.floor_nats_per_token(), 0);
+  EXPECT_EQ(windows.count(), 2);
+}
+
+TEST(ValidationWindows, ScoreEveryDocumentOfTheSentences) {
+  const auto corpus = sentences().validation;
+  const ValidationWindows windows(corpus, 256, 0);
+  double nats = 0;
+  for (const auto& each : corpus.documents) nats += each.nats;
+  EXPECT_EQ(windows.scored_bytes(), static_cast<std::int64_t>(corpus.tokens.size()) - 1);
+  EXPECT_NEAR(windows.floor_nats_per_token(), nats / static_cast<double>(corpus.tokens.size() - 1),
+              1e-12);
+}
+
+}  // namespace
+}  // namespace evenkeel::data

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "evenkeel/kernels/cpu/simd.h"
+
+namespace evenkeel::testing {
+
+/// `width` values between -1 and 1 without a pattern, times `scale`, rounded to T.
+template <typename T>
+std::vector<T> wavy(std::size_t width, double phase, double scale = 1) {
+  std::vector<T> values(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    kernels::cpu::store(&values[i], scale * std::sin(phase + 1.7 * static_cast<double>(i * i)));
+  }
+  return values;
+}
+
+template <typename T>
+std::vector<double> exact(const std::vector<T>& values) {
+  std::vector<double> wide;
+  for (const T& value : values) wide.push_back(kernels::cpu::load(&value));
+  return wide;
+}
+
+/// Half the distance between neighbours of T at 1: what one rounding costs at most, relatively.
+template <typename T>
+constexpr double kRounding = 0x1p-53;
+template <>
+inline constexpr double kRounding<float> = 0x1p-24;
+template <>
+inline constexpr double kRounding<kernels::cpu::Bf16> = 0x1p-8;
+
+}  // namespace evenkeel::testing

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/memory/caching_allocator.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/CPUAllocator.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <thread>
+
+#include "evenkeel/memory/size_class.h"
+
+namespace evenkeel::memory {
+namespace {
+
+class CachingAllocator : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { cache_cpu_tensors(); }
+
+  static at::Tensor bytes(std::int64_t count) { return at::empty({count}, at::kByte); }
+};
+
+TEST_F(CachingAllocator, GivesAFreedBlockAgain) {
+  const auto* const first = bytes(4'000'000).const_data_ptr();
+  EXPECT_EQ(bytes(4'000'000).const_data_ptr(), first);
+  EXPECT_EQ(bytes(3'999'999).const_data_ptr(), first) << "the same class";
+}
+
+TEST_F(CachingAllocator, GivesNoBlockTwiceAtOnce) {
+  const auto first = bytes(5000).fill_(1);
+  const auto second = bytes(5000).fill_(2);
+  EXPECT_TRUE(first.eq(1).all().item<bool>());
+  EXPECT_TRUE(second.eq(2).all().item<bool>());
+}
+
+TEST_F(CachingAllocator, AsksTheSystemForNothingInTheSteadyState) {
+  const auto step = [] { return at::ones({512, 512}).matmul(at::ones({512, 512})).sum(); };
+  step();
+  const auto before = cached_bytes();
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(cached_bytes(), before);
+  EXPECT_GT(before, 0);
+}
+
+TEST_F(CachingAllocator, AlignsToACacheLine) {
+  for (const std::int64_t count : {1, 65, 5000, 3 << 20}) {
+    const auto tensor = bytes(count);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 64, 0) << count;
+  }
+}
+
+TEST_F(CachingAllocator, WritesToTheLastByteOfLargeAndSmallBlocks) {
+  for (const std::int64_t count : {1, 64, 65, 4097, (2 << 20) - 64, 2 << 20, (2 << 20) + 1}) {
+    EXPECT_EQ(bytes(count).fill_(7)[count - 1].item<int>(), 7) << count;
+  }
+}
+
+// oneDNN asks through raw_allocate(), which aborts unless the context is the data itself.
+TEST_F(CachingAllocator, ServesRawAllocations) {
+  auto* const allocator = c10::GetCPUAllocator();
+  const auto before = bytes_in_use();
+  void* const raw = allocator->raw_allocate(100);
+  ASSERT_NE(raw, nullptr);
+  EXPECT_EQ(bytes_in_use(), before + class_bytes(size_class(100)));
+  allocator->raw_deallocate(raw);
+  EXPECT_EQ(bytes_in_use(), before);
+}
+
+TEST_F(CachingAllocator, GivesNothingForAnEmptyTensor) {
+  const auto before = bytes_in_use();
+  const auto empty = at::empty({0, 5});
+  EXPECT_EQ(empty.const_data_ptr(), nullptr);
+  EXPECT_EQ(bytes_in_use(), before);
+}
+
+TEST_F(CachingAllocator, TakesBackFromAnotherThread) {
+  auto tensor = bytes(123'456);
+  const auto* const data = tensor.const_data_ptr();
+  std::thread([moved = std::move(tensor)] {}).join();
+  EXPECT_EQ(bytes(123'456).const_data_ptr(), data);
+}
+
+TEST_F(CachingAllocator, CountsWhatIsInUseAndItsPeak) {
+  const auto before = bytes_in_use();
+  reset_peak();
+  const auto block = class_bytes(size_class(1'000'000));
+  {
+    const auto first = bytes(1'000'000);
+    const auto second = bytes(1'000'000);
+    EXPECT_EQ(bytes_in_use(), before + 2 * block);
+  }
+  const auto third = bytes(1'000'000);
+  EXPECT_EQ(bytes_in_use(), before + block);
+  EXPECT_EQ(peak_bytes_in_use(), before + 2 * block);
+  reset_peak();
+  EXPECT_EQ(peak_bytes_in_use(), before + block);
+  EXPECT_LE(peak_bytes_in_use(), cached_bytes());
+}
+
+}  // namespace
+}  // namespace evenkeel::memory

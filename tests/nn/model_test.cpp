@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/norm/validate.h"
+#include "support/close.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel {
+namespace {
+
+using nn::AttentionPath;
+using nn::Precision;
+using testing::close;
+using testing::some_ids;
+using testing::tiny_shape;
+using testing::TinyModel;
+
+at::Tensor logits_of(const TinyModel& tiny, const at::Tensor& ids) {
+  const at::NoGradGuard no_grad;
+  return tiny.model->logits(tiny.model->hidden(ids));
+}
+
+/// Logits token by token, through the key-value cache.
+at::Tensor decoded(const TinyModel& tiny, const at::Tensor& ids) {
+  const at::NoGradGuard no_grad;
+  auto cache = tiny.model->empty_cache(ids.size(0), ids.size(1));
+  std::vector<at::Tensor> steps;
+  for (std::int64_t i = 0; i < ids.size(1); ++i) {
+    steps.push_back(tiny.model->logits(tiny.model->hidden(ids.narrow(1, i, 1), &cache)));
+  }
+  return at::cat(steps, 1);
+}
+
+bool runs(const std::string& name) {
+  return norm::not_run_yet(config::bind(config::find_scheme(name), tiny_shape())).empty();
+}
+
+TEST(Model, DecodesWithACacheWhatTheFullForwardGives) {
+  const auto ids = some_ids(2, 16);
+  for (const auto& name : config::catalogue()) {
+    if (!runs(name)) continue;
+    const TinyModel wide(name);
+    EXPECT_TRUE(close(decoded(wide, ids), logits_of(wide, ids), 1e-12, 1e-12)) << name;
+    const TinyModel narrow(name, Precision::float32);
+    const auto full = logits_of(narrow, ids);
+    EXPECT_TRUE(close(decoded(narrow, ids), full, 1e-5, 1e-5 * full.abs().max().item<double>()))
+        << name;
+  }
+}
+
+TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
+  const auto ids = some_ids(2, 16);
+  for (const auto& name : config::catalogue()) {
+    if (!runs(name)) continue;
+    const TinyModel flash(name, Precision::float64, {.attention = AttentionPath::automatic});
+    const TinyModel written(name, Precision::float64, {.attention = AttentionPath::explicit_scores});
+    EXPECT_TRUE(close(logits_of(flash, ids), logits_of(written, ids), 1e-11, 1e-11)) << name;
+  }
+}
+
+TEST(Model, GivesTheSameByFusedOperatorsAndByFormulas) {
+  const auto ids = some_ids(2, 16);
+  for (const auto& name : config::catalogue()) {
+    if (!runs(name)) continue;
+    const TinyModel fused(name);
+    const TinyModel formulas(name, Precision::float64, {.fused = false});
+    EXPECT_TRUE(close(logits_of(fused, ids), logits_of(formulas, ids), 1e-11, 1e-11)) << name;
+  }
+}
+
+TEST(Model, SeesNoLaterToken) {
+  auto ids = some_ids(1, 16);
+  auto changed = ids.clone();
+  changed[0][9] = (changed[0][9] + 1).remainder(31);
+  for (const auto& name : config::catalogue()) {
+    if (!runs(name)) continue;
+    const TinyModel tiny(name);
+    const auto before = logits_of(tiny, ids);
+    const auto after = logits_of(tiny, changed);
+    EXPECT_TRUE(before.narrow(1, 0, 9).equal(after.narrow(1, 0, 9))) << name;
+    EXPECT_FALSE(before.narrow(1, 9, 7).equal(after.narrow(1, 9, 7))) << name;
+  }
+}
+
+// E1: feed_forward.input with a normed skip equals attention.residual with a plain skip:
+//   x' = n(y) + F(n(y)), y = x + A(x)   =   y' = n(x + A(x)), x' = y' + F(y')
+TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
+  const auto other = config::inline_scheme(
+      toml::parse("extends = \"hybrid_norm\"\n"
+                  "attention = { residual = \"norm\" }\n"
+                  "feed_forward = { input = \"none\", skip = \"stream\" }\n"),
+      ".");
+  TinyModel hybrid("hybrid_norm");
+  TinyModel moved(other, Precision::float64, {}, tiny_shape());
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : hybrid.parameters->all()) {
+    auto name = parameter.name;
+    if (const auto at = name.find("feed_forward.input_norm"); at != std::string::npos) {
+      name.replace(at, std::string("feed_forward.input_norm").size(), "attention.residual_norm");
+    }
+    auto to = moved.parameters->at(name).master;
+    to.copy_(parameter.master);
+  }
+  const auto ids = some_ids(2, 16);
+  EXPECT_TRUE(close(logits_of(moved, ids), logits_of(hybrid, ids), 1e-12, 1e-13));
+}
+
+// The first block of HybridNorm* is Pre-Norm with q, k, v norms; with one block and no other
+// difference its feed-forward skip is the stream, not the normed stream.
+TEST(HybridNormStar, DiffersFromHybridNormInItsFirstBlockOnly) {
+  auto shape = tiny_shape();
+  shape.layers = 2;
+  const auto star = config::bind(config::find_scheme("hybrid_norm_star"), shape);
+  const auto plain = config::bind(config::find_scheme("hybrid_norm"), shape);
+  EXPECT_NE(star.blocks[0], plain.blocks[0]);
+  EXPECT_EQ(star.blocks[1], plain.blocks[1]);
+}
+
+// The gradient of every parameter against (L(p + h) - L(p - h)) / 2h along one direction.
+TEST(Model, HasTheGradientsOfItsLoss) {
+  const auto ids = some_ids(2, 16);
+  const auto targets = some_ids(2, 16).roll(-1, 1).contiguous();
+  for (const std::string name : {"hybrid_norm_star", "deep_norm", "gemma2", "mix_ln", "b2t"}) {
+    auto shape = tiny_shape();
+    shape.layers = 4;
+    TinyModel tiny(name, Precision::float64, {}, shape);
+    tiny.parameters->zero_gradients();
+    tiny.model->loss_sum(ids, targets).backward();
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : tiny.parameters->all()) {
+      torch::manual_seed(3);
+      const auto direction = torch::randn(parameter.shape, at::kDouble);
+      constexpr double kStep = 1e-5;
+      const auto at = [&](double h) {
+        auto value = parameter.master;
+        const auto kept = value.clone();
+        value.add_(direction, h);
+        const auto loss = tiny.model->loss_sum(ids, targets).item<double>();
+        value.copy_(kept);
+        return loss;
+      };
+      const double slope = (at(kStep) - at(-kStep)) / (2 * kStep);
+      const double expected = (parameter.value.grad() * direction).sum().item<double>();
+      EXPECT_NEAR(slope, expected, 1e-6 * (1 + std::abs(expected))) << name << " " << parameter.name;
+    }
+  }
+}
+
+TEST(Model, HasTheSameBitsForAnyNumberOfThreads) {
+  const auto ids = some_ids(4, 64);
+  auto shape = tiny_shape();
+  shape.context = 64;
+  const auto gradients = [&](Precision precision, int threads) {
+    at::set_num_threads(threads);
+    TinyModel tiny("hybrid_norm_star", precision, {}, shape);
+    tiny.model->loss_sum(ids, ids).backward();
+    std::vector<at::Tensor> all;
+    for (const auto& group : tiny.parameters->groups()) all.push_back(group.gradient);
+    return all;
+  };
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::float64}) {
+    const auto one = gradients(precision, 1);
+    const auto two = gradients(precision, 2);
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i]));
+  }
+}
+
+TEST(Model, KeepsBfloat16NearFloat32) {
+  const auto ids = some_ids(2, 16);
+  const TinyModel narrow("hybrid_norm_star", Precision::bfloat16);
+  const TinyModel wide("hybrid_norm_star", Precision::float32);
+  const auto expected = logits_of(wide, ids);
+  // 2^-8 for each of some ten roundings on the way
+  EXPECT_TRUE(close(logits_of(narrow, ids), expected, 0, 0.05 * expected.abs().max().item<double>()));
+}
+
+TEST(Model, FollowsExpressionsOfTheStep) {
+  const auto source = config::inline_scheme(
+      toml::parse("extends = \"pre_norm\"\nattention = { branch_scale = \"min(t/10, 1)\" }\n"), ".");
+  TinyModel growing(source, Precision::float64, {}, tiny_shape());
+  const TinyModel grown("pre_norm");
+  const auto ids = some_ids(1, 8);
+  growing.model->at_step(5, 100);
+  EXPECT_FALSE(logits_of(growing, ids).equal(logits_of(grown, ids)));
+  growing.model->at_step(20, 100);
+  EXPECT_TRUE(close(logits_of(growing, ids), logits_of(grown, ids), 1e-13, 1e-13));
+}
+
+TEST(Model, NamesWhatItCannotRun) {
+  const auto source = config::inline_scheme(
+      toml::parse("extends = \"pre_norm\"\nattention = { update = \"sphere\" }\n"), ".");
+  try {
+    const TinyModel tiny(source, Precision::float64, {}, tiny_shape());
+    FAIL() << "a sphere update was run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    EXPECT_NE(std::string(error.what()).find("this version cannot run"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel

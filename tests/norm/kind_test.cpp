@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/kind.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::norm {
+namespace {
+
+TEST(Kind, HasItsOwnDefaults) {
+  EXPECT_EQ(norm_of(Kind::rms_norm).affine, Affine::vector);
+  EXPECT_EQ(norm_of(Kind::rms_norm).epsilon, 1e-5);
+  EXPECT_EQ(norm_of(Kind::layer_norm).affine, Affine::vector_bias);
+  EXPECT_EQ(norm_of(Kind::l2).affine, Affine::none);
+  EXPECT_EQ(norm_of(Kind::l2).epsilon, 1e-12);
+  EXPECT_EQ(norm_of(Kind::l2).epsilon_at, EpsilonAt::clamp);
+  EXPECT_EQ(norm_of(Kind::scale_norm).gain_init.formula(), "sqrt(width)");
+  EXPECT_EQ(norm_of(Kind::seed_norm).alpha_init.formula(), "1");
+  EXPECT_EQ(norm_of(Kind::batch_renorm).momentum, 0.01);
+}
+
+TEST(Kind, IsSpelledAsInToml) {
+  for (const auto& name : kind_names()) EXPECT_EQ(name_of(kind_named(name)), name);
+  EXPECT_EQ(kind_names().size(), 12u);
+  EXPECT_EQ(norm_of(kind_named("derf")).kind, Kind::derf);
+}
+
+TEST(Kind, HasOnlyTheFieldsThatMeanSomething) {
+  const auto has = [](Kind kind, const std::string& field) {
+    const auto fields = fields_of(kind);
+    return std::count(fields.begin(), fields.end(), field) == 1;
+  };
+  EXPECT_TRUE(has(Kind::rms_norm, "partial"));
+  EXPECT_FALSE(has(Kind::layer_norm, "partial"));
+  EXPECT_FALSE(has(Kind::dyt, "epsilon"));
+  EXPECT_TRUE(has(Kind::batch_norm, "allow_leakage"));
+  EXPECT_FALSE(has(Kind::rms_norm, "allow_leakage"));
+}
+
+TEST(ParametersOf, CountsGainBiasAndTheOtherParts) {
+  const auto count = [](Norm norm) { return parameters_of(norm, 16, 4); };
+  auto norm = norm_of(Kind::rms_norm);
+  EXPECT_EQ(count(norm), 16);
+  norm.scope = Scope::head;
+  EXPECT_EQ(count(norm), 4) << "one gain of dk values for all heads";
+  norm.heads_share = false;
+  EXPECT_EQ(count(norm), 16) << "heads * dk values";
+  norm.affine = Affine::scalar;
+  EXPECT_EQ(count(norm), 4) << "one scalar a head";
+  EXPECT_EQ(count(norm_of(Kind::layer_norm)), 32);
+  EXPECT_EQ(count(norm_of(Kind::scale_norm)), 1);
+  EXPECT_EQ(count(norm_of(Kind::dyt)), 33);
+  EXPECT_EQ(count(norm_of(Kind::derf)), 34);
+  EXPECT_EQ(count(norm_of(Kind::seed_norm)), 48);
+  EXPECT_EQ(count(norm_of(Kind::instance_norm)), 0);
+}
+
+TEST(Describe, SaysWhatDiffersFromTheKind) {
+  auto norm = norm_of(Kind::rms_norm);
+  EXPECT_EQ(describe(norm), "rms_norm");
+  norm.scope = Scope::head;
+  EXPECT_EQ(describe(norm), "rms_norm per head");
+  norm.affine = Affine::none;
+  norm.epsilon = 1e-6;
+  norm.epsilon_at = EpsilonAt::outside;
+  EXPECT_EQ(describe(norm), "rms_norm per head, no gain, epsilon 1e-06, epsilon outside");
+  auto layer_norm = norm_of(Kind::layer_norm);
+  layer_norm.gain_init = Expression::parse("1/sqrt(2*N)");
+  layer_norm.out_scale = 0.5;
+  layer_norm.affine = Affine::vector;
+  EXPECT_EQ(describe(layer_norm),
+            "layer_norm, no bias, gain starts at 1/sqrt(2*N), result times 0.5");
+}
+
+}  // namespace
+}  // namespace evenkeel::norm

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The operators as Python sees them: opcheck, gradcheck, and torch.compile against eager.
+
+    ops_check.py LIBRARY    LIBRARY: libevenkeel_ops.so
+
+Exits with 77 (skipped) where no whole torch can be imported: opcheck and torch.compile need more
+than the library (sympy, jinja2 and others).
+"""
+import shutil
+import sys
+
+try:
+    import torch
+    from torch._dynamo.utils import counters
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+torch.ops.load_library(sys.argv[1])
+ops = torch.ops.evenkeel
+EPSILON = 1e-5
+
+
+def tensor(*shape, dtype=torch.double, grad=False):
+    return torch.randn(*shape, dtype=dtype).requires_grad_(grad)
+
+
+def check_operators():
+    """Schema, autograd registration, fake tensors and AOT dispatch of every operator."""
+    check = torch.library.opcheck
+    for dtype in (torch.double, torch.float, torch.bfloat16):
+        wide = torch.double if dtype == torch.double else torch.float
+        x, dy = tensor(4, 8, 16, dtype=dtype), tensor(4, 8, 16, dtype=dtype)
+        gain, bias = tensor(16, dtype=wide), tensor(16, dtype=wide)
+        for g in (gain, None):
+            _, rstd = ops.rms_norm_forward(x, g, EPSILON)
+            check(ops.rms_norm_forward.default, (x, g, EPSILON))
+            check(ops.rms_norm_backward.default, (dy, None, x, g, rstd))
+            check(ops.rms_norm_backward.default, (dy, dy, x, g, rstd))
+            check(ops.add_rms_norm_forward.default, (x, dy, g, EPSILON))
+            for b in (bias, None):
+                _, mean, rstd = ops.layer_norm_forward(x, g, b, EPSILON)
+                check(ops.layer_norm_forward.default, (x, g, b, EPSILON))
+                check(ops.layer_norm_backward.default, (dy, x, g, b, mean, rstd))
+        check(ops.sum_of_squares.default, (x,))
+        numbers = (1e-3, 0.9, 0.95, 1e-8, 0.1, 0.5, 3)
+        for copy in (None, torch.empty(9, dtype=torch.bfloat16)):
+            buffers = [tensor(9, dtype=wide) for _ in range(2)] + [torch.rand(9, dtype=wide)]
+            check(ops.adamw_.default, (*buffers, tensor(9, dtype=dtype), copy, *numbers))
+    x, y = tensor(4, 8, 16, grad=True), tensor(4, 8, 16, grad=True)
+    gain, bias = tensor(16, grad=True), tensor(16, grad=True)
+    check(ops.rms_norm.default, (x, gain, EPSILON))
+    check(ops.add_rms_norm.default, (x, y, gain, EPSILON))
+    check(ops.layer_norm.default, (x, gain, bias, EPSILON))
+
+
+def check_gradients():
+    x, y = tensor(2, 3, 5, grad=True), tensor(2, 3, 5, grad=True)
+    gain, bias = tensor(5, grad=True), tensor(5, grad=True)
+    check = torch.autograd.gradcheck
+    assert check(lambda a, g: ops.rms_norm(a, g, EPSILON), (x, gain))
+    assert check(lambda a: ops.rms_norm(a, None, EPSILON), (x,))
+    assert check(lambda a, b, g: ops.add_rms_norm(a, b, g, EPSILON), (x, y, gain))
+    assert check(lambda a, g, b: ops.layer_norm(a, g, b, EPSILON), (x, gain, bias))
+
+
+def sublayers(x, gain, bias):
+    """Every norm between operations that a compiler likes to fuse and to reorder."""
+    total, y = ops.add_rms_norm(2 * x, x.sin(), gain, EPSILON)
+    z = ops.layer_norm(total.transpose(0, 1) + 1, gain, bias, EPSILON).transpose(0, 1)
+    return (ops.rms_norm(y * z, None, EPSILON) + total).sin().sum()
+
+
+def check_compile(backend):
+    """One dynamic trace gives what eager gives, forward and backward, for every batch."""
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = torch.compile(sublayers, fullgraph=True, backend=backend, dynamic=True)
+    gain, bias = tensor(16, grad=True), tensor(16, grad=True)
+    for batch in (3, 5, 6):
+        x = tensor(batch, 8, 16, grad=True)
+        loss, wanted = compiled(x, gain, bias), sublayers(x, gain, bias)
+        torch.testing.assert_close(loss, wanted)
+        leaves = (x, gain, bias)
+        torch.testing.assert_close(
+            torch.autograd.grad(loss, leaves), torch.autograd.grad(wanted, leaves))
+    assert counters["stats"]["unique_graphs"] == 1, counters["stats"]
+
+
+def check_compiled_update():
+    """torch.compile sees what adamw_ writes."""
+    def update(weight, first, second, gradient):
+        ops.adamw_(weight, first, second, gradient, None, 1e-3, 0.9, 0.95, 1e-8, 0.1, 1.0, 1)
+        return weight * 2
+    torch._dynamo.reset()
+    start = [tensor(9), tensor(9), torch.rand(9, dtype=torch.double), tensor(9)]
+    eager, compiled = [t.clone() for t in start], [t.clone() for t in start]
+    wanted = update(*eager)
+    got = torch.compile(update, fullgraph=True, backend="aot_eager")(*compiled)
+    torch.testing.assert_close([got, *compiled], [wanted, *eager])
+    assert not torch.equal(compiled[0], start[0])
+
+
+def main():
+    torch.manual_seed(0)
+    check_operators()
+    check_gradients()
+    backends = ["aot_eager"] + ["inductor"] * any(map(shutil.which, ("c++", "g++", "clang++")))
+    for backend in backends:
+        check_compile(backend)
+    check_compiled_update()
+    print(f"opcheck, gradcheck and torch.compile ({', '.join(backends)}) agree with eager")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/axis.h"
+
+#include <gtest/gtest.h>
+
+namespace evenkeel::report {
+namespace {
+
+std::vector<std::string> labels(const std::vector<Tick>& ticks) {
+  std::vector<std::string> out;
+  for (const auto& tick : ticks) out.push_back(tick.label);
+  return out;
+}
+
+using Labels = std::vector<std::string>;
+
+TEST(LinearTicks, AreMultiplesOfOneTwoOrFiveTimesAPowerOfTen) {
+  EXPECT_EQ(labels(linear_ticks(0, 400, 10)),
+            (Labels{"0", "50", "100", "150", "200", "250", "300", "350", "400"}));
+  EXPECT_EQ(labels(linear_ticks(0.3, 1.7, 3)), (Labels{"0.5", "1.0", "1.5"}));
+  EXPECT_EQ(labels(linear_ticks(-3, 3, 4)), (Labels{"-2", "0", "2"}));
+}
+
+TEST(LinearTicks, ShareTheirDecimals) {
+  EXPECT_EQ(labels(linear_ticks(0.992, 1.021, 3)), (Labels{"1.00", "1.01", "1.02"}));
+}
+
+TEST(LinearTicks, GetALetterFromTenThousandOnAndAnExponentBelowATenThousandth) {
+  EXPECT_EQ(labels(linear_ticks(0, 27000, 3)), (Labels{"0", "10k", "20k"}));
+  EXPECT_EQ(labels(linear_ticks(0, 5e7, 5)), (Labels{"0", "10M", "20M", "30M", "40M", "50M"}));
+  EXPECT_EQ(labels(linear_ticks(0, 6e-5, 3)), (Labels{"0", "2e-5", "4e-5", "6e-5"}));
+}
+
+TEST(LinearTicks, AreNeverMoreThanOnePlusTheWanted) {
+  for (double high = 1; high < 1e6; high *= 1.37) {
+    const auto count = linear_ticks(0, high, 5).size();
+    EXPECT_LE(count, 6u) << high;
+    EXPECT_GE(count, 3u) << high;
+  }
+}
+
+TEST(LogarithmicTicks, ArePowersOfTenOverManyDecades) {
+  EXPECT_EQ(labels(logarithmic_ticks(1e-4, 1, 5)), (Labels{"0.0001", "0.001", "0.01", "0.1", "1"}));
+  EXPECT_EQ(labels(logarithmic_ticks(1e-8, 1, 4)), (Labels{"1e-8", "1e-6", "0.0001", "0.01", "1"}));
+}
+
+TEST(LogarithmicTicks, FillShortRangesWithPartsOfADecade) {
+  EXPECT_EQ(labels(logarithmic_ticks(0.3, 6, 5)), (Labels{"0.5", "1", "2", "5"}));
+  EXPECT_EQ(labels(logarithmic_ticks(0.02, 6, 5)), (Labels{"0.03", "0.1", "0.3", "1", "3"}));
+}
+
+TEST(LogarithmicTicks, AreLinearWhereEvenPartsAreFew) {
+  EXPECT_EQ(labels(logarithmic_ticks(0.42, 1.7, 3)), (Labels{"0.5", "1.0", "1.5"}));
+}
+
+TEST(Axis, PlacesItsEndsAtZeroAndOne) {
+  const auto linear = linear_axis(2, 6, 4);
+  EXPECT_DOUBLE_EQ(linear.place(2), 0);
+  EXPECT_DOUBLE_EQ(linear.place(3), 0.25);
+  const auto logarithmic = logarithmic_axis(0.01, 100, 4);
+  EXPECT_DOUBLE_EQ(logarithmic.place(100), 1);
+  EXPECT_NEAR(logarithmic.place(1), 0.5, 1e-12);  // log(1 / 0.01) / log(100 / 0.01)
+}
+
+TEST(Axis, PutsASingleValueInTheMiddle) {
+  EXPECT_DOUBLE_EQ(linear_axis(3, 3, 4).place(3), 0.5);
+  EXPECT_DOUBLE_EQ(linear_axis(0, 0, 4).place(0), 0.5);
+  EXPECT_NEAR(logarithmic_axis(3, 3, 4).place(3), 0.5, 1e-12);
+  EXPECT_NEAR(linear_axis(1, 1 + 1e-15, 4).place(1), 0.5, 1e-9);
+}
+
+}  // namespace
+}  // namespace evenkeel::report

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/page_check.h"
+
+#include <cctype>
+
+namespace evenkeel::report {
+
+namespace {
+
+std::string tag_name(const std::string& tag) {
+  std::size_t end = 0;
+  while (end < tag.size() && (std::isalnum(static_cast<unsigned char>(tag[end])) != 0)) ++end;
+  return tag.substr(0, end);
+}
+
+/// Every `=` outside quotes is followed by a quote, and quotes are closed.
+bool has_quoted_attributes(const std::string& tag) {
+  bool quoted = false;
+  for (std::size_t at = 0; at < tag.size(); ++at) {
+    if (tag[at] == '"') quoted = !quoted;
+    if (tag[at] == '=' && !quoted && (at + 1 == tag.size() || tag[at + 1] != '"')) return false;
+  }
+  return !quoted;
+}
+
+std::string fault_of_text(const std::string& text) {
+  if (text.find('>') != std::string::npos) return "bare > in: " + text;
+  for (auto at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
+    const auto end = text.find(';', at);
+    if (end == std::string::npos || end - at > 6) return "bare & in: " + text;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string fault_of(const std::string& page) {
+  const std::string type = "<!DOCTYPE html>";
+  if (page.rfind(type, 0) != 0) return "no document type";
+  std::vector<std::string> open;
+  std::size_t at = type.size();
+  while (at < page.size()) {
+    const auto start = page.find('<', at);
+    const auto text = page.substr(at, start == std::string::npos ? start : start - at);
+    const bool is_style = !open.empty() && open.back() == "style";
+    if (const auto fault = fault_of_text(text); !fault.empty() && !is_style) return fault;
+    if (start == std::string::npos) break;
+    const auto end = page.find('>', start);
+    if (end == std::string::npos) return "a tag without end";
+    const auto tag = page.substr(start + 1, end - start - 1);
+    at = end + 1;
+    if (!has_quoted_attributes(tag)) return "attributes of <" + tag + ">";
+    if (tag[0] == '/') {
+      if (open.empty() || open.back() != tag.substr(1)) return "unexpected <" + tag + ">";
+      open.pop_back();
+    } else if (tag_name(tag).empty()) {
+      return "a bare <";
+    } else if (tag.back() != '/') {
+      open.push_back(tag_name(tag));
+    }
+  }
+  return open.empty() ? "" : "not closed: " + open.back();
+}
+
+std::vector<std::string> contents(const std::string& page, const std::string& start) {
+  const auto close = "</" + tag_name(start.substr(1)) + ">";
+  std::vector<std::string> found;
+  for (auto at = page.find(start); at != std::string::npos; at = page.find(start, at + 1)) {
+    const auto begin = at + start.size();
+    found.push_back(page.substr(begin, page.find(close, begin) - begin));
+  }
+  return found;
+}
+
+}  // namespace evenkeel::report

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/series.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace evenkeel::report {
+namespace {
+
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+
+Series wave(std::size_t size) {
+  Series out;
+  for (std::size_t at = 0; at < size; ++at) {
+    const auto x = static_cast<double>(at);
+    out.add(x, std::sin(x / 500));
+  }
+  return out;
+}
+
+TEST(Thinned, KeepsExtremesEndsAndOrder) {
+  auto series = wave(100000);
+  series.y[31234] = 9;
+  series.y[31235] = -9;
+  const auto thin = thinned(series, 400);
+  EXPECT_LE(thin.size(), 2 + 3u * 400);
+  EXPECT_EQ(*std::max_element(thin.y.begin(), thin.y.end()), 9);
+  EXPECT_EQ(*std::min_element(thin.y.begin(), thin.y.end()), -9);
+  EXPECT_EQ(thin.x.front(), 0);
+  EXPECT_EQ(thin.x.back(), 99999);
+  EXPECT_TRUE(std::is_sorted(thin.x.begin(), thin.x.end()));
+}
+
+TEST(Thinned, KeepsAGapOfOnePoint) {
+  auto series = wave(100000);
+  series.y[50000] = kGap;
+  const auto thin = thinned(series, 400);
+  const auto gap = std::find(thin.x.begin(), thin.x.end(), 50000.0);
+  ASSERT_NE(gap, thin.x.end());
+  EXPECT_TRUE(std::isnan(thin.y[static_cast<std::size_t>(gap - thin.x.begin())]));
+}
+
+TEST(Thinned, LeavesAShortSeriesAlone) {
+  const auto series = wave(300);
+  EXPECT_EQ(thinned(series, 100).y, series.y);
+}
+
+TEST(Smoothed, IsTheMeanOfTheNeighbours) {
+  const Series series{{0, 1, 2, 3, 4}, {4, 1, 4, 7, 1}};
+  const auto smooth = smoothed(series, 1);
+  EXPECT_EQ(smooth.x, series.x);
+  // (4 + 1 + 4) / 3, (1 + 4 + 7) / 3, (4 + 7 + 1) / 3; the start stays, the end has one neighbour
+  EXPECT_EQ(smooth.y, (std::vector<double>{4, 3, 4, 4, 4}));
+}
+
+TEST(Smoothed, TakesAsManyOnBothSidesNearTheStart) {
+  const auto smooth = smoothed({{0, 1, 2, 3, 4}, {9, 3, 0, 0, 3}}, 2);
+  EXPECT_EQ(smooth.y, (std::vector<double>{9, 4, 3, 1.5, 1}));  // 9, 12/3, 15/5, 6/4, 3/3
+}
+
+TEST(Smoothed, LooksPastGapsAndKeepsThem) {
+  const auto smooth = smoothed({{0, 1, 2, 3}, {1, 2, kGap, 4}}, 1);
+  EXPECT_EQ(smooth.y[1], 1.5);
+  EXPECT_TRUE(std::isnan(smooth.y[2]));
+  EXPECT_EQ(smooth.y[3], 4);
+}
+
+TEST(Since, StartsAtAnX) {
+  EXPECT_EQ(since({{0, 1, 2}, {5, 6, 7}}, 1).y, (std::vector<double>{6, 7}));
+}
+
+TEST(Statistics, IgnoreWhatIsNotFinite) {
+  EXPECT_EQ(mean_of_last({100, 2, kGap, 4}, 2), 3);
+  EXPECT_EQ(median({3, kGap, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(last({1, 2, std::numeric_limits<double>::infinity()}), 2);
+}
+
+TEST(Statistics, OfNothingAreNotANumber) {
+  EXPECT_TRUE(std::isnan(mean_of_last({}, 3)));
+  EXPECT_TRUE(std::isnan(median({kGap})));
+  EXPECT_TRUE(std::isnan(last({})));
+}
+
+}  // namespace
+}  // namespace evenkeel::report

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "evenkeel/store/checkpoint_save.h"
+#include "evenkeel/store/run_folder.h"
+#include "store/broken_system.h"
+#include "store/support.h"
+
+namespace evenkeel::store {
+namespace {
+
+using Steps = std::vector<std::int64_t>;
+
+class Checkpoint : public ::testing::Test {
+ protected:
+  void SetUp() override { plan = {}; }
+
+  void save(std::int64_t step, std::int64_t keep = 2, int mark = 0) {
+    save_checkpoint(broken_system(), run_, small_content(step, mark), keep);
+  }
+  std::string entries() const {
+    std::string names;
+    for (const auto& each : entries_of(run_ / "checkpoints")) {
+      names += each.filename().string() + " ";
+    }
+    return names;
+  }
+
+  std::filesystem::path run_ = fresh_folder();
+  Lock lock_{run_};
+};
+
+TEST_F(Checkpoint, IsFoundAgainWithAllThatWasSaved) {
+  save_checkpoint(run_, small_content(120, 7), 2);
+  const auto newest = newest_checkpoint(run_);
+  ASSERT_TRUE(newest.found);
+  EXPECT_TRUE(newest.skipped.empty());
+  EXPECT_EQ(newest.found->folder, run_ / "checkpoints" / "step-00000120");
+  EXPECT_EQ(newest.found->step, 120);
+  EXPECT_EQ(newest.found->state, small_content(120, 7).state);
+  EXPECT_EQ(newest.found->manifest.at("threads"), 2);
+  const auto model = Safetensors::read(newest.found->folder / "model.safetensors");
+  EXPECT_EQ(model.metadata().at("format"), "pt");
+  EXPECT_EQ(model.entry("b.weight").shape, (std::vector<std::int64_t>{2, 3}));
+  const auto optimizer = Safetensors::read(newest.found->folder / "optimizer.safetensors");
+  EXPECT_EQ(*reinterpret_cast<const double*>(optimizer.data(optimizer.entry("moment"))), 0.1);
+}
+
+TEST_F(Checkpoint, DescribesItsFilesInTheManifest) {
+  save(120);
+  const auto folder = run_ / "checkpoints" / "step-00000120";
+  const auto manifest = nlohmann::json::parse(read_file(folder / "MANIFEST.json"));
+  const auto model = read_file(folder / "model.safetensors");
+  const auto& described = manifest.at("files").at("model.safetensors");
+  EXPECT_EQ(described.at("size"), model.size());
+  EXPECT_EQ(described.at("digest"), digest(model.data(), model.size()));
+  EXPECT_EQ(described.at("tensors").at("a.gain").dump(), R"({"dtype":"BF16","shape":[2]})");
+  EXPECT_EQ(manifest.at("digest_kind"), "xxh3_128");
+  EXPECT_EQ(manifest.at("step"), 120);
+}
+
+// The root digest is that of the manifest itself with 32 zeros in its place.
+TEST_F(Checkpoint, HasARootDigestThatCanBeCheckedByHand) {
+  save(120);
+  auto content = read_file(run_ / "checkpoints" / "step-00000120" / "MANIFEST.json");
+  const auto root = nlohmann::json::parse(content).at("root_digest").get<std::string>();
+  content.replace(content.find(root), root.size(), std::string(32, '0'));
+  EXPECT_EQ(digest(content.data(), content.size()), root);
+}
+
+TEST_F(Checkpoint, OfTheSameContentHasTheSameBytes) {
+  save(10);
+  const auto folder = run_ / "checkpoints" / "step-00000010";
+  const auto before = read_file(folder / "MANIFEST.json");
+  save(10);
+  EXPECT_EQ(read_file(folder / "MANIFEST.json"), before);
+}
+
+TEST_F(Checkpoint, MayBeEmpty) {
+  save_checkpoint(run_, {}, 1);
+  EXPECT_EQ(newest_checkpoint(run_).found->step, 0);
+}
+
+// Reliability, section 2: write, flush, close every file, the manifest last; flush the folder;
+// rename; flush the parent; only then move older ones away, flush, and remove them.
+TEST_F(Checkpoint, IsSavedInTheOrderOfTheProtocol) {
+  save(10, 1);
+  plan = {};
+  save(20, 1);
+  std::vector<std::string> calls;
+  for (auto call : plan.trace) {
+    if (call.starts_with("close")) continue;
+    const auto mine = text("-", ::getpid());
+    if (call.ends_with(mine)) {
+      call.erase(call.size() - mine.size());
+      call.erase(call.rfind('-'));  // the number of the boot
+    }
+    if (calls.empty() || calls.back() != call) calls.push_back(call);  // several writes
+  }
+  const auto run = run_.filename().string();
+  const std::vector<std::string> wanted = {"open " + run,
+                                           "fsync " + run,
+                                           "free_bytes checkpoints",
+                                           "mkdir .tmp-step-00000020",
+                                           "create model.safetensors",
+                                           "fallocate model.safetensors",
+                                           "write model.safetensors",
+                                           "fsync model.safetensors",
+                                           "create optimizer.safetensors",
+                                           "fallocate optimizer.safetensors",
+                                           "write optimizer.safetensors",
+                                           "fsync optimizer.safetensors",
+                                           "create state.json",
+                                           "fallocate state.json",
+                                           "write state.json",
+                                           "fsync state.json",
+                                           "create MANIFEST.json",
+                                           "fallocate MANIFEST.json",
+                                           "write MANIFEST.json",
+                                           "fsync MANIFEST.json",
+                                           "open .tmp-step-00000020",
+                                           "fsync .tmp-step-00000020",
+                                           "rename step-00000020",
+                                           "open checkpoints",
+                                           "fsync checkpoints",
+                                           "rename .trash-step-00000010",
+                                           "open checkpoints",
+                                           "fsync checkpoints",
+                                           "unlink MANIFEST.json",
+                                           "unlink model.safetensors",
+                                           "unlink optimizer.safetensors",
+                                           "unlink state.json",
+                                           "rmdir .trash-step-00000010"};
+  EXPECT_EQ(calls, wanted);
+}
+
+TEST_F(Checkpoint, OutlivesShortAndInterruptedWrites) {
+  plan.stutters = true;
+  save(10);
+  EXPECT_EQ(newest_checkpoint(run_).found->step, 10);
+}
+
+TEST_F(Checkpoint, DoesNotNeedAFileSystemThatReservesSpace) {
+  auto system = broken_system();
+  system.fallocate = [](int, int, off_t, off_t) {
+    errno = EOPNOTSUPP;
+    return -1;
+  };
+  save_checkpoint(system, run_, small_content(10), 1);
+  EXPECT_EQ(newest_checkpoint(run_).found->step, 10);
+}
+
+TEST_F(Checkpoint, KeepsTheNewest) {
+  for (const std::int64_t step : {10, 20, 30, 40}) save(step, 2);
+  EXPECT_EQ(checkpoint_steps(run_), (Steps{30, 40}));
+  save(50, 1);
+  EXPECT_EQ(entries(), "step-00000050 ");
+}
+
+TEST_F(Checkpoint, DoesNotCountDamagedOnesAmongThoseToKeep) {
+  for (const std::int64_t step : {10, 20, 30}) save(step, 3);
+  std::filesystem::resize_file(run_ / "checkpoints/step-00000030/model.safetensors", 5);
+  save(40, 2);
+  EXPECT_EQ(checkpoint_steps(run_), (Steps{20, 30, 40}));
+}
+
+TEST_F(Checkpoint, EndsLaterStepsSinceTheRunNowStandsHere) {
+  save(10);
+  save(30);
+  save(20);
+  EXPECT_EQ(checkpoint_steps(run_), (Steps{10, 20}));
+  EXPECT_EQ(newest_checkpoint(run_).found->step, 20);
+}
+
+TEST_F(Checkpoint, ReplacesAWholeOneOfItsStepByASwap) {
+  save(10, 1, 1);
+  plan = {};
+  save(10, 1, 2);
+  EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 2);
+  EXPECT_EQ(entries(), "step-00000010 ");
+  EXPECT_EQ(std::count(plan.trace.begin(), plan.trace.end(), "exchange step-00000010"), 1);
+}
+
+TEST_F(Checkpoint, ReplacesADamagedOneOfItsStep) {
+  save(10, 1, 1);
+  std::filesystem::remove(run_ / "checkpoints/step-00000010/state.json");
+  save(10, 1, 2);
+  EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 2);
+  EXPECT_EQ(entries(), "step-00000010 ");
+}
+
+TEST_F(Checkpoint, KeepsTheOldOneWhereTheFileSystemCannotSwap) {
+  save(10, 1, 1);
+  auto system = broken_system();
+  system.exchange = [](const char*, const char*) {
+    errno = EINVAL;
+    return -1;
+  };
+  EXPECT_EQ(
+      error_of([&] { save_checkpoint(system, run_, small_content(10, 2), 1); }),
+      "74 " + (run_ / "checkpoints/step-00000010").string() + ": cannot replace: Invalid argument");
+  EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 1);
+  EXPECT_EQ(entries(), "step-00000010 ");
+}
+
+TEST_F(Checkpoint, SweepsWhatDeadProcessesLeft) {
+  const auto checkpoints = run_ / "checkpoints";
+  std::filesystem::create_directories(checkpoints / ".tmp-step-00000010-0badb007-1" / "deeper");
+  std::filesystem::create_directories(checkpoints / ".trash-step-00000005-0badb007-1");
+  put(checkpoints / ".tmp-step-00000010-0badb007-1" / "model.safetensors", "half");
+  std::filesystem::create_directory_symlink(run_, checkpoints / ".tmp-link");
+  put(checkpoints / "notes.txt", "mine");
+  save(20);
+  EXPECT_EQ(entries(), "notes.txt step-00000020 ");
+  EXPECT_TRUE(std::filesystem::exists(run_ / "lock"));  // the link was removed, not its target
+}
+
+TEST_F(Checkpoint, AsksForSpaceFirst) {
+  auto system = broken_system();
+  system.free_bytes = [](const char*) { return std::int64_t{3} << 20; };
+  EXPECT_EQ(error_of([&] { save_checkpoint(system, run_, small_content(10), 1); }),
+            "74 " + (run_ / "checkpoints").string() +
+                ": a checkpoint needs 16.0 MiB free, but 3.0 MiB are; free some space, older "
+                "checkpoints are intact");
+  EXPECT_EQ(entries(), "");
+}
+
+TEST_F(Checkpoint, NeedsTheLock) {
+  const auto other = run_ / "other";
+  std::filesystem::create_directory(other);
+  EXPECT_THROW(save_checkpoint(other, small_content(10), 1), std::logic_error);
+  EXPECT_TRUE(std::filesystem::is_empty(other));
+}
+
+TEST_F(Checkpoint, IsNotLookedForWhereThereIsNone) {
+  EXPECT_FALSE(newest_checkpoint(run_).found);
+  EXPECT_TRUE(checkpoint_steps(run_).empty());
+}
+
+TEST_F(Checkpoint, CannotBeLookedForInAFile) {
+  put(run_ / "checkpoints", "");
+  EXPECT_EQ(error_of([&] { newest_checkpoint(run_); }),
+            "74 " + (run_ / "checkpoints").string() + ": cannot list: Not a directory");
+}
+
+TEST_F(Checkpoint, HasANameOfItsStepInEightDigitsOrMore) {
+  EXPECT_EQ(step_name(7), "step-00000007");
+  EXPECT_EQ(step_name(1234567890123), "step-1234567890123");
+  for (const auto* name :
+       {"step-7", "step-00000007x", "step--0000007", "step-", "step-000000007"}) {
+    std::filesystem::create_directories(run_ / "checkpoints" / name);
+  }
+  EXPECT_TRUE(named_steps(run_).empty());
+}
+
+}  // namespace
+}  // namespace evenkeel::store

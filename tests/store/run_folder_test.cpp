@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/run_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "store/support.h"
+
+namespace evenkeel::store {
+namespace {
+
+TEST(NewRunFolder, TakesTheFirstNumberThatIsFree) {
+  const auto runs = fresh_folder() / "deep" / "runs";
+  EXPECT_EQ(new_run_folder(runs, "post_ln-tiny"), runs / "post_ln-tiny-1");
+  EXPECT_EQ(new_run_folder(runs, "post_ln-tiny"), runs / "post_ln-tiny-2");
+  std::filesystem::remove(runs / "post_ln-tiny-1");
+  EXPECT_EQ(new_run_folder(runs, "post_ln-tiny"), runs / "post_ln-tiny-1");
+  put(runs / "pre_ln-tiny-1", "a file is in the way");
+  EXPECT_EQ(new_run_folder(runs, "pre_ln-tiny"), runs / "pre_ln-tiny-2");
+  EXPECT_TRUE(std::filesystem::is_directory(runs / "pre_ln-tiny-2"));
+}
+
+TEST(NewRunFolder, NamesTheFolderThatItCannotMake) {
+  const auto runs = fresh_folder() / "runs";
+  put(runs, "a file");
+  EXPECT_EQ(error_of([&] { new_run_folder(runs, "a"); }),
+            "74 " + (runs / "a-1").string() + ": cannot make the folder: Not a directory");
+}
+
+TEST(MakeRunFolder, IsContentWithOneThatIsThere) {
+  const auto run = fresh_folder() / "a" / "b";
+  make_run_folder(run);
+  make_run_folder(run);
+  EXPECT_TRUE(std::filesystem::is_directory(run));
+}
+
+TEST(ListRuns, IsEmptyWithoutAFolder) {
+  EXPECT_TRUE(list_runs(fresh_folder() / "none").empty());
+}
+
+TEST(ListRuns, TellsWhatStatusAndMetricsSay) {
+  const auto runs = fresh_folder();
+  const auto run = new_run_folder(runs, "post_ln-tiny");
+  write_status(run, {"finished", 400, 400, "post_ln", "tiny"});
+  Records metrics(run / "metrics.jsonl");
+  metrics.append({{"step", 380}, {"loss", 2.5}, {"val_loss", 2.25}, {"val_gap", 0.125}});
+  metrics.append({{"step", 390}, {"loss", 2.0}});
+  const auto listed = list_runs(runs);
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].folder, run);
+  EXPECT_EQ(listed[0].scheme, "post_ln");
+  EXPECT_EQ(listed[0].preset, "tiny");
+  EXPECT_EQ(listed[0].state, "finished");
+  EXPECT_EQ(listed[0].step, 400);
+  EXPECT_EQ(listed[0].steps, 400);
+  EXPECT_EQ(listed[0].loss, 2.0);
+  EXPECT_EQ(listed[0].val_loss, 2.25);
+  EXPECT_EQ(listed[0].val_gap, 0.125);
+  EXPECT_GE(listed[0].age_seconds, 0);
+}
+
+TEST(ListRuns, CallsARunInterruptedIfNobodyHoldsItsLock) {
+  const auto runs = fresh_folder();
+  const auto run = new_run_folder(runs, "a");
+  write_status(run, {"training", 0, 400, "post_ln", "tiny"});
+  Records(run / "metrics.jsonl").append({{"step", 30}});
+  {
+    const Lock lock(run);
+    EXPECT_EQ(list_runs(runs).at(0).state, "training");
+  }
+  EXPECT_EQ(list_runs(runs).at(0).state, "interrupted");
+  EXPECT_EQ(list_runs(runs).at(0).step, 30);  // the status lags behind
+}
+
+TEST(ListRuns, KnowsARunWithoutStatusByItsConfiguration) {
+  const auto runs = fresh_folder();
+  put(new_run_folder(runs, "empty") / "run.toml", "");
+  put(new_run_folder(runs, "damaged") / "status.json", "{\"state\":");
+  new_run_folder(runs, "other");
+  put(runs / "notes.txt", "");
+  const auto listed = list_runs(runs);
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed[0].state, "damaged");
+  EXPECT_EQ(listed[1].state, "empty");
+}
+
+TEST(ListRuns, SortsByNameThenByNumber) {
+  const auto runs = fresh_folder();
+  for (const auto* name : {"b-1", "a-10", "a-9", "a", "a-2"}) {
+    std::filesystem::create_directory(runs / name);
+    put(runs / name / "run.toml", "");
+  }
+  std::string order;
+  for (const auto& run : list_runs(runs)) order += run.folder.filename().string() + " ";
+  EXPECT_EQ(order, "a a-2 a-9 a-10 b-1 ");
+}
+
+TEST(WriteStatus, HoldsItsCallerToTheKnownStates) {
+  EXPECT_THROW(write_status(fresh_folder(), {"paused", 0, 0, "", ""}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace evenkeel::store

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <string>
+
+#include "evenkeel/base/philox.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/initialize.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+
+namespace evenkeel::testing {
+
+/// 3 blocks of width 16 with 4 heads of 4, 2 key heads, and 31 tokens.
+inline norm::Shape tiny_shape() {
+  return {.layers = 3,
+          .width = 16,
+          .heads = 4,
+          .kv_heads = 2,
+          .inner = 24,
+          .vocabulary = 31,
+          .context = 16};
+}
+
+/// A small model with parameters away from their initial values, so that gains matter.
+struct TinyModel {
+  explicit TinyModel(const std::string& name, nn::Precision precision = nn::Precision::float64,
+                     nn::ModelOptions options = {}, norm::Shape shape = tiny_shape())
+      : TinyModel(config::find_scheme(name), precision, options, shape) {}
+
+  TinyModel(const config::SchemeSource& source, nn::Precision precision, nn::ModelOptions options,
+            norm::Shape shape) {
+    const auto scheme = config::bind(source, shape);
+    options.tied = scheme.tied.value_or(options.tied);
+    options.vocabulary = shape.vocabulary;
+    constexpr std::int64_t kPad = 32;  // one more row than the vocabulary has
+    parameters = std::make_unique<nn::Parameters>(nn::declare(scheme, kPad, options.tied), precision);
+    nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7);
+    for (const auto& parameter : parameters->all()) {
+      if (parameter.shape.size() != 1) continue;
+      const Philox random(7, parameter.name);
+      auto gain = parameter.master;
+      for (std::int64_t i = 0; i < gain.numel(); ++i) {
+        gain[i] += 0.2 * random.normal(static_cast<std::uint64_t>(i));
+      }
+    }
+    parameters->publish();
+    model = std::make_unique<nn::Model>(scheme, options, *parameters);
+  }
+
+  std::unique_ptr<nn::Parameters> parameters;
+  std::unique_ptr<nn::Model> model;
+};
+
+/// Token ids that depend on nothing but their place. [rows, columns]
+inline at::Tensor some_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary = 31) {
+  const auto i = at::arange(rows * columns, at::kLong);
+  return (i * i * 7 + i * 3 + 1).remainder(vocabulary).view({rows, columns});
+}
+
+}  // namespace evenkeel::testing

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Compiles every CUDA kernel, and type-checks every CUDA adapter, on a machine without a GPU.
+#
+#   tools/check_cuda.sh [TORCH [CUDA_INCLUDE]]
+#     TORCH         folder of a LibTorch (include/ in it); the wheel in .deps by default
+#     CUDA_INCLUDE  headers of the CUDA toolkit; those of nvcc by default
+#
+# A LibTorch without CUDA carries the c10/cuda headers but the one that CMake generates, which
+# cmake/cuda_stub holds instead. Exits with 77 (skipped) where there is no nvcc.
+set -eu
+cd "$(dirname "$0")/.."
+
+if ! command -v nvcc >/dev/null; then
+  echo "skipped: no nvcc"
+  exit 77
+fi
+torch=${1:-$(echo .deps/lib/python3*/site-packages/torch)}
+top=$(nvcc --dryrun -c -x cu /dev/null 2>&1 | sed -n 's|^#\$ TOP=||p')
+cuda=${2:-$top/targets/x86_64-linux/include}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+kernels=0
+for kernel in src/evenkeel/kernels/cuda/*.cu; do
+  nvcc -std=c++20 -O3 -arch=sm_90a -Isrc -Werror all-warnings -c "$kernel" -o "$scratch/kernel.o"
+  kernels=$((kernels + 1))
+done
+adapters=0
+for adapter in src/evenkeel/*/*_cuda.cpp; do
+  "${CXX:-g++}" -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -Isrc \
+    -isystem cmake/cuda_stub -isystem "$torch/include" \
+    -isystem "$torch/include/torch/csrc/api/include" -isystem "$cuda" "$adapter"
+  adapters=$((adapters + 1))
+done
+echo "$kernels CUDA kernel files and $adapters adapters compile"

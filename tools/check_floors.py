@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails where the source tree breaks a rule of its layout.
+
+1. A floor includes only itself and the floors and libraries on its line of FLOORS.
+2. Files of src, tests, tools and bench have at most 350 lines.
+3. Source files begin with the SPDX line, scripts carry it in their first lines.
+4. Nobody includes <torch/torch.h>: it costs 12 seconds and a gigabyte for each file.
+5. Nothing lies around: a source is named in the CMakeLists.txt of its folder or of one above it
+   (CUDA sources are found by tools/check_cuda.sh), a header is included somewhere.
+
+Usage: tools/check_floors.py [ROOT]
+"""
+import pathlib
+import re
+import sys
+
+FLOORS = {  # from the ground up; a floor lists everything it may include
+    "base": [],
+    "kernels": ["base"],
+    "memory": ["base", "torch"],
+    "norm": ["base"],
+    "ops": ["base", "kernels", "memory", "torch"],
+    "config": ["base", "norm", "toml"],
+    "store": ["base", "norm", "config", "toml"],
+    "data": ["base", "norm", "config", "toml"],
+    "report": ["base", "norm", "config", "store", "toml"],
+    "nn": ["base", "kernels", "memory", "norm", "ops", "config", "toml", "torch"],
+    "optim": ["base", "kernels", "memory", "norm", "ops", "config", "toml", "store", "nn", "torch"],
+    "generate": ["base", "memory", "norm", "ops", "config", "toml", "store", "data", "nn", "torch"],
+    "evaluate": ["base", "memory", "norm", "ops", "config", "toml", "store", "data", "nn", "torch"],
+}
+FLOORS["train"] = sorted({*FLOORS, "toml", "torch"})
+FLOORS["cli"] = sorted({*FLOORS, "toml", "torch"})
+
+MAX_LINES = 350
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+SOURCES = {".h", ".cpp", ".cu", ".cuh"}
+SCRIPTS = {".py", ".sh"}
+LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",)}
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+
+
+def library_of(include):
+    """The library that FLOORS names and this include belongs to, or None."""
+    for name, folders in LIBRARIES.items():
+        if include.startswith(folders):
+            return name
+    return None
+
+
+def includes(text):
+    """Pairs (line number, what is included)."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match[1]
+
+
+def floor_complaints(name, text):
+    """Rule 1 for a file of src/evenkeel."""
+    floor = pathlib.PurePath(name).parts[2]
+    if floor not in FLOORS:
+        yield f"{name}: no floor is named {floor}; tools/check_floors.py lists them"
+        return
+    for number, include in includes(text):
+        ours = include.split("/")[1] if include.startswith("evenkeel/") else None
+        target = ours or library_of(include)
+        if target and target not in {floor, *FLOORS[floor]}:
+            yield f"{name}:{number}: floor {floor} may not include {target}"
+
+
+def file_complaints(name, text):
+    """Rules 2, 3 and 4 for one file."""
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES:
+        yield f"{name}: {len(lines)} lines; split it by concept ({MAX_LINES} at most)"
+    head = lines[:1] if pathlib.PurePath(name).suffix in SOURCES else lines[:3]
+    if not any(SPDX in line for line in head):
+        yield f'{name}: the top must say "{SPDX}"'
+    for number, include in includes(text):
+        if include == "torch/torch.h":
+            yield f"{name}:{number}: <torch/torch.h> is too large to include; take the header of what is used"
+
+
+def is_built(root, path):
+    """Whether a CMakeLists.txt of the file's folder or of one above it names the file."""
+    for folder in path.parents:
+        listing = folder / "CMakeLists.txt"
+        if listing.exists():
+            name = re.escape(path.relative_to(folder).as_posix())
+            if re.search(rf"(?<![\w/.]){name}(?![\w/.])", listing.read_text()):
+                return True
+        if folder == root:
+            return False
+    return False
+
+
+def idle_complaints(root, texts):
+    """Rule 5 for the whole tree."""
+    included = {each for text in texts.values() for _, each in includes(text)}
+    for path in texts:
+        name = path.relative_to(root).as_posix()
+        if path.suffix == ".cpp" and not path.stem.endswith("_cuda") and not is_built(root, path):
+            yield f"{name}: no CMakeLists.txt builds it"
+        if path.suffix in {".h", ".cuh"} and name.split("/", 1)[1] not in included:
+            yield f"{name}: nobody includes it"
+
+
+def read(root, folders, suffixes):
+    """Text by path, of all files with one of the suffixes."""
+    files = (p for folder in folders for p in (root / folder).rglob("*"))
+    return {p: p.read_text() for p in sorted(files) if p.suffix in suffixes and p.is_file()}
+
+
+def complaints(root):
+    """Everything that is wrong with the tree, as lines."""
+    texts = read(root, ["src", "tests", "bench", "tools"], SOURCES | SCRIPTS)
+    for path, text in texts.items():
+        name = path.relative_to(root).as_posix()
+        yield from file_complaints(name, text)
+        if name.startswith("src/evenkeel/") and path.suffix in SOURCES:
+            yield from floor_complaints(name, text)
+    sources = {path: text for path, text in texts.items() if path.suffix in SOURCES}
+    yield from idle_complaints(root, sources)
+    if not sources:
+        yield f"{root}: no sources here"
+
+
+def main(arguments):
+    root = pathlib.Path(*arguments).resolve()
+    found = list(complaints(root))
+    print("\n".join(found) or "every file stands on its floor")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
