@@ -28,7 +28,9 @@ TEST(File, NamesTheFileThatIsMissing) {
   }
 }
 
-TEST(File, RefusesAFolder) { EXPECT_THROW(read_file(kFolder), Error); }
+TEST(File, RefusesAFolder) {
+  EXPECT_THROW(read_file(kFolder), Error);
+}
 
 }  // namespace
 }  // namespace evenkeel

@@ -8,11 +8,17 @@ namespace {
 
 const std::vector<std::string> kKinds = {"rms_norm", "layer_norm", "dyt"};
 
-TEST(Nearest, FindsTheWordWithFewestEdits) { EXPECT_EQ(nearest("rmsnorm", kKinds), "rms_norm"); }
+TEST(Nearest, FindsTheWordWithFewestEdits) {
+  EXPECT_EQ(nearest("rmsnorm", kKinds), "rms_norm");
+}
 
-TEST(Nearest, CountsASwapOfNeighboursAsOneEdit) { EXPECT_EQ(nearest("dty", kKinds), "dyt"); }
+TEST(Nearest, CountsASwapOfNeighboursAsOneEdit) {
+  EXPECT_EQ(nearest("dty", kKinds), "dyt");
+}
 
-TEST(Nearest, IsEmptyWhenNothingIsNear) { EXPECT_EQ(nearest("peri_ln_of_2025", kKinds), ""); }
+TEST(Nearest, IsEmptyWhenNothingIsNear) {
+  EXPECT_EQ(nearest("peri_ln_of_2025", kKinds), "");
+}
 
 TEST(DidYouMean, NamesTheNearestAndAllKnownWordsInOrder) {
   EXPECT_EQ(did_you_mean("rmsnorm", kKinds),

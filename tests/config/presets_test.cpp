@@ -78,7 +78,6 @@ TEST(Presets, HaveThePapersRecipe) {
     EXPECT_TRUE(config.optimizer.decay_gains) << name;
     EXPECT_FALSE(config.optimizer.decay_embedding) << name;
     EXPECT_EQ(config.model.rope_theta, 500'000) << name;
-    EXPECT_EQ(config.train.precision, "bfloat16") << name;
     EXPECT_EQ(config.seed, 6198) << name;
   }
 }

@@ -28,8 +28,8 @@ TEST_F(Load, CutsValidationOffTheEndOfAFile) {
   const auto [train, validation] = load({.train = {a}, .validation_fraction = 0.5}, 4);
   EXPECT_EQ(text_of(train), "one\n");
   EXPECT_EQ(text_of(validation), "two\nthree\n");
-  EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 bytes");
-  EXPECT_EQ(validation.description, "the last 50.0% of " + a + " (1 text), 1 document, 10 bytes");
+  EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 B");
+  EXPECT_EQ(validation.description, "the last 50.0% of " + a + " (1 text), 1 document, 10 B");
   EXPECT_FALSE(train.exact);
 }
 

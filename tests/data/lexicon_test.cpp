@@ -11,11 +11,11 @@
 namespace evenkeel::data {
 namespace {
 
-constexpr std::string_view kPlain[] = {
-    lexicon::kAdjectives, lexicon::kAdverbs,  lexicon::kPrepositions, lexicon::kTellers,
-    lexicon::kPartners,   lexicon::kSingular, lexicon::kPlural,       lexicon::kEither};
-constexpr std::string_view kInflected[] = {lexicon::kNouns, lexicon::kTransitive,
-                                           lexicon::kIntransitive};
+const std::string_view kPlain[] = {lexicon::kAdjectives, lexicon::kAdverbs,  lexicon::kPrepositions,
+                                   lexicon::kTellers,    lexicon::kPartners, lexicon::kSingular,
+                                   lexicon::kPlural,     lexicon::kEither};
+const std::string_view kInflected[] = {lexicon::kNouns, lexicon::kTransitive,
+                                       lexicon::kIntransitive};
 
 TEST(Lexicon, HasMoreThanFiveHundredWords) {
   std::size_t words = 0;

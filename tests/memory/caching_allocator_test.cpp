@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <thread>
 
 #include "evenkeel/memory/size_class.h"
@@ -71,6 +72,21 @@ TEST_F(CachingAllocator, GivesNothingForAnEmptyTensor) {
   const auto empty = at::empty({0, 5});
   EXPECT_EQ(empty.const_data_ptr(), nullptr);
   EXPECT_EQ(bytes_in_use(), before);
+}
+
+// 2^60 bytes are beyond every address, 2^46 beyond every machine's memory and swap.
+TEST_F(CachingAllocator, SaysWhatTheSystemDoesNotHave) {
+  const auto before = cached_bytes();
+  for (const int power : {60, 46}) {
+    try {
+      bytes(std::int64_t{1} << power);
+      ADD_FAILURE() << "got 2^" << power << " bytes";
+    } catch (const c10::OutOfMemoryError& error) {
+      const std::string start = "[memory] the system has no block of ";
+      EXPECT_EQ(std::string(error.what_without_backtrace()).substr(0, start.size()), start);
+    }
+  }
+  EXPECT_EQ(cached_bytes(), before);
 }
 
 TEST_F(CachingAllocator, TakesBackFromAnotherThread) {

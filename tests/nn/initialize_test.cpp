@@ -42,7 +42,8 @@ TEST(Initialize, DrawsThePapersNormal) {
               kNear);
 }
 
-// arXiv:2503.04598, section 5.3: Megatron divides output and down by sqrt(2 L), Depth-Scaled by sqrt(2 l).
+// arXiv:2503.04598, section 5.3: Megatron divides output and down by sqrt(2 L), Depth-Scaled by
+// sqrt(2 l).
 TEST(Initialize, ScalesTheTwoOutputMatricesByDepth) {
   const double whole = std::sqrt(8.0);
   EXPECT_NEAR(deviation("hybrid_norm", "scheme", "blocks.1.attention.output.weight") * whole,

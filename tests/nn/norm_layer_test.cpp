@@ -38,10 +38,8 @@ TEST_F(NormLayer, AddsAnOutsideEpsilonToTheRoot) {
 
 // g x / max(|x|, e)
 TEST_F(NormLayer, ClampsALength) {
-  const norm::Norm l2{.kind = Kind::l2,
-                      .affine = Affine::none,
-                      .epsilon = 1e-12,
-                      .epsilon_at = EpsilonAt::clamp};
+  const norm::Norm l2{
+      .kind = Kind::l2, .affine = Affine::none, .epsilon = 1e-12, .epsilon_at = EpsilonAt::clamp};
   EXPECT_TRUE(close(apply(l2, x).square().sum(-1), torch::ones({2, 3}, at::kDouble), 1e-12, 0));
 }
 
@@ -97,7 +95,8 @@ TEST_F(NormLayer, AddsOneToAZeroCentredGain) {
   EXPECT_TRUE(close(apply(centred, x, gain), apply({}, x, gain + 1), 1e-12, 1e-14));
 }
 
-// absmax8 divides by a constant first: no gradient flows through it, and with epsilon 0 the result stays.
+// absmax8 divides by a constant first: no gradient flows through it, and with epsilon 0 the result
+// stays.
 TEST_F(NormLayer, TakesAnEighthOfTheLargestMagnitudeAsAConstant) {
   const norm::Norm rescaled{.epsilon = 0, .pre_scale = norm::PreScale::absmax8};
   EXPECT_TRUE(close(apply(rescaled, x, gain), apply({.epsilon = 0}, x, gain), 1e-12, 1e-14));

@@ -21,11 +21,10 @@ TEST(Rotary, TurnsHalvesOfAHeadAsPairs) {
   const auto y = rotary(torch::tensor({1.0, 2.0, 3.0, 4.0}, at::kDouble).view({1, 1, 1, 4}));
   const double first = 3;
   const double second = 3 * std::pow(100.0, -0.5);
-  const auto wanted = torch::tensor({std::cos(first) - 3 * std::sin(first),
-                                     2 * std::cos(second) - 4 * std::sin(second),
-                                     3 * std::cos(first) + std::sin(first),
-                                     4 * std::cos(second) + 2 * std::sin(second)},
-                                    at::kDouble);
+  const auto wanted = torch::tensor(
+      {std::cos(first) - 3 * std::sin(first), 2 * std::cos(second) - 4 * std::sin(second),
+       3 * std::cos(first) + std::sin(first), 4 * std::cos(second) + 2 * std::sin(second)},
+      at::kDouble);
   EXPECT_TRUE(close(y.flatten(), wanted, 1e-12, 1e-14));
 }
 
@@ -44,7 +43,8 @@ TEST(Rotary, MakesScoresDependOnDistanceOnly) {
   const auto q = torch::randn({1, 1, 1, 8}, at::kDouble);
   const auto k = torch::randn({1, 1, 1, 8}, at::kDouble);
   const auto score = [&](std::int64_t i, std::int64_t j) {
-    return (nn::Rotary::of(i, 1, 8, 50, at::kDouble)(q) * nn::Rotary::of(j, 1, 8, 50, at::kDouble)(k))
+    return (nn::Rotary::of(i, 1, 8, 50, at::kDouble)(q) *
+            nn::Rotary::of(j, 1, 8, 50, at::kDouble)(k))
         .sum();
   };
   EXPECT_TRUE(close(score(9, 4), score(105, 100), 1e-11, 0));

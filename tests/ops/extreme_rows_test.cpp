@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "evenkeel/ops/add_rms_norm.h"
@@ -173,7 +174,7 @@ TEST(ExtremeRows, OfFloat64LeaveSmallRowsToEpsilon) {
 // A NaN or an infinity in a row is seen in the row, and only there.
 TEST(ExtremeRows, WithANanAreNanAndLeaveTheOthersAlone) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
-    for (const double poison : {std::nan(""), INFINITY}) {
+    for (const double poison : {std::nan(""), std::numeric_limits<double>::infinity()}) {
       auto x = at::ones({3, kWidth}, at::TensorOptions(dtype));
       x[1][5] = poison;
       for (const auto& y :

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "evenkeel/ops/reference.h"
 #include "ops/gradients.h"
 
 namespace evenkeel {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class SumOfSquares : public ::testing::Test {
  protected:
@@ -45,8 +48,8 @@ TEST_F(SumOfSquares, OfFloatsDoesNotOverflow) {
 TEST_F(SumOfSquares, ShowsANanAndAnInfinity) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     auto x = at::ones({100'000}, at::TensorOptions(dtype));
-    x[77'777] = -INFINITY;
-    EXPECT_EQ(ops::sum_of_squares(x), INFINITY);
+    x[77'777] = -kInfinity;
+    EXPECT_EQ(ops::sum_of_squares(x), kInfinity);
     x[3] = std::nan("");
     EXPECT_TRUE(std::isnan(ops::sum_of_squares(x)));
   }

@@ -38,7 +38,8 @@ struct TinyModel {
     options.tied = scheme.tied.value_or(options.tied);
     options.vocabulary = shape.vocabulary;
     constexpr std::int64_t kPad = 32;  // one more row than the vocabulary has
-    parameters = std::make_unique<nn::Parameters>(nn::declare(scheme, kPad, options.tied), precision);
+    parameters =
+        std::make_unique<nn::Parameters>(nn::declare(scheme, kPad, options.tied), precision);
     nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7);
     for (const auto& parameter : parameters->all()) {
       if (parameter.shape.size() != 1) continue;

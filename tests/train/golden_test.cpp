@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 
 #include "evenkeel/base/error.h"
@@ -56,13 +57,15 @@ TEST_P(GoldenFile, IsComputedAgain) {
   EXPECT_GE(result.tensors.size(), 10u);
 }
 
+std::string name_of_way(const ::testing::TestParamInfo<FileAndWay>& info) {
+  const auto& [path, way] = info.param;
+  return path.stem().string() + "_" + way.name;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, GoldenFile,
                          ::testing::Combine(::testing::ValuesIn(own_files()),
                                             ::testing::ValuesIn(kWays)),
-                         [](const ::testing::TestParamInfo<FileAndWay>& info) {
-                           const auto& [path, way] = info.param;
-                           return path.stem().string() + "_" + way.name;
-                         });
+                         name_of_way);
 
 TEST(GoldenFiles, AreAllThere) {
   EXPECT_EQ(own_files().size(), 19u);
@@ -191,15 +194,16 @@ TEST_P(Mistaken, ModelIsRefuted) {
       << "a multiple of the tolerances must be a multiple of all of them";
 }
 
+std::string name_of_mistake(const ::testing::TestParamInfo<MistakeAndPrecision>& info) {
+  const auto& [mistake, precision] = info.param;
+  return std::string(mistake.name) + (precision == Precision::float64 ? "Float64" : "Float32");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Mistaken,
                          ::testing::Combine(::testing::ValuesIn(kMistakes),
                                             ::testing::Values(Precision::float64,
                                                               Precision::float32)),
-                         [](const ::testing::TestParamInfo<MistakeAndPrecision>& info) {
-                           const auto& [mistake, precision] = info.param;
-                           const bool exact = precision == Precision::float64;
-                           return std::string(mistake.name) + (exact ? "Float64" : "Float32");
-                         });
+                         name_of_mistake);
 
 TEST(Verify, CallsANumberThatIsNoneInfinitelyWrong) {
   auto golden = read_golden(golden_file(kPass));

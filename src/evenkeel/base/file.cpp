@@ -43,7 +43,7 @@ class Descriptor {
 std::string read_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "open", errno);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) fail(path, "read", errno);
   if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
   std::string content;

@@ -12,7 +12,8 @@ namespace evenkeel {
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 /// The tail of a message about an unknown word:
-/// `; did you mean "rms_norm"? known: dyt, layer_norm, rms_norm`, the first part only if one is near.
+/// `; did you mean "rms_norm"? known: dyt, layer_norm, rms_norm`, the first part only if one is
+/// near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace evenkeel

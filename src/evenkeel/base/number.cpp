@@ -39,7 +39,9 @@ std::string with_commas(std::int64_t value) {
   return digits;
 }
 
-std::string with_unit(double value) { return scaled(value, 1000, {"", "k", "M", "G", "T"}); }
+std::string with_unit(double value) {
+  return scaled(value, 1000, {"", "k", "M", "G", "T"});
+}
 
 std::string bytes_text(double bytes) {
   return scaled(bytes, 1024, {" B", " KiB", " MiB", " GiB", " TiB"});

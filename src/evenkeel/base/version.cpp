@@ -5,6 +5,8 @@
 
 namespace evenkeel {
 
-std::string commit() { return EK_COMMIT; }
+std::string commit() {
+  return EK_COMMIT;
+}
 
 }  // namespace evenkeel

@@ -68,7 +68,8 @@ Exit body(const Common& common) {
 
 Verb add_eval(CLI::App& program) {
   const auto common = std::make_shared<Common>();
-  auto* const app = program.add_subcommand("eval", "loss of a trained model on its validation text");
+  auto* const app =
+      program.add_subcommand("eval", "loss of a trained model on its validation text");
   add_common(*app, *common);
   app->footer(kExamples);
   return {app, [common] { return body(*common); }};

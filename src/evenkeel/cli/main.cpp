@@ -16,12 +16,15 @@ constexpr const char* kFooter = R"(Start with:
   evenkeel schemes                     what there is to choose from
 Exit codes: docs/exit_codes.md. Every verb: evenkeel VERB --help)";
 
-void complain(const char* what) { std::fprintf(stderr, "evenkeel: %s\n", what); }
+void complain(const char* what) {
+  std::fprintf(stderr, "evenkeel: %s\n", what);
+}
 
 int run(int count, char** words) {
   CLI::App program("Trains decoder transformers and measures what normalization does to them.",
                    "evenkeel");
-  program.set_version_flag("--version", std::string("evenkeel ") + kVersion + " (" + commit() + ")");
+  program.set_version_flag("--version",
+                           std::string("evenkeel ") + kVersion + " (" + commit() + ")");
   program.footer(kFooter);
   program.require_subcommand(1);
   const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),

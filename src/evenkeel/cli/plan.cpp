@@ -1,11 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "evenkeel/base/number.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/footprint.h"
+#include "evenkeel/train/machine.h"
+#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::cli {
 
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel plan                                         the default run
+  evenkeel plan --preset 151m --set train.batch=1       one sequence a step
+  evenkeel plan --preset 7b --json)";
+
+/// Everything that is known about a run before it starts.
+struct Plan {
+  config::Config config;
+  std::string machine;
+  nn::Counts counts;
+  nn::Footprint memory;
+  double available = 0;  // bytes that this machine has free now
+  double flops_per_token = 0;
+  std::int64_t steps = 0, micro_batch = 0;
+  double tokens() const {
+    return static_cast<double>(steps * config.train.batch * config.model.context);
+  }
+};
+
+/// MemAvailable of the kernel; 0 where it does not say.
+double available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    constexpr double kKibibyte = 1024;
+    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) * kKibibyte;
+  }
+  return 0;
+}
+
+Plan plan_of(const Common& common) {
+  Plan plan;
+  plan.config = config::resolve(common.sources());
+  const auto& config = plan.config;
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  const auto scheme = config::bind(config.scheme, shape);
+  const auto machine = train::use_machine(config.train);
+  const auto rows = train::embedding_rows(config.model, shape.vocabulary);
+  plan.machine = machine.description;
+  plan.steps = train::steps_of(config);
+  plan.micro_batch = config.train.micro_batch > 0
+                         ? config.train.micro_batch
+                         : train::auto_micro_batch(config, shape.vocabulary);
+  plan.counts = nn::count(nn::declare(scheme, rows, config.model.tied));
+  plan.flops_per_token = nn::flops_per_token(scheme, rows);
+  plan.memory = nn::footprint(scheme, rows, config.model.tied,
+                              {.sequences = plan.micro_batch,
+                               .split = plan.micro_batch < config.train.batch,
+                               .compute_bytes = static_cast<std::int64_t>(
+                                   c10::elementSize(nn::compute_dtype(machine.precision))),
+                               .explicit_attention = config.kernels.attention == "explicit"});
+  plan.available = available_bytes();
+  return plan;
+}
+
+void print(const Plan& plan) {
+  const auto line = [](const char* name, const std::string& value, const char* remark = "") {
+    std::printf("%-18s %12s  %s\n", name, value.c_str(), remark);
+  };
+  std::printf("%s under %s, on %s\n\n", plan.config.preset.c_str(), plan.config.scheme.name.c_str(),
+              plan.machine.c_str());
+  line("parameters", with_commas(plan.counts.total));
+  line("  without tokens", with_commas(plan.counts.without_embedding()),
+       "embedding and head not counted");
+  line("  of norms", with_commas(plan.counts.norms));
+  line("FLOPs a token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
+  line("steps", with_commas(plan.steps));
+  line("tokens", with_unit(plan.tokens()));
+  line("FLOPs of the run", with_unit(plan.tokens() * plan.flops_per_token));
+  line("sequences at once", with_commas(plan.micro_batch), "a step may take several such parts");
+  std::printf("\nmemory\n");
+  const auto& memory = plan.memory;
+  line("  weights", bytes_text(memory.weights));
+  line("  gradients", bytes_text(memory.gradients));
+  line("  moments", bytes_text(memory.moments));
+  line("  activations", bytes_text(memory.activations));
+  line("  loss head", bytes_text(memory.loss_head), "logits, or a block's gradients");
+  line("  program", bytes_text(memory.program));
+  line("  together", bytes_text(memory.total()));
+  if (plan.available <= 0) return;
+  line("  free here", bytes_text(plan.available));
+  std::printf("\n%s\n", memory.total() <= plan.available
+                            ? "it fits"
+                            : "it does not fit: fewer sequences at once (train.micro_batch), a "
+                              "shorter context (model.context) or a smaller model would");
+}
+
+nlohmann::ordered_json as_json(const Plan& plan) {
+  const auto& memory = plan.memory;
+  return {{"preset", plan.config.preset},
+          {"scheme", plan.config.scheme.name},
+          {"parameters", plan.counts.total},
+          {"parameters_without_embedding", plan.counts.without_embedding()},
+          {"norm_parameters", plan.counts.norms},
+          {"flops_per_token", plan.flops_per_token},
+          {"steps", plan.steps},
+          {"tokens", plan.tokens()},
+          {"micro_batch", plan.micro_batch},
+          {"memory_bytes",
+           {{"weights", memory.weights},
+            {"gradients", memory.gradients},
+            {"moments", memory.moments},
+            {"activations", memory.activations},
+            {"loss_head", memory.loss_head},
+            {"program", memory.program},
+            {"total", memory.total()}}},
+          {"available_bytes", plan.available},
+          {"fits", plan.available <= 0 || memory.total() <= plan.available}};
+}
+
+Exit body(const Common& common) {
+  check_device(common);
+  const auto plan = plan_of(common);
+  if (common.json) {
+    std::printf("%s\n", as_json(plan).dump().c_str());
+  } else {
+    print(plan);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
 Verb add_plan(CLI::App& program) {
-  auto* const app = program.add_subcommand("plan", "");
-  return {app, [] { return Exit::done; }};
+  const auto common = std::make_shared<Common>();
+  auto* const app =
+      program.add_subcommand("plan", "size, work and memory of a run, before it starts");
+  add_common(*app, *common);
+  app->footer(kExamples);
+  return {app, [common] { return body(*common); }};
 }
 
 }  // namespace evenkeel::cli

@@ -26,7 +26,8 @@ std::string number(const std::optional<double>& value) {
 
 std::string age(double seconds) {
   constexpr double kDay = 86400;
-  if (seconds >= kDay) return with_unit(static_cast<double>(static_cast<int>(seconds / kDay))) + " d";
+  if (seconds >= kDay)
+    return with_unit(static_cast<double>(static_cast<int>(seconds / kDay))) + " d";
   return duration_text(seconds);
 }
 
@@ -34,11 +35,16 @@ nlohmann::ordered_json as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
   };
-  return {{"run", run.folder.string()}, {"scheme", run.scheme},
-          {"preset", run.preset},       {"state", run.state},
-          {"step", run.step},           {"steps", run.steps},
-          {"loss", value(run.loss)},    {"val_loss", value(run.val_loss)},
-          {"val_gap", value(run.val_gap)}, {"age_s", run.age_seconds}};
+  return {{"run", run.folder.string()},
+          {"scheme", run.scheme},
+          {"preset", run.preset},
+          {"state", run.state},
+          {"step", run.step},
+          {"steps", run.steps},
+          {"loss", value(run.loss)},
+          {"val_loss", value(run.val_loss)},
+          {"val_gap", value(run.val_gap)},
+          {"age_s", run.age_seconds}};
 }
 
 Exit body(const Common& common, const std::filesystem::path& folder) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <map>
 #include <memory>
-
-#include <nlohmann/json.hpp>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/verb.h"
@@ -50,8 +50,9 @@ Exit list(const Common& common) {
     std::printf("%s\n", all.dump().c_str());
     return Exit::done;
   }
-  std::printf("n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
-              "and v; F is the feed-forward half.\n\n");
+  std::printf(
+      "n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
+      "and v; F is the feed-forward half.\n\n");
   for (const auto& [family, schemes] : families) list_family(family, schemes);
   std::printf("\n%zu schemes; `evenkeel schemes show NAME` shows one block by block\n", all.size());
   return Exit::done;
@@ -78,8 +79,8 @@ Exit show(const Common& common, const std::string& name) {
   const auto counts = nn::count(nn::declare(scheme, rows, scheme.tied.value_or(config.model.tied)));
   print_words(scheme.words);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
-  std::printf("%-14s %s of %s parameters (preset %s: %lld layers, width %lld, %lld heads)\n", "norms",
-              with_commas(counts.norms).c_str(), with_commas(counts.total).c_str(),
+  std::printf("%-14s %s of %s parameters (preset %s: %lld layers, width %lld, %lld heads)\n",
+              "norms", with_commas(counts.norms).c_str(), with_commas(counts.total).c_str(),
               config.preset.c_str(), static_cast<long long>(scheme.shape.layers),
               static_cast<long long>(scheme.shape.width),
               static_cast<long long>(scheme.shape.heads));

@@ -4,7 +4,8 @@
 namespace evenkeel::cli {
 
 void add_common(CLI::App& app, Common& common) {
-  app.add_option("--preset", common.preset, "sizes and recipe to start from (tiny, nano, 151m, ...)")
+  app.add_option("--preset", common.preset,
+                 "sizes and recipe to start from (tiny, nano, 151m, ...)")
       ->type_name("NAME");
   app.add_option("--config", common.files, "configuration file; may be repeated, later wins")
       ->type_name("FILE");

@@ -12,14 +12,14 @@ namespace evenkeel::evaluate {
 /// How well a model predicts a text.
 struct Evaluation {
   double nats_per_token = 0;
-  double perplexity = 0;     // e^nats_per_token
-  double bits_per_byte = 0;  // of the text; an end-of-text counts as one byte
+  double perplexity = 0;             // e^nats_per_token
+  double bits_per_byte = 0;          // of the text; an end-of-text counts as one byte
   std::optional<double> floor, gap;  // nats a byte: the text's own entropy, and what is above it
-  std::int64_t tokens = 0;   // that were scored
+  std::int64_t tokens = 0;           // that were scored
 };
 
-/// The mean loss over validation windows, `rows` of them at once; the result does not depend on `rows`
-/// beyond rounding.
+/// The mean loss over validation windows, `rows` of them at once; the result does not depend on
+/// `rows` beyond rounding.
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t rows);
 

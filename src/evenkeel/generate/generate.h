@@ -16,8 +16,8 @@ struct Generation {
   std::int64_t tokens = 256;         // to add, at most
   std::optional<std::int64_t> stop;  // a token that ends the text; it is not returned
   Sampling sampling;
-  std::uint64_t sequence = 0;        // which of several texts with one seed
-  bool cached = true;                // false: the whole text goes through the model for every token
+  std::uint64_t sequence = 0;  // which of several texts with one seed
+  bool cached = true;          // false: the whole text goes through the model for every token
   std::function<void(std::int64_t)> on_token = {};  // called with each token as it comes
 };
 

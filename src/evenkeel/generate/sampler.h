@@ -14,8 +14,8 @@ struct Sampling {
   std::uint64_t seed = 1;
 };
 
-/// The token picked for place `position` of sequence `sequence`: a pure function of the logits, the seed
-/// and the place. Equal logits are taken in the order of their tokens.
+/// The token picked for place `position` of sequence `sequence`: a pure function of the logits, the
+/// seed and the place. Equal logits are taken in the order of their tokens.
 std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
                   std::uint64_t position, std::uint64_t sequence = 0);
 

@@ -2,6 +2,7 @@
 #include "evenkeel/memory/caching_allocator.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -25,6 +26,7 @@ class CachingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &give_back, at::kCPU};
     const auto of_class = size_class(bytes);
+    if (of_class >= kClasses) refuse(bytes);
     void* data = cached(of_class);
     if (data == nullptr) data = fresh(of_class);
     permit(data, bytes);
@@ -64,13 +66,18 @@ class CachingAllocator final : public c10::Allocator {
     const bool huge = bytes >= kHugePage;
     void* block = nullptr;
     if (::posix_memalign(&block, huge ? kHugePage : alignof(Header), bytes) != 0) {
-      throw std::bad_alloc();
+      refuse(bytes);
     }
     if (huge) ::madvise(block, bytes, MADV_HUGEPAGE);  // advice: it may be refused
     taken_ += bytes;
     void* const data = new (block) Header{.home = this, .of_class = of_class} + 1;
     forbid(data, class_bytes(of_class));
     return data;
+  }
+
+  [[noreturn]] static void refuse(std::size_t bytes) {
+    C10_THROW_ERROR(OutOfMemoryError,
+                    c10::str("[memory] the system has no block of ", bytes, " bytes"));
   }
 
   void count(std::size_t bytes) {

@@ -12,6 +12,7 @@ namespace evenkeel::memory {
 /// Blocks are aligned to 64 bytes; those of 2 MiB and more are offered to the system as huge pages.
 /// Sizes are rounded up by an eighth at most. Nothing is given back to the system.
 /// Call it once, first thing in main(): tensors made earlier keep the allocator they came from.
+/// A tensor that the system has no memory for throws c10::OutOfMemoryError, which says its size.
 void cache_cpu_tensors();
 
 /// What the cache has taken from the system so far, in bytes, whether in use or free.

@@ -19,7 +19,7 @@ at::Tensor explicit_attention(const at::Tensor& q, const at::Tensor& k, const at
   const auto queries = q.size(2);
   const auto positions = k.size(2);
 
-  const auto grouped = q.unflatten(1, {kv_heads, group});                  // [B, kv, g, T, dk]
+  const auto grouped = q.unflatten(1, {kv_heads, group});                       // [B, kv, g, T, dk]
   auto scores = at::matmul(grouped * scale, k.unsqueeze(2).transpose(-1, -2));  // [B, kv, g, T, S]
   if (softcap) scores = at::tanh(scores / *softcap) * *softcap;
   const auto ones = at::ones({queries, positions}, q.options().dtype(at::kBool));

@@ -110,8 +110,8 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   const auto key_width = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto inner = static_cast<double>(shape.inner);
   const auto layers = static_cast<double>(shape.layers);
-  const double weights = layers * (d * (d + 2 * key_width) + d * d + 3 * d * inner) +
-                         static_cast<double>(rows) * d;
+  const double weights =
+      layers * (d * (d + 2 * key_width) + d * d + 3 * d * inner) + static_cast<double>(rows) * d;
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
 }
 

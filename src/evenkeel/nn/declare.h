@@ -21,7 +21,7 @@ struct Declared {
   std::string name;                 // "blocks.0.attention.qkv.weight"
   std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
   Role role = Role::matrix;
-  double initial = 0;               // gains and biases start here
+  double initial = 0;  // gains and biases start here
   std::int64_t numel() const;
 };
 

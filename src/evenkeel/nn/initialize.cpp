@@ -34,9 +34,8 @@ std::vector<Logical> parts_of(const std::string& stored, const norm::Shape& shap
   const auto query = shape.heads * shape.head_width();
   const auto key = shape.kv_heads * shape.head_width();
   if (stored == "attention.qkv.weight") {
-    return {{"attention.q", 0, query},
-            {"attention.k", query, key},
-            {"attention.v", query + key, key}};
+    return {
+        {"attention.q", 0, query}, {"attention.k", query, key}, {"attention.v", query + key, key}};
   }
   if (stored == "feed_forward.up_gate.weight") {
     return {{"feed_forward.up", 0, shape.inner}, {"feed_forward.gate", shape.inner, shape.inner}};
@@ -81,8 +80,8 @@ double factor_of(const std::vector<norm::InitFactor>& factors, const std::string
                  const norm::Variables& variables) {
   double product = 1;
   for (const auto& each : factors) {
-    const bool named = std::find(each.weights.begin(), each.weights.end(), name) !=
-                       each.weights.end();
+    const bool named =
+        std::find(each.weights.begin(), each.weights.end(), name) != each.weights.end();
     if (named) product *= each.factor.value(variables);
   }
   return product;
@@ -96,9 +95,11 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const bool own = init == "scheme";
   const auto variables = scheme.shape.variables();
   const auto named = [&](const std::string& text) {
-    const bool word = text == "default" || text == "normal" || text == "megatron" ||
-                      text == "depth_scaled";
-    return *norm::distribution_of(word ? kDefault : text == "xavier" ? "xavier(1)" : text,
+    const bool word =
+        text == "default" || text == "normal" || text == "megatron" || text == "depth_scaled";
+    return *norm::distribution_of(word               ? kDefault
+                                  : text == "xavier" ? "xavier(1)"
+                                                     : text,
                                   variables);
   };
   const auto base = named(own ? scheme.base_init : init);

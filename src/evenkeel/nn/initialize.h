@@ -11,8 +11,9 @@ namespace evenkeel::nn {
 
 /// Fills every matrix with its initial values; gains already have theirs.
 ///
-/// Each value is a pure function of (seed, tensor name, index). With init = "scheme" the scheme's own
-/// distribution and factors count, where its "default" means `normal`; any other word replaces both:
+/// Each value is a pure function of (seed, tensor name, index). With init = "scheme" the scheme's
+/// own distribution and factors count, where its "default" means `normal`; any other word replaces
+/// both:
 ///   normal        normal, std 1/sqrt(2.5 d), cut at 3 deviations
 ///   megatron      the same; attention output and down times 1/sqrt(2 N)
 ///   depth_scaled  the same; block l: attention output and down times 1/sqrt(2 l)

@@ -28,7 +28,9 @@ ResidualRule rule_of(const norm::Residual& residual, const norm::Variables& vari
           fixed(residual.branch_scale, variables)};
 }
 
-at::Tensor scaled(const at::Tensor& x, double factor) { return factor == 1 ? x : x * factor; }
+at::Tensor scaled(const at::Tensor& x, double factor) {
+  return factor == 1 ? x : x * factor;
+}
 
 /// One sublayer, the only place that gives a scheme its meaning:
 ///
@@ -62,8 +64,7 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
   if (const auto missing = norm::not_run_yet(scheme_); !missing.empty()) {
     std::string list;
     for (const auto& each : missing) list += (list.empty() ? "" : ", ") + each;
-    throw Error(Exit::usage, text("scheme ", scheme_.words.name,
-                                  ": this version cannot run ", list,
+    throw Error(Exit::usage, text("scheme ", scheme_.words.name, ": this version cannot run ", list,
                                   "; `evenkeel schemes` lists those it runs"));
   }
   at_step(0, 0);

@@ -36,8 +36,8 @@ class NormLayer {
   bool is_plain_rms() const;
 
   norm::Norm norm_;
-  std::int64_t features_;  // D: values that one statistic covers
-  std::int64_t heads_;     // 1 for scope token
+  std::int64_t features_;   // D: values that one statistic covers
+  std::int64_t heads_;      // 1 for scope token
   double gain_factor_ = 1;  // of the stored parameter: gain_init / stored_at
   double out_scale_ = 1;
   at::Tensor gain_, bias_;

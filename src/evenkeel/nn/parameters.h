@@ -11,8 +11,8 @@
 
 namespace evenkeel::nn {
 
-/// The arithmetic of a model. Masters, moments and gains are float32 beside bfloat16 weights; in float64
-/// everything is float64.
+/// The arithmetic of a model. Masters, moments and gains are float32 beside bfloat16 weights; in
+/// float64 everything is float64.
 enum class Precision { float32, bfloat16, float64 };
 
 at::ScalarType compute_dtype(Precision precision);

@@ -50,6 +50,8 @@ Rotary Rotary::of(std::int64_t first, std::int64_t positions, std::int64_t dk, d
   return {angle.cos().to(table), angle.sin().to(table)};
 }
 
-at::Tensor Rotary::operator()(const at::Tensor& x) const { return Turn::apply(x, cosine, sine); }
+at::Tensor Rotary::operator()(const at::Tensor& x) const {
+  return Turn::apply(x, cosine, sine);
+}
 
 }  // namespace evenkeel::nn

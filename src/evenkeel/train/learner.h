@@ -28,8 +28,8 @@ class Learner {
   /// Both must outlive the learner.
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters);
 
-  /// Forward, backward and update. The loss is the mean over all scored tokens of the batch, however
-  /// it is split; a split changes the result by rounding only.
+  /// Forward, backward and update. The loss is the mean over all scored tokens of the batch,
+  /// however it is split; a split changes the result by rounding only.
   ///
   /// \param rows  sequences that go through the model at once
   /// \param rate  learning rate

@@ -12,13 +12,15 @@ namespace evenkeel::train {
 
 Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
   if (!run) {
-    throw Error(Exit::usage, "--run is wanted: the folder of a trained model; `evenkeel runs` "
-                             "lists them");
+    throw Error(Exit::usage,
+                "--run is wanted: the folder of a trained model; `evenkeel runs` "
+                "lists them");
   }
   const auto file = *run / "run.toml";
   if (!std::filesystem::exists(file)) {
-    throw Error(Exit::no_checkpoint,
-                text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them"));
+    throw Error(
+        Exit::no_checkpoint,
+        text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them"));
   }
   auto all = sources;
   all.files.insert(all.files.begin(), file);

@@ -25,9 +25,10 @@ struct Loaded {
   std::unique_ptr<nn::Model> model;
 };
 
-/// The newest valid checkpoint of a run. `sources` may change what does not touch the weights: data,
-/// precision, threads, kernels.
-/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder holds none that is usable
+/// The newest valid checkpoint of a run. `sources` may change what does not touch the weights:
+/// data, precision, threads, kernels.
+/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder holds none that is
+/// usable
 Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources);
 
 /// The model's options under a configuration.

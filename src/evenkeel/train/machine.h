@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <string>
-
-#include <nlohmann/json.hpp>
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/nn/parameters.h"
@@ -19,15 +19,15 @@ struct Machine {
   std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 
-/// Picks what "auto" leaves open: bfloat16 where the processor multiplies it in hardware (AMX), else
-/// float32; as many threads as cores. Sets the number of threads of this process.
+/// Picks what "auto" leaves open: bfloat16 where the processor multiplies it in hardware (AMX),
+/// else float32; as many threads as cores. Sets the number of threads of this process.
 Machine use_machine(const config::Train& train);
 
 /// Versions, commit, processor, threads, instruction set: what provenance.json says of the program.
 nlohmann::ordered_json provenance_of(const Machine& machine);
 
-/// Sequences that go through the model at once where micro_batch is "auto": as many as keep the logits
-/// below 1 GiB and the tokens at 8,192, and at least one.
+/// Sequences that go through the model at once where micro_batch is "auto": as many as keep the
+/// logits below 1 GiB and the tokens at 8,192, and at least one.
 std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary);
 
 }  // namespace evenkeel::train

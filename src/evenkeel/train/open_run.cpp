@@ -22,7 +22,9 @@ bool is_free(const std::string& key) {
   return in_table || key == "train.threads" || key == "preset";
 }
 
-bool is_length(const std::string& key) { return key == "train.steps" || key == "train.tokens"; }
+bool is_length(const std::string& key) {
+  return key == "train.steps" || key == "train.tokens";
+}
 
 [[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
   throw Error(Exit::differs,
@@ -66,8 +68,8 @@ OpenRun open_run(const Request& request) {
     std::error_code error;
     std::filesystem::create_directories(run.folder, error);
     if (error) {
-      throw Error(Exit::io, text(run.folder.string(), ": cannot make the folder: ",
-                                 error.message()));
+      throw Error(Exit::io,
+                  text(run.folder.string(), ": cannot make the folder: ", error.message()));
     }
   } else {
     run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);

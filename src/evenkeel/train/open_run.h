@@ -31,8 +31,8 @@ struct OpenRun {
   std::vector<Changed> changed;  // against the run.toml found there
 };
 
-/// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that goes on keeps
-/// its own configuration for every key that the command does not state.
+/// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that
+/// goes on keeps its own configuration for every key that the command does not state.
 /// \throws Error (differs) that names the first key that may not change
 OpenRun open_run(const Request& request);
 

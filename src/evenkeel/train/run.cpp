@@ -13,7 +13,6 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/generate/generate.h"
-#include "evenkeel/memory/caching_allocator.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/train/signals.h"
@@ -22,10 +21,18 @@ namespace evenkeel::train {
 
 namespace {
 
-std::int64_t minor_faults() {
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt;
+struct rusage usage() {
+  struct rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used;
+}
+
+std::int64_t minor_faults() { return usage().ru_minflt; }
+
+/// The most memory that this process has had resident.
+std::int64_t peak_bytes() {
+  constexpr std::int64_t kKibibyte = 1024;
+  return usage().ru_maxrss * kKibibyte;
 }
 
 std::string four_digits(double value) {
@@ -34,7 +41,9 @@ std::string four_digits(double value) {
   return out.data();
 }
 
-bool due(std::int64_t step, std::int64_t every) { return every > 0 && step % every == 0; }
+bool due(std::int64_t step, std::int64_t every) {
+  return every > 0 && step % every == 0;
+}
 
 }  // namespace
 
@@ -49,8 +58,8 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       metrics_(open_.folder / "metrics.jsonl"),
       health_(open_.folder / "health.jsonl") {
   const auto& config = open_.config;
-  trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train,
-                                       steps_of(config));
+  trainer_ =
+      std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train, steps_of(config));
   validation_ = std::make_unique<data::ValidationWindows>(text_.validation, config.model.context,
                                                           config.evaluate.sequences);
   announce();
@@ -63,9 +72,9 @@ void Run::begin() {
     resume(*newest.found);
   } else {
     if (!store::checkpoint_steps(open_.folder).empty()) {
-      throw Error(Exit::no_checkpoint,
-                  text(open_.folder.string(), ": none of its checkpoints is usable; start another "
-                                              "run, or restore the folder from a copy"));
+      throw Error(Exit::no_checkpoint, text(open_.folder.string(),
+                                            ": none of its checkpoints is usable; start another "
+                                            "run, or restore the folder from a copy"));
     }
     metrics_.cut_after(-1);
     health_.cut_after(-1);
@@ -99,7 +108,8 @@ void Run::step() {
   const auto now = trainer_->progress().step;
   if (due(now, config.evaluate.every)) evaluate();
   const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
-  const bool by_time = config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
+  const bool by_time =
+      config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
   if (due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*must=*/false);
 }
 
@@ -141,7 +151,7 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
                       {"clipped", step.outcome.clipped},
                       {"tokens_per_s", tokens_per_second},
                       {"step_s", seconds},
-                      {"memory_bytes", memory::peak_bytes_in_use()},
+                      {"memory_bytes", peak_bytes()},
                       {"faults", faults}});
   }
   Sight sight{.step = now,
@@ -159,9 +169,10 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
 void Run::guard(const StepRecord& step) {
   if (step.outcome.applied) return;
   const auto& progress = trainer_->progress();
-  const auto detail = text("loss ", step.outcome.loss, ", gradient norm ",
-                           step.outcome.gradient_norm, ": the step was skipped, weights and "
-                           "optimizer are as before");
+  const auto detail =
+      text("loss ", step.outcome.loss, ", gradient norm ", step.outcome.gradient_norm,
+           ": the step was skipped, weights and "
+           "optimizer are as before");
   console_.warn(text("step ", progress.step, ": ", detail));
   append(health_, {{"step", progress.step}, {"event", "nonfinite"}, {"detail", detail}});
   const auto& health = open_.config.health;
@@ -183,15 +194,15 @@ void Run::evaluate() {
   last_evaluation_ = evaluate::evaluate(trainer_->model(), *validation_, rows);
   evaluated_at_ = step;
   const auto& seen = *last_evaluation_;
-  nlohmann::ordered_json line = {{"step", step},
-                                 {"val_loss", seen.nats_per_token},
-                                 {"val_bits_per_byte", seen.bits_per_byte}};
-  auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token), " nats a token, ",
-                   four_digits(seen.bits_per_byte), " bits a byte");
+  nlohmann::ordered_json line = {
+      {"step", step}, {"val_loss", seen.nats_per_token}, {"val_bits_per_byte", seen.bits_per_byte}};
+  auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token),
+                   " nats a token, ", four_digits(seen.bits_per_byte), " bits a byte");
   if (seen.floor) {
     line["val_floor"] = *seen.floor;
     line["val_gap"] = *seen.gap;
-    told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ", four_digits(*seen.floor));
+    told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ",
+                 four_digits(*seen.floor));
   }
   append(metrics_, line);
   console_.say(told);
@@ -203,8 +214,9 @@ void Run::write_sample() const {
   wish.prompt = {data::kEndOfText};
   wish.tokens = std::min(kTokens, 2 * open_.config.model.context);
   wish.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
-  auto text = data::detokenize(generate::generate(trainer_->model(), wish));
-  write_file(open_.folder / "sample.txt", text);
+  auto tokens = generate::generate(trainer_->model(), wish);
+  std::replace(tokens.begin(), tokens.end(), std::int64_t{data::kEndOfText}, std::int64_t{'\n'});
+  write_file(open_.folder / "sample.txt", data::detokenize(tokens));
 }
 
 void Run::mark(const std::string& state) const {

@@ -11,14 +11,15 @@ namespace evenkeel::train {
 
 void Run::announce() const {
   const auto& config = open_.config;
-  const auto counts = nn::count(nn::declare(trainer_->model().scheme(),
-                                            embedding_rows(config.model, shape_.vocabulary),
-                                            config.model.tied));
+  const auto counts =
+      nn::count(nn::declare(trainer_->model().scheme(),
+                            embedding_rows(config.model, shape_.vocabulary), config.model.tied));
   console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
   console_.say(text("text   ", text_.train.description));
-  console_.say(text("model  ", config.scheme.name, ", ", with_unit(static_cast<double>(counts.total)),
-                    " parameters (", with_commas(counts.norms), " in norms), ",
-                    config.model.layers, " layers of width ", config.model.width));
+  console_.say(text("model  ", config.scheme.name, ", ",
+                    with_unit(static_cast<double>(counts.total)), " parameters (",
+                    with_commas(counts.norms), " in norms), ", config.model.layers,
+                    " layers of width ", config.model.width));
   console_.say(text("run    ", open_.folder.string()));
 }
 
@@ -26,10 +27,11 @@ nlohmann::ordered_json Run::identity() const {
   auto identity = provenance_of(machine_);
   identity["scheme"] = open_.config.scheme.name;
   identity["preset"] = open_.config.preset;
-  identity["parameters"] = nn::count(nn::declare(trainer_->model().scheme(),
-                                                 embedding_rows(open_.config.model, shape_.vocabulary),
-                                                 open_.config.model.tied))
-                               .total;
+  identity["parameters"] =
+      nn::count(nn::declare(trainer_->model().scheme(),
+                            embedding_rows(open_.config.model, shape_.vocabulary),
+                            open_.config.model.tied))
+          .total;
   identity["data"] = {{"train", text_.train.description},
                       {"train_digest", text_.train.digest},
                       {"validation", text_.validation.description},

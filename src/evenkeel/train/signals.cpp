@@ -19,10 +19,12 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // or a handler may not 
 extern "C" void on_stop(int /*signal*/) {
   if (stop.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
 }
-extern "C" void on_save(int /*signal*/) { save = true; }
+extern "C" void on_save(int /*signal*/) {
+  save = true;
+}
 
 void handle(int signal, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   ::sigaction(signal, &action, nullptr);
@@ -38,8 +40,12 @@ void catch_signals() {
   handle(SIGPIPE, SIG_IGN);
 }
 
-bool stop_wanted() { return stop; }
+bool stop_wanted() {
+  return stop;
+}
 
-bool save_wanted() { return save.exchange(false); }
+bool save_wanted() {
+  return save.exchange(false);
+}
 
 }  // namespace evenkeel::train

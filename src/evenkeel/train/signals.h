@@ -3,8 +3,8 @@
 
 namespace evenkeel::train {
 
-/// From now on SIGINT and SIGTERM ask for an orderly stop (a second one ends the process at once with
-/// exit code 130), SIGUSR1 asks for a checkpoint, SIGHUP and SIGPIPE do nothing.
+/// From now on SIGINT and SIGTERM ask for an orderly stop (a second one ends the process at once
+/// with exit code 130), SIGUSR1 asks for a checkpoint, SIGHUP and SIGPIPE do nothing.
 void catch_signals();
 
 /// An orderly stop was asked for.

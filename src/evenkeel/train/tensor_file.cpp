@@ -14,9 +14,9 @@ namespace {
 using store::Dtype;
 
 constexpr std::pair<Dtype, at::ScalarType> kDtypes[] = {
-    {Dtype::f64, at::kDouble}, {Dtype::f32, at::kFloat}, {Dtype::bf16, at::kBFloat16},
-    {Dtype::f16, at::kHalf},   {Dtype::i64, at::kLong},  {Dtype::i32, at::kInt},
-    {Dtype::i16, at::kShort},  {Dtype::i8, at::kChar},   {Dtype::u8, at::kByte},
+    {Dtype::f64, at::kDouble},  {Dtype::f32, at::kFloat}, {Dtype::bf16, at::kBFloat16},
+    {Dtype::f16, at::kHalf},    {Dtype::i64, at::kLong},  {Dtype::i32, at::kInt},
+    {Dtype::i16, at::kShort},   {Dtype::i8, at::kChar},   {Dtype::u8, at::kByte},
     {Dtype::boolean, at::kBool}};
 
 Dtype stored(at::ScalarType dtype) {
@@ -50,10 +50,9 @@ void copy_from(const store::Safetensors& file, const std::string& name, at::Tens
   }
   const auto& entry = file.entry(name);
   if (entry.dtype != wanted_dtype || entry.shape != wanted_shape) {
-    throw Error(Exit::no_checkpoint,
-                text(file.path(), ": ", name, " must be ", wanted, ", but is ",
-                     store::name_of(entry.dtype), " ", shape_text(entry.shape),
-                     "; it is of another model or precision"));
+    throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
+                                          store::name_of(entry.dtype), " ", shape_text(entry.shape),
+                                          "; it is of another model or precision"));
   }
   EK_ASSERT(to.is_contiguous());
   std::memcpy(to.mutable_data_ptr(), file.data(entry), to.nbytes());

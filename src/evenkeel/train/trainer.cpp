@@ -53,8 +53,8 @@ StepRecord Trainer::step() {
   model_->at_step(progress_.step, progress_.planned);
   StepRecord record;
   record.rate = schedule_->rate(progress_.step + 1);
-  record.outcome = learner_->learn(windows_.batch(progress_.step * batch, batch), rows_,
-                                   record.rate);
+  record.outcome =
+      learner_->learn(windows_.batch(progress_.step * batch, batch), rows_, record.rate);
   ++progress_.step;
   progress_.skipped += record.outcome.applied ? 0 : 1;
   record.tokens = progress_.step * batch * config_.model.context;

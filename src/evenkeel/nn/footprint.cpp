@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/footprint.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "evenkeel/memory/size_class.h"
+#include "evenkeel/nn/declare.h"
+
+namespace evenkeel::nn {
+
+namespace {
+
+using norm::Kind;
+using norm::Norm;
+
+constexpr double kProgram = 300e6;  // resident after start, with the built-in corpus (measured)
+
+/// One fused pass keeps nothing but the rows it reads; a norm written as a formula keeps its steps,
+/// in double.
+bool is_fused(const Norm& norm) {
+  return norm.epsilon_at == norm::EpsilonAt::inside && norm.heads_share &&
+         (norm.kind == Kind::layer_norm || (norm.kind == Kind::rms_norm && norm.partial == 1));
+}
+
+/// Bytes that a norm over `width` values of a token adds to those of its input.
+double kept_by(const std::optional<Norm>& norm, double width) {
+  constexpr double kSteps = 4;  // x, x^2 and two products, of 8 bytes
+  return norm && !is_fused(*norm) ? kSteps * 8 * width : 0;
+}
+
+/// What the allocator takes for a tensor of so many bytes.
+double block_of(double bytes) {
+  const auto asked = static_cast<std::size_t>(bytes);
+  return asked == 0 ? 0 : static_cast<double>(memory::class_bytes(memory::size_class(asked)));
+}
+
+/// Values that one block keeps for every token, in units of the arithmetic's bytes, and the bytes
+/// of norms that are formulas.
+struct Kept {
+  double values = 0, bytes = 0;
+
+  /// A norm whose input would not be kept without it.
+  void behind(const std::optional<Norm>& norm, double width) {
+    if (!norm) return;
+    values += width;
+    bytes += kept_by(norm, width);
+  }
+};
+
+Kept kept_by(const norm::Block& block, const norm::Shape& shape) {
+  const auto d = static_cast<double>(shape.width);
+  const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
+  const auto f = static_cast<double>(shape.inner);
+  const auto& a = block.attention;
+  Kept kept;
+  kept.values += d;             // the stream
+  kept.behind(a.input, d);      // and what attention reads, if that is another tensor
+  kept.values += d + 2 * keys;  // products
+  kept.values += d + keys;      // q and k, turned
+  kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys);
+  kept.behind(a.v, keys);
+  kept.values += d;  // context
+  kept.behind(a.context, d);
+  kept.behind(a.output, d);
+  kept.behind(a.residual, d);
+  const auto& b = block.feed_forward;
+  kept.values += d;  // the stream again
+  kept.behind(b.input, d);
+  kept.values += 4 * f;  // up and gate, silu(gate), hidden
+  kept.behind(b.hidden, f);
+  kept.behind(b.output, d);
+  kept.behind(b.residual, d);
+  return kept;
+}
+
+}  // namespace
+
+Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
+                    const Batching& batching) {
+  const auto& shape = scheme.shape;
+  const auto bytes = static_cast<double>(batching.compute_bytes);
+  const double wide = std::max(4.0, bytes);  // masters, moments, logits
+  const auto counts = count(declare(scheme, rows, tied));
+  const auto parameters = static_cast<double>(counts.total);
+  const auto gains = static_cast<double>(counts.norms);
+  const auto tokens = static_cast<double>(batching.sequences * shape.context);
+  const auto d = static_cast<double>(shape.width);
+
+  Footprint out;
+  const bool copies = batching.compute_bytes < 4;
+  out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
+  out.gradients = (parameters - gains) * bytes + gains * wide;
+  if (copies && batching.split) out.gradients += (parameters - gains) * wide;
+  out.moments = 2 * parameters * wide;
+
+  out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
+  for (const auto& block : scheme.blocks) {
+    const auto kept = kept_by(block, shape);
+    out.activations += tokens * (kept.values * bytes + kept.bytes);
+    if (batching.explicit_attention || block.attention.softcap) {
+      constexpr double kTables = 4;  // scores, capped, masked, weights
+      const auto context = static_cast<double>(shape.context);
+      out.activations += kTables * tokens * context * static_cast<double>(shape.heads) * wide;
+    }
+  }
+  const auto vocabulary = static_cast<double>(shape.vocabulary);
+  const double two_logits = 2 * block_of(tokens * vocabulary * wide);
+  const double backward = tokens * vocabulary * wide + static_cast<double>(rows) * d * bytes;
+  const auto inner = static_cast<double>(shape.inner);
+  const double in_a_block = tokens * (5 * inner + 3 * d) * bytes;
+  out.loss_head = std::max({two_logits, backward, in_a_block});
+  out.program = kProgram;
+  return out;
+}
+
+}  // namespace evenkeel::nn

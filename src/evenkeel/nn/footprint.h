@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/norm/scheme.h"
+
+/// How much memory training takes, told from sizes alone. Knows no torch.
+namespace evenkeel::nn {
+
+/// Bytes, by what holds them while a batch is halfway through.
+struct Footprint {
+  double weights = 0;  // masters, and bfloat16 copies where the arithmetic is bfloat16
+  double gradients = 0;
+  double moments = 0;      // two for every parameter
+  double activations = 0;  // what the forward pass keeps for the backward pass
+  double loss_head = 0;    // logits and their exponentials, or the gradient of the head
+  double program = 0;      // code and libraries
+  double total() const { return weights + gradients + moments + activations + loss_head + program; }
+};
+
+struct Batching {
+  std::int64_t sequences = 1;      // that go through the model at once
+  bool split = false;              // a step takes several such parts
+  std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
+  bool explicit_attention = false;
+};
+
+/// \param rows  of the embedding and an untied head
+Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
+                    const Batching& batching);
+
+}  // namespace evenkeel::nn

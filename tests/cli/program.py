@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program as a user does: by its command line, in an empty folder.
+
+Used by the tests beside it, each of which is started as `NAME_test.py PATH_OF_EVENKEEL`.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+LIMIT = 300  # seconds; only a program that hangs takes so long
+NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
+STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
+OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ from run to run
+
+# Threads that wait for one another by spinning take seconds a step on a machine with other work.
+ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
+
+# About 7,000 parameters: a step takes a millisecond, starting the program most of the time.
+SMALL = {"model.layers": 1, "model.width": 16, "model.heads": 2, "model.kv_heads": 1,
+         "model.inner": 24, "model.context": 32, "data.train": "book.txt", "train.batch": 2,
+         "train.threads": 1, "train.precision": "float32", "evaluate.every": 0,
+         "evaluate.sequences": 2}
+
+BOOK = "".join(f"{a} {b} {c}.\n" for a in ["The old baker", "A cat", "Nobody", "My neighbour"]
+               for b in ["sees", "remembers", "paints", "follows", "sells"]
+               for c in ["the river", "a red house", "two dogs", "an empty street", "the moon"])
+
+
+def settings(values):
+    """{"train.steps": 3} as words of a command line."""
+    return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
+
+
+def small(**changed):
+    """The words for a small run; `train_steps=3` stands for train.steps=3."""
+    return settings(SMALL | {key.replace("_", ".", 1): value for key, value in changed.items()})
+
+
+def lines_of(file):
+    """The whole lines of a file of JSON lines; none while it is missing."""
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text().splitlines(keepends=True)
+            if line.endswith("\n")]
+
+
+def metrics(run):
+    """metrics.jsonl without what belongs to this machine and this moment."""
+    return [{key: value for key, value in line.items() if key not in OF_THIS_MACHINE}
+            for line in lines_of(run / "metrics.jsonl")]
+
+
+def folder_of(run, step):
+    return run / "checkpoints" / f"step-{step:08d}"
+
+
+def saved_steps(run):
+    """Steps with a checkpoint of final name: these count as announced."""
+    return sorted(int(folder.name[5:]) for folder in run.glob("checkpoints/step-*"))
+
+
+def state_at(run, step):
+    """Everything that training goes on from: weights, moments, counters."""
+    return {name: (folder_of(run, step) / name).read_bytes() for name in STATE_FILES}
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, where book.txt lies and the program runs."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.write("book.txt", BOOK)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def evenkeel(self, *words, given=b"", before=None):
+        """Runs the program to its end. \\param before  is called in the new process first"""
+        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, env=ENVIRONMENT,
+                              input=given, capture_output=True, timeout=LIMIT, preexec_fn=before,
+                              check=False)
+
+    def succeed(self, *words, **options):
+        """Standard output and standard error of a run that must end with 0."""
+        done = self.evenkeel(*words, **options)
+        error = done.stderr.decode()
+        self.assertEqual(done.returncode, 0, error)
+        return done.stdout.decode(errors="replace"), error
+
+    def refuse(self, code, message, *words, **options):
+        """The program must end with this code and say this one line, and nothing else."""
+        done = self.evenkeel(*words, **options)
+        self.assertEqual((done.returncode, done.stderr.decode(), done.stdout),
+                         (code, f"evenkeel: {message}\n", b""))
+
+    def train(self, run, *words, **changed):
+        """A small run to its end; returns its folder."""
+        self.succeed("train", "--quiet", "--run", run, *small(**changed), *words)
+        return self.folder / run
+
+    def start(self, *words, **options):
+        """Starts the program and leaves it running."""
+        process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, env=ENVIRONMENT,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, **options)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def start_training(self, run, **changed):
+        """Starts a small run that would never end, and waits until it has taken some steps."""
+        values = {"train_steps": 10**9, "checkpoint_every": 0, "log_every": 1} | changed
+        process = self.start("train", "--run", run, *small(**values))
+        self.wait_for_steps(process, run, 3)
+        return process
+
+    def wait_for_steps(self, process, run, more):
+        """Until so many more steps are in the metrics."""
+        def step():
+            return max((line["step"] for line in lines_of(self.folder / run / "metrics.jsonl")),
+                       default=0)
+        before = step()
+        self.until(lambda: step() >= before + more, process)
+
+    def until(self, holds, process):
+        """Waits for something that the running process will do."""
+        end = time.monotonic() + LIMIT
+        while not holds():
+            ended = process.poll() is not None
+            if ended and not holds():
+                self.fail(f"ended with {process.returncode}: {process.stderr.read().decode()}")
+            self.assertLess(time.monotonic(), end, "waited in vain")
+            time.sleep(0.002)
+
+    def finish(self, process):
+        """Waits for the end; exit code and standard error."""
+        error = process.communicate(timeout=LIMIT)[1]
+        return process.returncode, error.decode()
+
+    def stop(self, process):
+        """Ends a run that start_training() began, in good order."""
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        return error
+
+
+def main():
+    global PROGRAM
+    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main(module="__main__")

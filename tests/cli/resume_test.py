@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A run that stopped and went on equals one that never stopped, bit for bit.
+
+Weights, moments, counters and logged losses are compared. Every day from a few steps; with
+EVENKEEL_NIGHTLY=1 from every step, in both precisions, with one and with two threads.
+"""
+import shutil
+
+import program
+from program import NIGHTLY, folder_of, metrics, saved_steps, small, state_at
+
+STEPS = 40
+EVERY = range(STEPS)  # from the initial weights, too
+
+
+class Resume(program.Case):
+    def whole_run(self, **changed):
+        """A run of 40 steps that never stops and keeps a checkpoint of each."""
+        run = self.train("whole", train_steps=STEPS, checkpoint_every=1, checkpoint_keep=100,
+                         log_every=1, **changed)
+        self.assertEqual(saved_steps(run), list(range(STEPS + 1)))
+        return run
+
+    def resumed(self, whole, step, **changed):
+        """The same run as if it had died after this step: later lines of metrics are there, later
+        checkpoints are not."""
+        run = self.folder / f"from-{step}"
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(whole, run, ignore=shutil.ignore_patterns("step-*"))
+        shutil.copytree(folder_of(whole, step), folder_of(run, step))
+        error = self.succeed("train", "--run", run,
+                             *program.settings({"checkpoint.every": 0} | changed))[1]
+        self.assertIn(f"\ngoes on from step {step} of {STEPS} (step-{step:08d})\n", error)
+        return run
+
+    def check_equal(self, run, whole):
+        self.assertEqual(state_at(run, STEPS), state_at(whole, STEPS))
+        self.assertEqual(metrics(run), metrics(whole))
+
+    def check_resumed(self, steps, **changed):
+        whole = self.whole_run(**changed)
+        threads = (1, 2) if NIGHTLY else (1,)
+        for step in steps:
+            for count in threads:
+                with self.subTest(step=step, threads=count):
+                    self.check_equal(self.resumed(whole, step, **{"train.threads": count}), whole)
+
+    def test_from_a_step_in_float32(self):
+        self.check_resumed(EVERY if NIGHTLY else (0, 1, 7, 20, 39), evaluate_every=8)
+
+    def test_from_a_step_in_bfloat16(self):
+        self.check_resumed(EVERY if NIGHTLY else (7,), train_precision="bfloat16")
+
+    def test_under_a_scheme_whose_factors_change_with_the_step(self):
+        self.check_resumed((7,), scheme="prores")
+
+    def test_with_steps_in_several_parts(self):
+        self.check_resumed((7,), train_batch=4, train_micro_batch=2)
+
+    def test_two_threads_give_the_bits_of_one(self):
+        whole = self.whole_run()
+        run = self.train("two", train_steps=STEPS, log_every=1, train_threads=2)
+        self.check_equal(run, whole)
+        self.check_equal(self.resumed(whole, 7, **{"train.threads": 2}), whole)
+
+    def test_saving_changes_nothing(self):
+        whole = self.whole_run()
+        self.check_equal(self.train("rare", train_steps=STEPS, checkpoint_every=0, log_every=1),
+                         whole)
+
+
+class Difference(program.Case):
+    """The comparison above can say no."""
+
+    def test_another_seed_gives_other_bits(self):
+        one = self.train("one", train_steps=2, seed=1)
+        two = self.train("two", train_steps=2, seed=2)
+        for name, content in state_at(one, 2).items():
+            self.assertNotEqual(content, state_at(two, 2)[name], name)
+        self.assertNotEqual(metrics(one), metrics(two))
+
+
+if __name__ == "__main__":
+    program.main()

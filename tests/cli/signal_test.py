@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a training does when it is told to stop, to save, or that its terminal is gone."""
+import json
+import os
+import signal
+
+import program
+from program import lines_of, metrics, saved_steps, small, state_at
+
+
+class Signals(program.Case):
+    def status(self, run):
+        return json.loads((self.folder / run / "status.json").read_text())
+
+    def check_stops_in_order(self, number):
+        process = self.start_training("run")
+        process.send_signal(number)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        step = max(saved_steps(self.folder / "run"))
+        self.assertEqual(error.splitlines()[-1],
+                         f"saved at step {step}; go on with: evenkeel train --run run")
+        status = self.status("run")
+        self.assertEqual((status["state"], status["step"]), ("stopped", step))
+        logged = [line["step"] for line in metrics(self.folder / "run") if "loss" in line]
+        self.assertEqual(logged, list(range(1, step + 1)))
+        self.assertEqual(lines_of(self.folder / "run" / "metrics.jsonl")[-1].keys(),
+                         {"step", "val_loss", "val_bits_per_byte"})
+
+    def test_sigint_saves_and_says_how_to_go_on(self):
+        self.check_stops_in_order(signal.SIGINT)
+
+    def test_sigterm_saves_and_says_how_to_go_on(self):
+        self.check_stops_in_order(signal.SIGTERM)
+
+    def test_a_second_signal_stops_at_once_and_leaves_the_last_checkpoint_intact(self):
+        process = self.start_training("run", checkpoint_every=2)
+        process.send_signal(signal.SIGSTOP)  # so that both signals wait for it together
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        code, error = self.finish(process)
+        self.assertEqual(code, 130, error)
+        error = self.succeed("generate", "--run", "run", "--tokens", 1)[1]
+        self.assertNotIn("skipped", error)
+        runs = json.loads(self.succeed("runs", ".", "--json")[0])
+        self.assertEqual([run["state"] for run in runs], ["interrupted"])
+
+    def test_sigusr1_saves_and_goes_on(self):
+        process = self.start_training("run")
+        self.assertEqual(saved_steps(self.folder / "run"), [0])
+        process.send_signal(signal.SIGUSR1)
+        self.until(lambda: len(saved_steps(self.folder / "run")) == 2, process)
+        self.wait_for_steps(process, "run", 3)
+        self.stop(process)
+
+    def test_sighup_is_ignored(self):
+        process = self.start_training("run")
+        process.send_signal(signal.SIGHUP)
+        self.wait_for_steps(process, "run", 3)
+        self.stop(process)
+
+    def test_a_closed_standard_error_is_no_reason_to_stop(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = self.evenkeel_without_ears(writer)
+        os.close(writer)
+        self.assertEqual(done, 0)
+        self.assertEqual(self.status("run")["state"], "finished")
+
+    def evenkeel_without_ears(self, writer):
+        process = self.start_writing_to(writer)
+        return process.wait(timeout=program.LIMIT)
+
+    def test_a_run_stopped_twice_ends_with_the_bits_of_one_that_never_stopped(self):
+        steps = 5000
+        words = small(train_steps=steps, checkpoint_every=0, log_every=1)
+        self.succeed("train", "--quiet", "--run", "whole", *words)
+        for _ in range(2):
+            process = self.start("train", "--run", "run", *words)
+            self.wait_for_steps(process, "run", 3)
+            self.stop(process)
+            self.assertLess(max(saved_steps(self.folder / "run")), steps)
+        self.succeed("train", "--quiet", "--run", "run", *words)
+        self.assertEqual(state_at(self.folder / "run", steps),
+                         state_at(self.folder / "whole", steps))
+
+
+if __name__ == "__main__":
+    program.main()
