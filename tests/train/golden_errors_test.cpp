@@ -158,7 +158,7 @@ TEST_F(GoldenErrors, LogitsMustBeThere) {
 
 TEST_F(GoldenErrors, TokensLieInTheVocabulary) {
   write(kSchemes, [](Content& content) { content.tensors.at("input_ids")[1][2] = 31; });
-  expect(Exit::data, "x.safetensors: input_ids must be tokens 0 to 30, but go from 0 to 31");
+  expect(Exit::data, "x.safetensors: input_ids must be tokens 0 to 30, but go from 3 to 31");
 }
 
 TEST_F(GoldenErrors, TokensAreWholeNumbers) {

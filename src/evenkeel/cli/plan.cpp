@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -47,6 +48,12 @@ double available_bytes() {
   return 0;
 }
 
+std::string scientific(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.2e", value);
+  return out.data();
+}
+
 Plan plan_of(const Common& common) {
   Plan plan;
   plan.config = config::resolve(common.sources());
@@ -85,7 +92,7 @@ void print(const Plan& plan) {
   line("FLOPs a token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
   line("steps", with_commas(plan.steps));
   line("tokens", with_unit(plan.tokens()));
-  line("FLOPs of the run", with_unit(plan.tokens() * plan.flops_per_token));
+  line("FLOPs of the run", scientific(plan.tokens() * plan.flops_per_token));
   line("sequences at once", with_commas(plan.micro_batch), "a step may take several such parts");
   std::printf("\nmemory\n");
   const auto& memory = plan.memory;
@@ -93,7 +100,7 @@ void print(const Plan& plan) {
   line("  gradients", bytes_text(memory.gradients));
   line("  moments", bytes_text(memory.moments));
   line("  activations", bytes_text(memory.activations));
-  line("  loss head", bytes_text(memory.loss_head), "logits, or a block's gradients");
+  line("  passing", bytes_text(memory.passing), "logits, and gradients inside a block");
   line("  program", bytes_text(memory.program));
   line("  together", bytes_text(memory.total()));
   if (plan.available <= 0) return;
@@ -120,7 +127,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
             {"gradients", memory.gradients},
             {"moments", memory.moments},
             {"activations", memory.activations},
-            {"loss_head", memory.loss_head},
+            {"passing", memory.passing},
             {"program", memory.program},
             {"total", memory.total()}}},
           {"available_bytes", plan.available},

@@ -22,7 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel verify golden/*.safetensors --precision float32 a line a file
   evenkeel verify x.safetensors --formulas --attention explicit
 Exit code 0: all held; 1: a file is refuted; else that of the first file that could not be judged.
-Layouts and tolerances: docs/golden.md)";
+Layouts and tolerances: tests/golden/README.md)";
 
 const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::float32},
                                                       {"float64", Precision::float64}};

@@ -42,11 +42,10 @@ struct Data {
 struct Train {
   std::int64_t steps = 400;  // 0: `tokens` decides
   std::int64_t tokens = 0;
-  std::int64_t batch = 16;
+  std::int64_t batch = 8;
   std::int64_t micro_batch = 0;    // 0: "auto"
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
-  bool deterministic = true;
   std::string from;  // another run whose weights this one starts from
 };
 
@@ -61,7 +60,7 @@ struct Optimizer {
 
 struct Schedule {
   std::string kind = "cosine";  // "cosine", "linear", "constant", "wsd"
-  double peak = 3e-3;
+  double peak = 4e-3;
   double floor = 0.1;  // fraction of peak
   Length warmup = {60, Length::Unit::steps};
   Length decay = {20, Length::Unit::percent};  // wsd: the last part

@@ -170,7 +170,6 @@ Section train() {
   keys.integer_or("auto", "micro_batch", &Train::micro_batch);
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
   keys.integer_or("auto", "threads", &Train::threads);
-  keys.flag("deterministic", &Train::deterministic);
   keys.string("from", &Train::from);
   return keys.done();
 }

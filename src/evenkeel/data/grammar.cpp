@@ -11,7 +11,7 @@ using List = std::vector<std::string>;
 using Weights = std::vector<double>;
 
 /// Offsets of the Zipf laws: small ones have a heavy head.
-constexpr double kNounOffset = 8, kVerbOffset = 2, kAdjectiveOffset = 4, kSmallOffset = 2;
+constexpr double kNounOffset = 4, kVerbOffset = 1, kAdjectiveOffset = 2, kSmallOffset = 1;
 
 Words chance(double probability) {
   return {{"no", "yes"}, {1 - probability, probability}};
@@ -77,7 +77,7 @@ List determiner_texts() {
 
 /// \param total  probability of a determiner among what else can stand there
 Weights determiner_weights(double total) {
-  constexpr double kOne = 0.26, kSeveral = 0.22, kCount = 0.12, kEither = 0.4, kOffset = 1;
+  constexpr double kOne = 0.26, kSeveral = 0.2, kCount = 0.16, kEither = 0.38, kOffset = 1;
   const auto counts = count_texts().size();
   return joined(
       joined(joined(zipf(split_words(lexicon::kSingular).size(), kOffset, kOne * total),
@@ -87,7 +87,7 @@ Weights determiner_weights(double total) {
 }
 
 Words start_words() {
-  constexpr double kEither = 0.12, kIf = 0.12, kWho = 0.06, kSum = 0.08;
+  constexpr double kEither = 0.12, kIf = 0.12, kWho = 0.06, kSum = 0.06;
   return {joined(joined(List{"either", "if", "who"}, operand_texts()), determiner_texts()),
           joined(joined(Weights{kEither, kIf, kWho},
                         Weights(kHighestOperand, kSum / static_cast<double>(kHighestOperand))),
@@ -119,7 +119,7 @@ Words verb_words(const char* ending) {
 }  // namespace
 
 Grammar::Grammar()
-    : has_teller(chance(0.25)),
+    : has_teller(chance(0.15)),
       has_partner(chance(0.35)),
       has_adjective(chance(0.45)),
       has_modifier(chance(0.45)),

@@ -105,11 +105,12 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
     }
   }
   const auto vocabulary = static_cast<double>(shape.vocabulary);
-  const double two_logits = 2 * block_of(tokens * vocabulary * wide);
-  const double backward = tokens * vocabulary * wide + static_cast<double>(rows) * d * bytes;
   const auto inner = static_cast<double>(shape.inner);
+  const double two_logits = 2 * block_of(tokens * vocabulary * wide);
+  const double head_gradient = static_cast<double>(rows) * d * bytes;
   const double in_a_block = tokens * (5 * inner + 3 * d) * bytes;
-  out.loss_head = std::max({two_logits, backward, in_a_block});
+  // Not all at one time; but the allocator keeps a block of each size for the next step.
+  out.passing = two_logits + head_gradient + in_a_block;
   out.program = kProgram;
   return out;
 }

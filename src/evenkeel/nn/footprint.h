@@ -14,9 +14,9 @@ struct Footprint {
   double gradients = 0;
   double moments = 0;      // two for every parameter
   double activations = 0;  // what the forward pass keeps for the backward pass
-  double loss_head = 0;    // logits and their exponentials, or the gradient of the head
+  double passing = 0;      // logits and their exponentials, gradients inside a block
   double program = 0;      // code and libraries
-  double total() const { return weights + gradients + moments + activations + loss_head + program; }
+  double total() const { return weights + gradients + moments + activations + passing + program; }
 };
 
 struct Batching {

@@ -20,9 +20,6 @@ namespace {
 
 using norm::Distribution;
 
-/// The paper's "normal": std 1/sqrt(2.5 d), cut at three deviations.
-constexpr const char* kDefault = "trunc_normal(1/sqrt(2.5*d), 3)";
-
 /// Some rows of a stored matrix that have a name of their own.
 struct Logical {
   std::string name;  // "attention.q"
@@ -94,16 +91,8 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const at::NoGradGuard no_grad;
   const bool own = init == "scheme";
   const auto variables = scheme.shape.variables();
-  const auto named = [&](const std::string& text) {
-    const bool word =
-        text == "default" || text == "normal" || text == "megatron" || text == "depth_scaled";
-    return *norm::distribution_of(word               ? kDefault
-                                  : text == "xavier" ? "xavier(1)"
-                                                     : text,
-                                  variables);
-  };
-  const auto base = named(own ? scheme.base_init : init);
-  const auto embedding = named(own ? scheme.embedding_init : init);
+  const auto base = config::parse_init(own ? scheme.base_init : init, variables);
+  const auto embedding = config::parse_init(own ? scheme.embedding_init : init, variables);
   const auto factors = own ? scheme.init : config::init_factors(init);
 
   for (const auto& parameter : parameters.all()) {

@@ -20,6 +20,11 @@ void Run::announce() const {
                     with_unit(static_cast<double>(counts.total)), " parameters (",
                     with_commas(counts.norms), " in norms), ", config.model.layers,
                     " layers of width ", config.model.width));
+  if (config.model.vocabulary > data::kByteVocabulary) {
+    console_.say(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
+                      with_commas(config.model.vocabulary),
+                      "; --set model.vocabulary=tokenizer makes the embedding that small"));
+  }
   console_.say(text("run    ", open_.folder.string()));
 }
 

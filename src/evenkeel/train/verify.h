@@ -33,7 +33,8 @@ struct Verification {
 /// | ------------ | --------------------------- | --------------------- | ------- | ------- |
 /// | authors      | logits                      | largest               | 1e-6    | 7e-5    |
 /// |              | gradients                   | largest               | 2e-7    | 2e-5    |
-/// |              | loss, norms, sum of squares | relative              | 1e-12   | 2e-6    |
+/// |              | loss, gradient norm, sum of squares of the logits | relative | 1e-12 | 2e-6 |
+/// |              | gradient norm of each parameter | relative          | 1e-12   | -       |
 /// | a trajectory | final parameters            | largest               | 1e-7    | 2e-5    |
 /// |              | loss, gradient norm         | relative, of any step | 1e-12   | 5e-6    |
 /// |              | learning rate               | relative, of any step | 1e-12   | 1e-12   |
