@@ -220,7 +220,7 @@ TEST_F(Resolve, ChecksTheShape) {
   EXPECT_EQ(set_error({"model.vocabulary=256"}),
             "model.vocabulary must be at least 257, the tokenizer's, but is 256");
   EXPECT_EQ(set_error({"train.micro_batch=3"}),
-            "train.micro_batch must divide train.batch, but 3 does not divide 16");
+            "train.micro_batch must divide train.batch, but 3 does not divide 8");
 }
 
 TEST_F(Resolve, GivesTheShapeOfTheModel) {

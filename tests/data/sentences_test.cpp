@@ -100,7 +100,7 @@ TEST(Sentences, AreRefusedWhenARuleIsBroken) {
       {"boy.\"", "boy."},       // a quotation left open
       {"So say Anna", "So say Mara"},
       {"and Olga.", "and Nils."},
-      {"So say", "So claim"},
+      {"So say", "So swear"},
       {"say:", "says:"},
       {"The old", "the old"},
       {"423 bees", "423 bee"},
@@ -139,7 +139,7 @@ TEST(Sentences, CloseWhatTheyOpenMoreThanAHundredBytesLater) {
     EXPECT_NE(text.find(name, close), std::string::npos) << text;
     far += text.find(name, close) > 100 ? 1 : 0;
   }
-  EXPECT_GT(far, 4000);
+  EXPECT_GT(far, 2000);
 }
 
 TEST(Sentences, FitInAWindowOf256Tokens) {

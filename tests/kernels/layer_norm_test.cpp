@@ -46,6 +46,44 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
   }
 }
 
+// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)); dgain += dy * x_hat; dbias += dy.
+TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
+  for (std::size_t width = 1; width <= 70; ++width) {
+    const auto features = static_cast<double>(width);
+    const auto dy = wavy<TypeParam>(width, 0.9);
+    const auto x = wavy<TypeParam>(width, 0.3);
+    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+    const RowMoments moments{.mean = 0.125, .rstd = 1.75};  // the kernel takes what it is given
+    std::vector<TypeParam> dx(width);
+    std::vector<double> dgain(width, 1.0);
+    std::vector<double> dbias(width, 2.0);
+    layer_norm_row_backward<TypeParam>({.dy = dy.data(),
+                                        .x = x.data(),
+                                        .gain = gain.data(),
+                                        .moments = moments,
+                                        .dx = dx.data(),
+                                        .dgain = dgain.data(),
+                                        .dbias = dbias.data()},
+                                       static_cast<std::int64_t>(width));
+
+    const auto g = [&](std::size_t i) { return exact(dy)[i] * exact(gain)[i]; };
+    const auto x_hat = [&](std::size_t i) { return (exact(x)[i] - 0.125) * 1.75; };
+    double mean = 0;
+    double slope = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      mean += g(i) / features;
+      slope += g(i) * x_hat(i) / features;
+    }
+    for (std::size_t i = 0; i < width; ++i) {
+      const double expected = 1.75 * (g(i) - mean - x_hat(i) * slope);
+      const double bound = kRounding<TypeParam> * 1.001 * std::abs(expected) + 1e-13;
+      ASSERT_NEAR(exact(dx)[i], expected, bound) << "at " << i << " of " << width;
+      EXPECT_NEAR(dgain[i], 1 + exact(dy)[i] * x_hat(i), 1e-13);
+      EXPECT_NEAR(dbias[i], 2 + exact(dy)[i], 1e-13);
+    }
+  }
+}
+
 // x - mean(x) = 0 for equal values, whatever their sum was rounded to.
 TYPED_TEST(LayerNormRow, GivesTheBiasForEqualValues) {
   for (const std::size_t width : {1, 3, 7, 64, 70, 1000}) {

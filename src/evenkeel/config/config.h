@@ -46,7 +46,7 @@ struct Train {
   std::int64_t micro_batch = 0;    // 0: "auto"
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
-  std::string from;  // another run whose weights this one starts from
+  std::string from;                // another run whose weights this one starts from
 };
 
 struct Optimizer {

@@ -11,7 +11,7 @@ using List = std::vector<std::string>;
 using Weights = std::vector<double>;
 
 /// Offsets of the Zipf laws: small ones have a heavy head.
-constexpr double kNounOffset = 4, kVerbOffset = 1, kAdjectiveOffset = 2, kSmallOffset = 1;
+constexpr double kNounOffset = 4, kVerbOffset = 1, kAdjectiveOffset = 1, kSmallOffset = 1;
 
 Words chance(double probability) {
   return {{"no", "yes"}, {1 - probability, probability}};
@@ -51,7 +51,7 @@ List transitive_verbs() {
   return split_words(lexicon::kTransitive);
 }
 List say_verbs() {
-  return {"say", "claim", "write", "swear"};
+  return {"say", "write", "swear"};
 }
 
 List singular_plural(const List& list) {
@@ -77,7 +77,7 @@ List determiner_texts() {
 
 /// \param total  probability of a determiner among what else can stand there
 Weights determiner_weights(double total) {
-  constexpr double kOne = 0.26, kSeveral = 0.2, kCount = 0.16, kEither = 0.38, kOffset = 1;
+  constexpr double kOne = 0.3, kSeveral = 0.16, kCount = 0.16, kEither = 0.38, kOffset = 1;
   const auto counts = count_texts().size();
   return joined(
       joined(joined(zipf(split_words(lexicon::kSingular).size(), kOffset, kOne * total),
@@ -87,15 +87,14 @@ Weights determiner_weights(double total) {
 }
 
 Words start_words() {
-  constexpr double kEither = 0.12, kIf = 0.12, kWho = 0.06, kSum = 0.06;
+  constexpr double kEither = 0.15, kIf = 0.15, kWho = 0.06, kSum = 0.04;
   return {joined(joined(List{"either", "if", "who"}, operand_texts()), determiner_texts()),
-          joined(joined(Weights{kEither, kIf, kWho},
-                        Weights(kHighestOperand, kSum / static_cast<double>(kHighestOperand))),
+          joined(joined(Weights{kEither, kIf, kWho}, zipf(kHighestOperand, kSmallOffset, kSum)),
                  determiner_weights(1 - kEither - kIf - kWho - kSum))};
 }
 
 Words modifier_words() {
-  constexpr double kWho = 0.35, kWhom = 0.15, kParenthesis = 0.15;
+  constexpr double kWho = 0.4, kWhom = 0.12, kParenthesis = 0.1;
   const auto prepositions = split_words(lexicon::kPrepositions);
   return {joined(List{"who", "whom", "("}, prepositions),
           joined(Weights{kWho, kWhom, kParenthesis},
@@ -119,16 +118,16 @@ Words verb_words(const char* ending) {
 }  // namespace
 
 Grammar::Grammar()
-    : has_teller(chance(0.15)),
-      has_partner(chance(0.35)),
+    : has_teller(chance(0.1)),
+      has_partner(chance(0.3)),
       has_adjective(chance(0.45)),
-      has_modifier(chance(0.45)),
+      has_modifier(chance(0.4)),
       has_second_clause(chance(0.35)),
       tellers(zipf_words(split_words(lexicon::kTellers), kSmallOffset)),
       partners(zipf_words(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),
       say{zipf_words(with_ending(say_verbs(), "s"), 1), zipf_words(say_verbs(), 1)},
       starts(start_words()),
-      operands(operand_texts(), Weights(kHighestOperand, 1)),
+      operands(zipf_words(operand_texts(), kSmallOffset)),
       determiners(determiner_texts(), determiner_weights(1)),
       singular_determiners(split_words(lexicon::kSingular).size()),
       plural_determiners(plural_determiner_texts().size()),

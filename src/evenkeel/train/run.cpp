@@ -27,7 +27,9 @@ struct rusage usage() {
   return used;
 }
 
-std::int64_t minor_faults() { return usage().ru_minflt; }
+std::int64_t minor_faults() {
+  return usage().ru_minflt;
+}
 
 /// The most memory that this process has had resident.
 std::int64_t peak_bytes() {
