@@ -267,13 +267,13 @@ TEST_F(GoldenErrors, ASchemeThatCannotRunIsNotToldByItsParameters) {
   }
 }
 
-TEST_F(GoldenErrors, ASchemeThatNobodyKnowsIsNamed) {
+TEST_F(GoldenErrors, ASchemeThatIsNotInTheCatalogueIsNamed) {
   write(kSchemes, [](Content& content) {
-    replace(content.metadata.at("config"), "\"post_norm\"", "\"post_nrom\"");
+    replace(content.metadata.at("config"), "\"post_norm\"", "\"./mine.toml\"");
   });
-  const auto found = refusal();
-  EXPECT_EQ(found.exit, Exit::usage);
-  EXPECT_NE(found.message.find("did you mean \"post_norm\""), std::string::npos) << found.message;
+  expect(Exit::usage,
+         "x.safetensors: config: this version has no scheme \"./mine.toml\"; "
+         "`evenkeel schemes` lists those it runs");
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -52,6 +54,12 @@ struct Tally {
   Exit exit() const { return refuted > 0 ? Exit::refuted : first_trouble; }
 };
 
+/// A file and the JSON beside it begin alike: then the message has said which file it is about.
+std::string complaint(const std::string& file, const std::string& what) {
+  const auto stem = std::filesystem::path(file).replace_extension().string();
+  return "not judged: " + (what.starts_with(stem) ? what : file + ": " + what);
+}
+
 Exit one(const Options& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
   const auto out = options.json ? train::json_of(result).dump(2) + "\n" : train::table_of(result);
@@ -76,14 +84,21 @@ Exit several(const Options& options) {
       ++tally.not_judged;
       if (tally.first_trouble == Exit::done) tally.first_trouble = error.exit();
       results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
-      const std::string what = error.what();
-      say("not judged: " + (what.starts_with(file) ? what : file + ": " + what));
+      say(complaint(file, error.what()));
     }
   }
   say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
            tally.not_judged, " not judged"));
   if (options.json) std::printf("%s\n", results.dump(2).c_str());
   return tally.exit();
+}
+
+Exit body(const Options& options) {
+  if (!std::isfinite(options.tolerance) || options.tolerance <= 0) {
+    throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
+                                  options.tolerance, "; 2 doubles every tolerance"));
+  }
+  return options.files.size() == 1 ? one(options) : several(options);
 }
 
 }  // namespace
@@ -99,7 +114,6 @@ Verb add_verify(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
       ->type_name("FACTOR")
-      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app->add_option("--attention", options->attention, "auto, flash or explicit")
       ->check(CLI::IsMember(kPaths))
@@ -107,8 +121,7 @@ Verb add_verify(CLI::App& program) {
   app->add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
   app->add_flag("--json", options->json, "every check as JSON on standard output");
   app->footer(kExamples);
-  return {app,
-          [options] { return options->files.size() == 1 ? one(*options) : several(*options); }};
+  return {app, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -118,10 +118,10 @@ Words verb_words(const char* ending) {
 }  // namespace
 
 Grammar::Grammar()
-    : has_teller(chance(0.1)),
+    : has_teller(chance(0.06)),
       has_partner(chance(0.3)),
-      has_adjective(chance(0.45)),
-      has_modifier(chance(0.4)),
+      has_adjective(chance(0.4)),
+      has_modifier(chance(0.35)),
       has_second_clause(chance(0.35)),
       tellers(zipf_words(split_words(lexicon::kTellers), kSmallOffset)),
       partners(zipf_words(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -44,6 +45,16 @@ at::Tensor real(const store::Safetensors& file, const std::string& name) {
   return tensor_of(file, name).to(at::kDouble);
 }
 
+/// A scheme of the catalogue; never a file, which a name from metadata could point anywhere.
+config::SchemeSource catalogue_scheme(const GoldenJson& config) {
+  const auto name = config.word("scheme");
+  const auto known = config::catalogue();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return config::find_scheme(name);
+  config.refuse(
+      text("this version has no scheme \"", name, "\"; `evenkeel schemes` lists those it runs"),
+      Exit::usage);
+}
+
 Golden of_schemes(const store::Safetensors& file) {
   const GoldenJson config(text(file.path(), ": ", kConfig), file.metadata().at(kConfig));
   const auto shape = read_shape(config, {.layers = "layers",
@@ -62,7 +73,7 @@ Golden of_schemes(const store::Safetensors& file) {
   Golden golden;
   golden.path = file.path();
   golden.layout = GoldenLayout::schemes;
-  golden.model = {.scheme = config::bind(config::find_scheme(config.word("scheme")), shape),
+  golden.model = {.scheme = config::bind(catalogue_scheme(config), shape),
                   .tied = config.flag("tied"),
                   .rope_theta = config.number("rope_theta"),
                   .done = config.whole("t"),

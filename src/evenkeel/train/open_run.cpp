@@ -65,12 +65,7 @@ OpenRun open_run(const Request& request) {
   run.config = config::resolve(request.sources);
   if (request.run) {
     run.folder = *request.run;
-    std::error_code error;
-    std::filesystem::create_directories(run.folder, error);
-    if (error) {
-      throw Error(Exit::io,
-                  text(run.folder.string(), ": cannot make the folder: ", error.message()));
-    }
+    store::make_run_folder(run.folder);
   } else {
     run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);
   }

@@ -73,7 +73,7 @@ void Run::begin() {
   if (newest.found) {
     resume(*newest.found);
   } else {
-    if (!store::checkpoint_steps(open_.folder).empty()) {
+    if (!newest.skipped.empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));

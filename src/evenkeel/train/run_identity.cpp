@@ -66,6 +66,9 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
   metrics_.cut_after(checkpoint.step);
   health_.cut_after(checkpoint.step);
   saved_at_ = checkpoint.step;
+  for (const auto& line : store::read_records(open_.folder / "metrics.jsonl")) {
+    if (line.contains("val_loss")) evaluated_at_ = line.at("step").get<std::int64_t>();
+  }
   console_.say(text("goes on from step ", checkpoint.step, " of ", steps, " (",
                     checkpoint.folder.filename().string(), ")"));
 }

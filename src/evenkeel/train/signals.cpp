@@ -38,6 +38,7 @@ void catch_signals() {
   handle(SIGUSR1, on_save);
   handle(SIGHUP, SIG_IGN);
   handle(SIGPIPE, SIG_IGN);
+  handle(SIGXFSZ, SIG_IGN);  // a limit on file sizes is then an error of the write
 }
 
 bool stop_wanted() {

@@ -4,7 +4,7 @@
 namespace evenkeel::train {
 
 /// From now on SIGINT and SIGTERM ask for an orderly stop (a second one ends the process at once
-/// with exit code 130), SIGUSR1 asks for a checkpoint, SIGHUP and SIGPIPE do nothing.
+/// with exit code 130), SIGUSR1 asks for a checkpoint, SIGHUP, SIGPIPE and SIGXFSZ do nothing.
 void catch_signals();
 
 /// An orderly stop was asked for.

@@ -38,10 +38,9 @@ std::string verdict_of(const Verification& verification) {
   if (verification.held()) return "held";
   const auto& worst = verification.worst();
   const auto count = refuted_among(verification.totals) + refuted_among(verification.tensors);
-  auto line = print("refuted: %s is off by %.1e where %.1e is allowed", worst.quantity.c_str(),
+  auto line = print("refuted: %s off by %.1e where %.1e is allowed", worst.quantity.c_str(),
                     worst.error, worst.tolerance);
-  if (count > 1)
-    line += text("; ", count - 1, count == 2 ? " other is" : " others are", " off too");
+  if (count > 1) line += text("; ", count - 1, count == 2 ? " other" : " others", " too");
   return line;
 }
 
@@ -64,7 +63,7 @@ std::string line_of(const Verification& verification) {
   if (!verification.held()) return text(verification.file, ": ", verdict_of(verification));
   const auto& worst = verification.worst();
   return text(verification.file, ": held; ", worst.quantity,
-              print(" is off by %.1e where %.1e is allowed", worst.error, worst.tolerance));
+              print(" off by %.1e where %.1e is allowed", worst.error, worst.tolerance));
 }
 
 nlohmann::json json_of(const Verification& verification) {

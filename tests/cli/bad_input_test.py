@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every mistake gets one line that says where, what is wanted and what was found, and its exit code
+(docs/exit_codes.md). No message may change unseen: they stand here word for word.
+"""
+import program
+from program import settings, small
+
+TRAIN_KEYS = "batch, from, micro_batch, precision, steps, threads, tokens"
+KINDS = ("batch_norm, batch_renorm, derf, dyt, group_norm, instance_norm, l2, layer_norm, rms_norm, "
+         "scale, scale_norm, seed_norm")
+PRESETS = "1.2b, 1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, nano, tiny"
+SLOTS = ("angle_decay, branch_scale, context, input, k, output, q, residual, score_scale, skip, "
+         "skip_scale, softcap, update, v")
+
+
+class CommandLine(program.Case):
+    def test_a_verb_is_wanted(self):
+        self.refuse(64, "A subcommand is required; see `evenkeel --help`")
+
+    def test_an_unknown_verb(self):
+        self.refuse(64, "A subcommand is required; see `evenkeel --help`", "trian")
+
+    def test_an_unknown_option(self):
+        self.refuse(64, "The following arguments were not expected: 3 --stpes; see `evenkeel --help`",
+                    "train", "--stpes", 3)
+
+    def test_a_device_that_this_build_lacks(self):
+        self.refuse(64, "--device cuda: this build runs on the cpu only; leave --device out",
+                    "train", "--device", "cuda")
+
+    def test_a_verb_that_needs_a_run(self):
+        self.refuse(64, "--run is wanted: the folder of a trained model; `evenkeel runs` lists them",
+                    "generate")
+
+    def test_a_folder_that_is_no_run(self):
+        self.refuse(77, "none: not a run folder (no run.toml); `evenkeel runs` lists them",
+                    "eval", "--run", "none")
+        self.refuse(65, "none: not a run folder (no run.toml, no metrics.jsonl); name a folder under "
+                    "runs/", "report", "none")
+
+    def test_report_wants_runs(self):
+        self.refuse(64, "report: name one or more run folders; `evenkeel runs` lists them", "report")
+
+    def test_schemes_show_wants_a_name(self):
+        self.refuse(64, "schemes: wanted nothing, or `show NAME|FILE`", "schemes", "show")
+
+    def test_values_that_sampling_cannot_have(self):
+        for words, message in [
+                (("--temperature", "-1"), "--temperature must be 0 (the likeliest token) or more"),
+                (("--top-k", "-1"), "--top-k must be 0 (all tokens) or more"),
+                (("--top-p", "0"), "--top-p must be above 0 and at most 1"),
+                (("--tokens", "0"), "--tokens must be at least 1"),
+                (("--count", "0"), "--count must be at least 1")]:
+            with self.subTest(words=words):
+                self.refuse(64, message, "generate", *words)
+
+
+class Configuration(program.Case):
+    def refuse_config(self, message, *words):
+        self.refuse(64, message, "config", "--check", *words)
+
+    def test_a_misspelt_key_in_a_file(self):
+        self.write("mine.toml", "seed = 2\n[train]\nstesp = 4\n")
+        self.refuse_config('mine.toml:3: train.stesp: unknown key; did you mean "steps"? known: '
+                           + TRAIN_KEYS, "--config", "mine.toml")
+
+    def test_a_misspelt_key_of_a_setting(self):
+        self.refuse_config('--set train.stesp=3: train.stesp: unknown key; did you mean "steps"? '
+                           "known: " + TRAIN_KEYS, "--set", "train.stesp=3")
+
+    def test_a_file_that_is_not_toml(self):
+        self.write("mine.toml", "seed = \n")
+        self.refuse_config("mine.toml:1: not TOML: Error while parsing key-value pair: expected "
+                           r"value, saw '\n'", "--config", "mine.toml")
+
+    def test_a_file_that_is_missing(self):
+        self.refuse(74, "none.toml: cannot open: No such file or directory",
+                    "config", "--config", "none.toml")
+
+    def test_a_preset_that_does_not_exist(self):
+        self.refuse_config('--preset: no preset is named "tinny"; did you mean "tiny"? known: '
+                           + PRESETS, "--preset", "tinny")
+
+    def test_a_wrong_type(self):
+        self.refuse_config("--set train.steps=many: train.steps must be an integer >= 1, but is the "
+                           'string "many"', "--set", "train.steps=many")
+
+    def test_heads_that_do_not_divide_the_width(self):
+        self.refuse_config("model.heads must divide model.width, but 3 does not divide 128",
+                           "--set", "model.heads=3", "--set", "model.width=128")
+
+    def test_key_heads_that_do_not_divide_the_heads(self):
+        self.refuse_config("model.kv_heads must divide model.heads, but 3 does not divide 4",
+                           "--set", "model.kv_heads=3", "--set", "model.heads=4")
+
+    def test_an_odd_head_width(self):
+        self.refuse_config("model.width / model.heads must be even for the rotary embedding, but "
+                           "12 / 4 is 3", "--set", "model.width=12", "--set", "model.heads=4")
+
+    def test_a_head_that_contradicts_the_scheme(self):
+        self.refuse_config("model.tied must be true or left out, because the scheme gemma2 says so, "
+                           "but is false", "--scheme", "gemma2", "--set", "model.tied=false")
+
+
+class Scheme(program.Case):
+    def refuse_scheme(self, message, *words):
+        self.refuse(64, message, "config", "--check", *words)
+
+    def refuse_file(self, message, content):
+        self.write("mine.toml", content)
+        self.refuse_scheme(message, "--scheme", "mine.toml")
+
+    def test_a_name_that_the_catalogue_lacks(self):
+        done = self.evenkeel("config", "--scheme", "hybrid_nrom")
+        self.assertEqual(done.returncode, 64)
+        self.assertRegex(done.stderr.decode(), "^evenkeel: unknown_scheme: the catalogue has no "
+                         'scheme "hybrid_nrom"; a file is named by its path, which ends in .toml; '
+                         'did you mean "hybrid_norm"\\? known: b2t, .*, sub_ln.*\n$')
+
+    def test_a_kind_that_does_not_exist(self):
+        self.refuse_scheme('scheme inline, norm: unknown_kind: no norm kind is named "rmsnorm"; did '
+                           'you mean "rms_norm"? known: ' + KINDS, "--set", "scheme.norm=rmsnorm")
+        self.refuse_file('mine.toml:2, norm: unknown_kind: no norm kind is named "rmsnorm"; did you '
+                         'mean "rms_norm"? known: ' + KINDS,
+                         'extends = "hybrid_norm"\nnorm = "rmsnorm"\n')
+
+    def test_a_slot_that_does_not_exist(self):
+        self.refuse_file('mine.toml:3, attention: unknown_key: there is no key "imput" here; did you '
+                         'mean "input"? known: ' + SLOTS,
+                         'extends = "hybrid_norm"\n[attention]\nimput = "norm"\n')
+
+    def test_a_rule_that_is_broken_is_named_with_its_place(self):
+        self.refuse_file('scheme mine, block 1, feed_forward.skip: normed_without_input: "normed" is '
+                         "what the input norm gives, but feed_forward.input is empty here; fill it, "
+                         'or take "stream"',
+                         'extends = "hybrid_norm"\n[feed_forward]\ninput = "none"\nskip = "normed"\n')
+
+    def test_a_scheme_that_this_version_cannot_run(self):
+        self.write("mine.toml", 'extends = "pre_norm"\nlayout = "parallel"\n')
+        self.refuse(64, "scheme mine: this version cannot run layout \"parallel\"; "
+                    "`evenkeel schemes` lists those it runs", "train", "--quiet", *small(),
+                    "--scheme", "mine.toml")
+
+
+class Text(program.Case):
+    def refuse_text(self, message, name, **changed):
+        self.refuse(65, message, "train", "--quiet", *small(data_train=name, **changed))
+
+    def test_a_missing_file(self):
+        self.refuse_text("none.txt: must be a file or a folder, but is missing", "none.txt")
+
+    def test_an_empty_file(self):
+        self.write("empty.txt", "")
+        self.refuse_text("empty.txt: must hold text, but is empty", "empty.txt")
+
+    def test_an_empty_folder(self):
+        (self.folder / "texts").mkdir()
+        self.refuse_text("texts: must hold .txt or .jsonl files (also .gz), but holds none", "texts")
+
+    def test_a_file_that_cannot_be_read(self):
+        (self.folder / "texts" / "inner.txt").mkdir(parents=True)
+        self.refuse_text("texts/inner.txt: cannot read: Is a directory", "texts")
+
+    def test_bytes_that_are_not_utf8(self):
+        self.write("bad.txt", b"ab\xff cd")
+        self.refuse_text("bad.txt: must be UTF-8, but byte 2 is 0xff; convert it, for example with "
+                         "iconv", "bad.txt")
+
+    def test_an_unknown_ending(self):
+        self.write("book.pdf", "text")
+        self.refuse_text('book.pdf: must end in .txt or .jsonl (also .gz), but ends in ".pdf"; or '
+                         "set data.format to text or jsonl", "book.pdf")
+
+    def test_too_little_for_one_window(self):
+        self.write("short.txt", "short\n")
+        self.refuse_text("data.train: one window needs 33 tokens, but the text has 7; add text or "
+                         "lower model.context", "short.txt")
+
+    def test_a_builtin_that_does_not_exist(self):
+        self.refuse_text('data.train: no builtin text is named "sentence"; did you mean '
+                         '"sentences"? known: sentences', "builtin:sentence")
+
+    def test_a_run_that_never_began_leaves_nothing_behind(self):
+        self.refuse_text("none.txt: must be a file or a folder, but is missing", "none.txt")
+        self.assertEqual(list(self.folder.glob("runs/*")), [])
+
+
+class Golden(program.Case):
+    def test_a_file_that_lacks_its_configuration(self):
+        header = b'{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}  '
+        self.write("x.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
+        self.refuse(65, 'x.safetensors: wants its configuration, as metadata "config" or in x.json '
+                    "beside it, but has neither", "verify", "x.safetensors")
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run folders that are damaged, foreign, changed, in use, or on a full disk.
+
+As in bad_input_test.py, messages stand here word for word.
+"""
+import json
+import resource
+import shutil
+import signal
+import subprocess
+
+import program
+from program import folder_of, lines_of, metrics, saved_steps, settings, small, state_at
+
+
+class Damage(program.Case):
+    """docs/checkpoints.md: from the highest step whose manifest, sizes and digests all hold."""
+
+    def setUp(self):
+        super().setUp()
+        self.whole = self.train("whole", train_steps=6, checkpoint_every=2, checkpoint_keep=10)
+        self.words = ["train", "--run", "run"]
+
+    def copy(self):
+        run = self.folder / "run"
+        shutil.rmtree(run, ignore_errors=True)
+        return shutil.copytree(self.whole, run)
+
+    def flip(self, file, at):
+        content = bytearray(file.read_bytes())
+        content[at] ^= 1
+        file.write_bytes(content)
+
+    def check_falls_back(self, run, defect):
+        error = self.succeed(*self.words)[1]
+        self.assertIn(f"\ncheckpoints/step-00000006: {defect}; skipped\n"
+                      "goes on from step 4 of 6 (step-00000004)\n", error)
+        self.assertEqual(state_at(run, 6), state_at(self.whole, 6))
+        self.assertEqual(metrics(run), metrics(self.whole))
+
+    def test_a_flipped_bit(self):
+        for name in program.STATE_FILES:
+            with self.subTest(name=name):
+                run = self.copy()
+                self.flip(folder_of(run, 6) / name, -5)
+                self.check_falls_back(run, f"{name} does not match its digest")
+
+    def test_a_flipped_bit_of_the_manifest(self):
+        run = self.copy()
+        self.flip(folder_of(run, 6) / "MANIFEST.json", 20)
+        self.check_falls_back(run, "MANIFEST.json is damaged")
+
+    def test_a_truncated_file(self):
+        run = self.copy()
+        file = folder_of(run, 6) / "model.safetensors"
+        size = file.stat().st_size
+        file.write_bytes(file.read_bytes()[:-1])
+        self.check_falls_back(run, f"model.safetensors must have {size} bytes, but has {size - 1}")
+
+    def test_a_missing_file(self):
+        run = self.copy()
+        (folder_of(run, 6) / "optimizer.safetensors").unlink()
+        self.check_falls_back(run, "optimizer.safetensors is missing")
+
+    def test_a_checkpoint_of_another_step(self):
+        run = self.copy()
+        shutil.rmtree(folder_of(run, 6))
+        shutil.copytree(folder_of(run, 2), folder_of(run, 6))
+        self.check_falls_back(run, "MANIFEST.json is of step 2")
+
+    def check_none_usable(self, run):
+        records = (run / "metrics.jsonl").read_text()
+        done = self.evenkeel(*self.words, "--quiet")
+        self.assertEqual(done.returncode, 77)
+        self.assertEqual(done.stderr.decode().splitlines()[-1],
+                         "evenkeel: run: none of its checkpoints is usable; start another run, or "
+                         "restore the folder from a copy")
+        self.assertEqual((run / "metrics.jsonl").read_text(), records)
+
+    def test_damage_everywhere_is_not_a_new_start(self):
+        run = self.copy()
+        for step in saved_steps(run):
+            self.flip(folder_of(run, step) / "model.safetensors", -1)
+        self.check_none_usable(run)
+
+    def test_manifests_that_are_all_missing_are_not_a_new_start(self):
+        run = self.copy()
+        for step in saved_steps(run):
+            (folder_of(run, step) / "MANIFEST.json").unlink()
+        self.check_none_usable(run)
+
+    def test_a_checkpoint_of_another_model(self):
+        other = self.train("other", train_steps=6, model_inner=32)
+        run = self.copy()
+        shutil.rmtree(folder_of(run, 6))
+        shutil.copytree(folder_of(other, 6), folder_of(run, 6))
+        file = "run/checkpoints/step-00000006/model.safetensors"
+        self.refuse(77, f"{file}: blocks.0.feed_forward.up_gate.weight must be F32 [48, 16], but is "
+                    "F32 [64, 16]; it is of another model or precision", *self.words, "--quiet")
+
+
+class Change(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.train("run", train_steps=4)
+
+    def refuse_change(self, message, *words):
+        before = {path: path.read_bytes() for path in self.run_folder.rglob("*")
+                  if path.is_file() and path.name != "lock"}
+        self.refuse(78, message, "train", "--quiet", "--run", "run", *words)
+        self.assertEqual({path: path.read_bytes() for path in before}, before)
+
+    def refuse_key(self, key, before, after):
+        self.refuse_change(f"run: the run was started with {key} = {before}, but {after} is asked "
+                           f"for; leave it out, start another run, or allow it with --override {key}",
+                           "--set", f"{key}={after}")
+
+    def test_a_key_that_decides_what_is_computed(self):
+        self.refuse_key("seed", "1", "2")
+        self.refuse_key("optimizer.clip", "1.0", "2.0")
+
+    def test_another_scheme(self):
+        self.refuse_change('run: the run was started with scheme = "hybrid_norm_star", but '
+                           '"pre_norm" is asked for; leave it out, start another run, or allow it '
+                           "with --override scheme", "--scheme", "pre_norm")
+
+    def test_an_override_allows_it_and_is_recorded(self):
+        self.succeed("train", "--run", "run", "--override", "optimizer.clip",
+                     *settings({"optimizer.clip": 2.0, "train.steps": 6}))
+        provenance = json.loads((self.run_folder / "provenance.json").read_text())
+        self.assertEqual(provenance["changed"]["optimizer.clip"], {"before": "1.0", "after": "2.0"})
+        self.assertIn("\nclip = 2.0\n", (self.run_folder / "run.toml").read_text())
+
+    def test_another_text(self):
+        def digest():
+            return json.loads((self.run_folder / "provenance.json").read_text())["data"]["train_digest"]
+        before = digest()
+        book = (self.folder / "book.txt").read_text()
+        self.write("book.txt", book.replace("moon", "noon", 1))
+        after = json.loads((self.train("new", train_steps=1) / "provenance.json").read_text())
+        after = after["data"]["train_digest"]
+        self.refuse_change(f'run: the digest of the training text was "{before}" when the checkpoint '
+                           f'was written, but is "{after}" now; allow it with --override data')
+        self.succeed("train", "--run", "run", "--override", "data")
+        self.assertEqual(digest(), after)
+
+    def test_what_decides_only_when_things_are_written_may_change(self):
+        self.succeed("train", "--run", "run", *settings(
+            {"train.steps": 5, "log.every": 1, "evaluate.every": 1, "checkpoint.every": 1,
+             "health.budget": 3, "train.threads": 2}))
+
+
+class InUse(program.Case):
+    def test_one_process_at_a_time(self):
+        process = self.start_training("run")
+        self.refuse(75, f"run: locked by process {process.pid}; wait for it, or stop it",
+                    "train", "--run", "run")
+        self.wait_for_steps(process, "run", 3)
+        self.stop(process)
+
+    def test_the_owner_of_a_killed_run_is_gone(self):
+        process = self.start_training("run")
+        process.kill()
+        process.wait()
+        error = self.succeed("train", "--run", "run", "--override", "train.steps",
+                             *settings({"train.steps": 10}))[1]
+        self.assertIn("\ngoes on from step 0 of 10 (step-00000000)\n", error)
+
+
+class FullDisk(program.Case):
+    """train/run.h: a checkpoint that cannot be written is a warning; training goes on."""
+
+    def check_survives(self, run, process, fill, make_room):
+        """\\param fill, make_room  what makes saving fail, and possible again"""
+        folder = self.folder / run
+        before = saved_steps(folder)
+        fill()
+        process.send_signal(signal.SIGUSR1)
+        self.until(lambda: self.events(folder) or not self.records_can_be_written, process)
+        if self.records_can_be_written:
+            self.wait_for_steps(process, run, 3)
+        self.assertEqual(saved_steps(folder), before)
+        self.assertEqual([path for path in folder.glob("checkpoints/.*")], [])
+        make_room()
+        process.send_signal(signal.SIGUSR1)
+        self.until(lambda: saved_steps(folder) != before, process)
+        return self.stop(process)
+
+    def events(self, folder):
+        return [line["event"] for line in lines_of(folder / "health.jsonl")]
+
+    records_can_be_written = True
+
+    def test_a_save_that_fails_is_a_warning_and_the_next_one_succeeds(self):
+        process = self.start_training("run")
+        limit = 25_000  # bytes a file: records fit, the weights do not
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        error = self.check_survives(
+            "run", process,
+            lambda: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, unlimited[1])),
+            lambda: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited))
+        self.assertRegex(error, r"\nstep \d+: checkpoint not saved, training goes on: "
+                         r"run/checkpoints/\.tmp-step-[0-9a-f-]+/model\.safetensors: cannot reserve "
+                         "space: File too large\n")
+
+    def test_a_disk_without_space_is_a_warning_too(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=18m", "none", disk],
+                                 check=False, capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("no right to mount a small disk")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=True)
+        filler = disk / "filler"
+        process = self.start_training("disk/run")
+        error = self.check_survives("disk/run", process, lambda: filler.write_bytes(bytes(2 << 20)),
+                                    filler.unlink)
+        self.assertRegex(error, r"\nstep \d+: checkpoint not saved, training goes on: "
+                         r"disk/run/checkpoints: a checkpoint needs 16\.\d MiB free, but 1\d\.\d MiB "
+                         r"are; free some space, older checkpoints are intact\n")
+
+    def test_the_last_checkpoint_of_a_run_must_be_written(self):
+        done = self.evenkeel(
+            "train", "--quiet", "--run", "run", *small(train_steps=3),
+            before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, 25_000)))
+        self.assertEqual(done.returncode, 74)
+        self.assertRegex(done.stderr.decode(), r"^evenkeel: run/checkpoints/\.tmp-step-[0-9a-f-]+/"
+                         r"model\.safetensors: cannot reserve space: File too large\n$")
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Starting a run, going on with a finished one, making it longer, starting from another's weights."""
+import json
+
+import program
+from program import folder_of, metrics, saved_steps, settings, small, state_at
+
+PEAK, FLOOR = 3e-3, 0.1
+SHORT = {"train_steps": 20, "schedule_peak": PEAK, "schedule_floor": FLOOR, "schedule_warmup": 5,
+         "log_every": 1}
+
+
+class Start(program.Case):
+    def test_a_folder_that_does_not_exist_is_made(self):
+        run = self.train("deep/er/run", train_steps=1)
+        self.assertEqual(saved_steps(run), [0, 1])
+
+    def test_without_a_folder_it_is_named_after_scheme_preset_and_number(self):
+        for number in (1, 2):
+            self.succeed("train", "--quiet", *small(train_steps=1), "--scheme", "pre_norm")
+            self.assertTrue((self.folder / f"runs/pre_norm-tiny-{number}/report.html").exists())
+
+    def test_the_end_shows_a_sample_and_the_report(self):
+        out, error = self.succeed("train", "--run", "run", *small(train_steps=2, log_every=1))
+        rule = "-" * 72
+        sample = (self.folder / "run/sample.txt").read_bytes().decode(errors="replace")
+        self.assertEqual(out, f"{rule}\n{sample}\n{rule}\nreport: run/report.html\n")
+        self.assertRegex(error, r"^evenkeel \d.* on .*, 1 thread, float32.*\n"
+                         r"text   book\.txt \(1 text\), 1 document, 2\.6 KiB\n"
+                         r"model  hybrid_norm_star, 7\.1k parameters \(72 in norms\), 1 layers? of "
+                         r"width 16\nrun    run\n"
+                         r"step 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\n"
+                         r"step 2: validation loss \d\.\d{4} nats a token, \d\.\d{4} bits a byte\n$")
+
+    def test_quiet_says_nothing_but_the_result(self):
+        self.assertEqual(self.succeed("train", "--quiet", "--run", "run", *small(train_steps=1))[1], "")
+
+    def test_json_is_the_status(self):
+        out = self.succeed("train", "--quiet", "--json", "--run", "run", *small(train_steps=1))[0]
+        self.assertEqual(json.loads(out), {"state": "finished", "step": 1, "steps": 1,
+                                           "scheme": "hybrid_norm_star", "preset": "tiny"})
+
+    def test_a_run_folder_repeats_its_run(self):
+        run = self.train("run", train_steps=5)
+        self.succeed("train", "--quiet", "--config", "run/run.toml", "--run", "again")
+        self.assertEqual(state_at(self.folder / "again", 5), state_at(run, 5))
+        self.assertEqual(metrics(self.folder / "again"), metrics(run))
+
+    def test_from_takes_over_the_weights_of_another_run(self):
+        run = self.train("run", train_steps=5)
+        new = self.train("new", train_steps=5, train_from="run", seed=7)
+        name = "model.safetensors"
+        self.assertEqual((folder_of(new, 0) / name).read_bytes(), (folder_of(run, 5) / name).read_bytes())
+        self.assertEqual(metrics(new)[-1]["step"], 5)
+
+    def test_from_wants_a_run_with_a_checkpoint(self):
+        self.refuse(77, "train.from: none has no usable checkpoint to start from",
+                    "train", "--quiet", "--run", "new", *small(train_from="none"))
+
+
+class Extend(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.train("run", **SHORT)
+
+    def rates(self):
+        return {line["step"]: line["lr"] for line in metrics(self.run_folder) if "lr" in line}
+
+    def test_a_finished_run_says_so_and_how_to_extend_it(self):
+        state, lines = state_at(self.run_folder, 20), metrics(self.run_folder)
+        error = self.succeed("train", "--run", "run")[1]
+        self.assertIn("\nfinished already at step 20; extend it with --set train.steps=40\n", error)
+        self.assertEqual(state_at(self.run_folder, 20), state)
+        self.assertEqual(metrics(self.run_folder), lines)
+
+    def test_more_steps_go_on_at_the_end_of_the_planned_schedule(self):
+        before = self.rates()
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=30")
+        after = self.rates()
+        self.assertEqual({step: after[step] for step in before}, before)
+        self.assertEqual(max(after), 30)
+        for step in range(20, 31):
+            self.assertAlmostEqual(after[step], PEAK * FLOOR, delta=1e-12)
+        self.assertEqual(json.loads(state_at(self.run_folder, 30)["state.json"])["planned_steps"], 20)
+
+    def test_a_longer_run_that_was_planned_at_once_has_another_schedule(self):
+        longer = self.train("longer", **SHORT | {"train_steps": 30})
+        rates = {line["step"]: line["lr"] for line in metrics(longer) if "lr" in line}
+        self.assertGreater(rates[20], 2 * PEAK * FLOOR)
+
+    def test_override_schedule_lays_it_out_anew(self):
+        self.succeed("train", "--quiet", "--run", "run", "--override", "schedule",
+                     "--set", "train.steps=30")
+        self.assertEqual(json.loads(state_at(self.run_folder, 30)["state.json"])["planned_steps"], 30)
+        self.assertGreater(self.rates()[21], 1.2 * PEAK * FLOOR)
+
+    def test_a_length_in_tokens_extends_one_in_steps(self):
+        self.succeed("train", "--quiet", "--run", "run", *settings({"train.tokens": 25 * 2 * 32}))
+        self.assertEqual(max(saved_steps(self.run_folder)), 25)
+
+    def test_fewer_steps_are_refused(self):
+        self.refuse(78, "run: the run was started with train.steps = 20, but 10 is asked for; leave "
+                    "it out, start another run, or allow it with --override train.steps",
+                    "train", "--run", "run", "--set", "train.steps=10")
+
+
+if __name__ == "__main__":
+    program.main()

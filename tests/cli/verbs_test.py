@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What each verb prints, for a person and for a program."""
+import json
+import re
+
+import program
+from program import folder_of, metrics, small
+
+VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "runs", "verify"]
+SCREEN = (45, 100)  # lines, columns
+
+
+class Help(program.Case):
+    def check_fits(self, text):
+        lines = text.splitlines()
+        self.assertLessEqual(len(lines), SCREEN[0])
+        self.assertEqual([line for line in lines if len(line) > SCREEN[1]], [])
+
+    def test_of_the_program_names_every_verb_and_what_it_does(self):
+        out, error = self.succeed("--help")
+        self.check_fits(out)
+        self.assertEqual(error, "")
+        for verb in VERBS:
+            self.assertRegex(out, rf"\n  {verb} +\w.+\n")
+
+    def test_of_each_verb_fits_a_screen_and_has_examples(self):
+        for verb in VERBS:
+            with self.subTest(verb=verb):
+                out = self.succeed(verb, "--help")[0]
+                self.check_fits(out)
+                self.assertRegex(out, rf"\nExamples:\n  evenkeel {verb}")
+
+    def test_version(self):
+        self.assertRegex(self.succeed("--version")[0], r"^evenkeel \d+\.\d+\.\d+ \(\S+\)\n$")
+
+
+class Config(program.Case):
+    def check_feeds_back(self, *words):
+        text = self.succeed("config", *words)[0]
+        self.write("again.toml", text)
+        self.assertEqual(self.succeed("config", "--config", "again.toml")[0], text)
+        return text
+
+    def test_its_output_fed_back_gives_the_same(self):
+        self.check_feeds_back()
+        self.check_feeds_back("--preset", "151m", *small(schedule_warmup='"5%"'))
+        self.assertIn("layer_norm", self.check_feeds_back("--set", "scheme.norm=layer_norm"))
+
+    def test_check_prints_nothing(self):
+        self.assertEqual(self.succeed("config", "--check", "--preset", "7b"), ("", ""))
+
+
+class Schemes(program.Case):
+    def test_the_list_holds_what_the_json_holds(self):
+        names = [scheme["name"] for scheme in json.loads(self.succeed("schemes", "--json")[0])]
+        self.assertIn("hybrid_norm_star", names)
+        out = self.succeed("schemes")[0]
+        self.assertEqual(sorted(re.findall(r"^  (\w+) +\S", out, re.MULTILINE)), sorted(names))
+        self.assertRegex(out, rf"\n{len(names)} schemes; ")
+
+    def test_show_draws_a_scheme_block_by_block(self):
+        out = self.succeed("schemes", "show", "hybrid_norm_star")[0]
+        self.assertRegex(out, r"^scheme +hybrid_norm_star: HybridNorm\*")
+        self.assertRegex(out, r"\nsource +.*arXiv 2503\.04598")
+        self.assertRegex(out, r"\nblock 1 +attention +rms_norm -> q, k, v: rms_norm per head -> "
+                         r"attention -> \+ stream\n")
+        self.assertRegex(out, r"\nnorms +[\d,]+ of [\d,]+ parameters \(preset tiny: ")
+
+    def test_show_of_a_file(self):
+        self.write("mine.toml", 'extends = "pre_norm"\ntitle = "Mine"\n')
+        self.assertRegex(self.succeed("schemes", "show", "mine.toml")[0], "^scheme +mine: Mine\n")
+
+
+class Plan(program.Case):
+    def test_it_names_the_parameters(self):
+        for preset in ("tiny", "151m"):
+            out = self.succeed("plan", "--preset", preset)[0]
+            self.assertRegex(out, r"(?m)^parameters +\d")
+            self.assertIsInstance(json.loads(self.succeed("plan", "--preset", preset, "--json")[0]),
+                                  dict)
+
+
+class TrainedModel(program.Case):
+    """One model for all of these: they only read."""
+
+    def setUp(self):
+        super().setUp()
+        self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0)
+
+    def generate(self, *words, tokens=40, **options):
+        return self.succeed("generate", "--run", "run", "--tokens", tokens, *words, **options)[0]
+
+    def test_generate_depends_on_nothing_but_its_seed(self):
+        text = self.generate("--seed", 3)
+        self.assertEqual(self.generate("--seed", 3), text)
+        self.assertNotEqual(self.generate("--seed", 4), text)
+
+    def test_generate_gives_the_same_text_without_the_cache(self):
+        for temperature in (0, 0.8):
+            words = ["--prompt", "The old", "--temperature", temperature]
+            self.assertEqual(self.generate(*words, "--no-cache"), self.generate(*words))
+
+    def test_generate_past_the_context_works_without_the_cache_too(self):
+        words = ["--prompt", "The old", "--temperature", 0]
+        self.assertEqual(self.generate(*words, "--no-cache", tokens=80),
+                         self.generate(*words, tokens=80))
+
+    def test_generate_takes_its_prompt_from_the_option_or_a_pipe(self):
+        text = self.generate("--prompt", "The old")
+        self.assertTrue(text.startswith("The old"), text)
+        self.assertEqual(self.generate(given=b"The old\n"), text)
+
+    def test_generate_writes_several_texts(self):
+        texts = json.loads(self.generate("--count", 3, "--json"))
+        self.assertEqual(len(set(texts)), 3)
+
+    def test_eval_gives_the_last_validation_of_the_run(self):
+        seen = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
+        last = metrics(self.folder / "run")[-1]
+        self.assertEqual({key: seen[key] for key in last}, last)
+        out = self.succeed("eval", "--run", "run", "--quiet")[0]
+        self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
+
+    def test_eval_of_another_text(self):
+        self.write("other.txt", "zzzz qqqq " * 50)
+        words = ["eval", "--run", "run", "--json"]
+        other = json.loads(self.succeed(*words, "--set", "data.validation=other.txt")[0])
+        self.assertGreater(other["val_loss"], json.loads(self.succeed(*words)[0])["val_loss"])
+
+    def test_reading_verbs_tell_of_a_damaged_checkpoint(self):
+        (folder_of(self.folder / "run", 60) / "state.json").write_text("{}")
+        error = self.succeed("generate", "--run", "run", "--tokens", 1)[1]
+        self.assertRegex(error, r"^checkpoints/step-00000060: state\.json must have \d+ bytes, but has "
+                         r"2; skipped\n$")
+
+
+class Builtin(program.Case):
+    def test_the_gap_to_the_entropy_of_the_text_is_told_where_documents_fit(self):
+        run = self.train("run", data_train="builtin:sentences", model_context=512, train_steps=2)
+        last = metrics(run)[-1]
+        self.assertAlmostEqual(last["val_floor"] + last["val_gap"],
+                               last["val_bits_per_byte"] * 0.6931471805599453, delta=1e-9)
+
+
+class Runs(program.Case):
+    def states(self):
+        runs = json.loads(self.succeed("runs", ".", "--json")[0])
+        return {run["run"]: run["state"] for run in runs}
+
+    def test_states(self):
+        self.train("a-finished", train_steps=2)
+        self.stop(self.start_training("b-stopped"))
+        process = self.start_training("c-interrupted")
+        process.kill()
+        process.wait()
+        running = self.start_training("d-training")
+        names = ["finished", "stopped", "interrupted", "training"]
+        self.assertEqual(list(self.states().values()), names)
+        table = self.succeed("runs", ".")[0].splitlines()
+        self.assertEqual([line.split()[1] for line in table], ["state", *names])
+        self.stop(running)
+        self.assertEqual(list(self.states().values())[-1], "stopped")
+
+    def test_none_yet(self):
+        self.assertEqual(self.succeed("runs")[0], "no runs in runs yet; `evenkeel train` makes one\n")
+        self.assertEqual(json.loads(self.succeed("runs", "--json")[0]), [])
+
+    def test_report_of_two(self):
+        self.train("one", train_steps=2)
+        self.train("two", "--scheme", "pre_norm", train_steps=2)
+        self.assertEqual(self.succeed("report", "one", "two", "--output", "both.html")[0], "both.html\n")
+        page = (self.folder / "both.html").read_text()
+        for word in ("one", "two", "hybrid_norm_star", "pre_norm"):
+            self.assertIn(word, page)
+        self.assertNotRegex(page, r"(src|href)=.https?:")
+
+
+class OwnScheme(program.Case):
+    def test_a_file_trains_without_a_rebuild(self):
+        self.write("mine.toml", 'title = "HybridNorm, two norms more"\nextends = "hybrid_norm"\n'
+                   'norm_parameters = "N*(3*dk + 2*d) + 2*d"\n'
+                   '[embedding]\nnorm = "norm"\n[attention]\noutput = "layer_norm"\n'
+                   .replace("2*d) + 2*d", "3*d) + 2*d"))
+        run = self.train("run", "--scheme", "mine.toml", train_steps=3)
+        self.assertIn("layer_norm -> + stream", (run / "scheme.txt").read_text())
+        (self.folder / "mine.toml").unlink()  # the run folder needs it no more
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=5")
+        self.assertEqual(metrics(run)[-1]["step"], 5)
+
+    def test_the_kind_is_a_dial_of_its_own(self):
+        run = self.train("run", "--set", "scheme.norm=layer_norm", train_steps=2)
+        text = (run / "scheme.txt").read_text()
+        self.assertIn("layer_norm", text)
+        self.assertNotIn("rms_norm", text)
+
+
+if __name__ == "__main__":
+    program.main()
