@@ -3,7 +3,7 @@
 # Compiles every CUDA kernel, and type-checks every CUDA adapter, on a machine without a GPU.
 #
 #   tools/check_cuda.sh [TORCH [CUDA_INCLUDE]]
-#     TORCH         folder of a LibTorch (include/ in it); the wheel in .deps by default
+#     TORCH         folder of a LibTorch (include/ in it); the wheel that ./ek fetched by default
 #     CUDA_INCLUDE  headers of the CUDA toolkit; those of nvcc by default
 #
 # A LibTorch without CUDA carries the c10/cuda headers but the one that CMake generates, which
@@ -15,7 +15,7 @@ if ! command -v nvcc >/dev/null; then
   echo "skipped: no nvcc"
   exit 77
 fi
-torch=${1:-$(echo .deps/lib/python3*/site-packages/torch)}
+torch=${1:-.deps/torch-2.13.0/torch}
 top=$(nvcc --dryrun -c -x cu /dev/null 2>&1 | sed -n 's|^#\$ TOP=||p')
 cuda=${2:-$top/targets/x86_64-linux/include}
 

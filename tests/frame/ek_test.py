@@ -220,7 +220,7 @@ class Test(Ek):
         self.assertEqual([line.split()[0] for line in calls],
                          ["python3", "python", "python", "cmake", "ninja", "ctest"])
         self.assertTrue(calls[-2].endswith(" all"))
-        self.assertTrue(calls[-1].endswith("--no-tests=error -LE nightly -R norm"))
+        self.assertTrue(calls[-1].endswith("--no-tests=error -R norm"))
 
     def test_nightly_runs_them_too(self):
         self.assertEqual(self.ek("test", "--nightly")[1], ["nightly=1"])
