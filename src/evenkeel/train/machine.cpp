@@ -10,6 +10,7 @@
 #include "evenkeel/base/cpu.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/ops/rows.h"
 
 namespace evenkeel::train {
 
@@ -44,7 +45,7 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"isa", machine.isa},
           {"libtorch_isa", at::get_cpu_capability()},
           {"threads", machine.threads},
-          {"precision", at::toString(nn::compute_dtype(machine.precision))}};
+          {"precision", ops::name_of(nn::compute_dtype(machine.precision))}};
 }
 
 std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary) {
