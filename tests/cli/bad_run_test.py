@@ -90,6 +90,32 @@ class Damage(program.Case):
             (folder_of(run, step) / "MANIFEST.json").unlink()
         self.check_none_usable(run)
 
+    def test_checkpoints_that_are_gone_are_not_a_new_start(self):
+        run = self.copy()
+        shutil.rmtree(run / "checkpoints")
+        self.check_none_usable(run)
+
+    def test_a_checkpoint_of_another_scheme(self):
+        plain = self.train("plain", train_steps=6, scheme="pre_norm")
+        run = self.copy()
+        shutil.rmtree(plain / "checkpoints")
+        shutil.copytree(run / "checkpoints", plain / "checkpoints")
+        self.refuse(78, 'plain: the run was started with scheme = "hybrid_norm_star", but "pre_norm" '
+                    "is asked for; leave it out, start another run, or allow it with --override "
+                    "scheme", "train", "--quiet", "--run", "plain")
+        self.refuse(77, "plain/checkpoints/step-00000006/model.safetensors: holds "
+                    "blocks.0.attention.k_norm.gain [8], which the model does not have; it is of "
+                    "another scheme or model", "train", "--quiet", "--run", "plain", "--override",
+                    "scheme")
+
+    def test_reading_verbs_say_why_none_is_usable(self):
+        run = self.copy()
+        for step in saved_steps(run):
+            (folder_of(run, step) / "state.json").unlink()
+        done = self.evenkeel("eval", "--run", "run")
+        self.assertEqual(done.returncode, 77)
+        self.assertIn("step-00000006: state.json is missing", done.stderr.decode())
+
     def test_a_checkpoint_of_another_model(self):
         other = self.train("other", train_steps=6, model_inner=32)
         run = self.copy()
@@ -97,7 +123,8 @@ class Damage(program.Case):
         shutil.copytree(folder_of(other, 6), folder_of(run, 6))
         file = "run/checkpoints/step-00000006/model.safetensors"
         self.refuse(77, f"{file}: blocks.0.feed_forward.up_gate.weight must be F32 [48, 16], but is "
-                    "F32 [64, 16]; it is of another model or precision", *self.words, "--quiet")
+                    "F32 [64, 16]; it is of another model or precision", *self.words, "--quiet",
+                    "--override", "model.inner")
 
 
 class Change(program.Case):
@@ -129,8 +156,23 @@ class Change(program.Case):
         self.succeed("train", "--run", "run", "--override", "optimizer.clip",
                      *settings({"optimizer.clip": 2.0, "train.steps": 6}))
         provenance = json.loads((self.run_folder / "provenance.json").read_text())
-        self.assertEqual(provenance["changed"]["optimizer.clip"], {"before": "1.0", "after": "2.0"})
+        clip = {"step": 4, "what": "optimizer.clip", "before": "1.0", "after": "2.0"}
+        self.assertIn(clip, provenance["changes"])
         self.assertIn("\nclip = 2.0\n", (self.run_folder / "run.toml").read_text())
+        self.succeed("train", "--run", "run", *settings({"train.steps": 7}))
+        provenance = json.loads((self.run_folder / "provenance.json").read_text())
+        steps = {"step": 6, "what": "train.steps", "before": "6", "after": "7"}
+        self.assertIn(clip, provenance["changes"])
+        self.assertIn(steps, provenance["changes"])
+        manifest = json.loads((folder_of(self.run_folder, 7) / "MANIFEST.json").read_text())
+        self.assertEqual(manifest["changes"], provenance["changes"])
+
+    def test_an_edited_run_toml_is_a_change(self):
+        file = self.run_folder / "run.toml"
+        file.write_text(file.read_text().replace("\nclip = 1.0\n", "\nclip = 9.0\n"))
+        self.refuse_change("run: the run was started with optimizer.clip = 1.0, but 9.0 is asked for; "
+                           "leave it out, start another run, or allow it with --override "
+                           "optimizer.clip")
 
     def test_another_text(self):
         def digest():
@@ -148,7 +190,7 @@ class Change(program.Case):
     def test_what_decides_only_when_things_are_written_may_change(self):
         self.succeed("train", "--run", "run", *settings(
             {"train.steps": 5, "log.every": 1, "evaluate.every": 1, "checkpoint.every": 1,
-             "health.budget": 3, "train.threads": 2}))
+             "train.threads": 2}))
 
 
 class InUse(program.Case):

@@ -30,7 +30,7 @@ class Start(program.Case):
                          r"text   book\.txt \(1 text\), 1 document, 2\.6 KiB\n"
                          r"model  hybrid_norm_star, 7\.1k parameters \(72 in norms\), 1 layers? of "
                          r"width 16\nrun    run\n"
-                         r"step 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\n"
+                         r"step 0: saved\nstep 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\nstep 2: saved\n"
                          r"step 2: validation loss \d\.\d{4} nats a token, \d\.\d{4} bits a byte\n$")
 
     def test_quiet_says_nothing_but_the_result(self):
@@ -40,6 +40,34 @@ class Start(program.Case):
         out = self.succeed("train", "--quiet", "--json", "--run", "run", *small(train_steps=1))[0]
         self.assertEqual(json.loads(out), {"state": "finished", "step": 1, "steps": 1,
                                            "scheme": "hybrid_norm_star", "preset": "tiny"})
+
+    def test_the_log_keeps_what_the_terminal_showed(self):
+        error = self.succeed("train", "--run", "run", *small(train_steps=2, log_every=1))[1]
+        self.assertTrue(error.endswith((self.folder / "run/log.txt").read_text()))
+        self.assertIn("\nstep 2/2  loss ", error)
+        self.succeed("train", "--quiet", "--run", "quiet", *small(train_steps=2, log_every=1))
+        self.assertIn("step 2: saved\n", (self.folder / "quiet/log.txt").read_text())
+
+    def test_a_file_is_no_run_folder_and_stays(self):
+        thesis = self.write("thesis.txt", "years of work")
+        self.refuse(64, '--run must name a folder, but "thesis.txt" is a file', "train", "--run",
+                    "thesis.txt")
+        self.assertEqual(thesis.read_text(), "years of work")
+
+    def test_a_folder_that_was_there_stays_even_if_no_run_begins(self):
+        (self.folder / "mine").mkdir()
+        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "train", "--quiet",
+                    "--run", "mine", *small(data_train="none.txt"))
+        self.assertEqual([path.name for path in (self.folder / "mine").iterdir()], [])
+
+    def test_what_a_scheme_warns_of_is_told(self):
+        self.write("mine.toml", 'extends = "no_norm"\nfinal = "norm"\nnorm_parameters = "N*2*dk + d"\n'
+                   'attention = { q = "norm per head", k = "norm per head" }\n')
+        error = self.succeed("train", "--quiet", "--run", "run", "--scheme", "mine.toml",
+                             *small(train_steps=1, model_layers=2))[1]
+        self.assertRegex(error, "^warning bare_value_path: .*\n$")
+        seen = json.loads((self.folder / "run/provenance.json").read_text())["warnings"]
+        self.assertEqual(seen, ["bare_value_path"])
 
     def test_a_run_folder_repeats_its_run(self):
         run = self.train("run", train_steps=5)
@@ -53,6 +81,13 @@ class Start(program.Case):
         name = "model.safetensors"
         self.assertEqual((folder_of(new, 0) / name).read_bytes(), (folder_of(run, 5) / name).read_bytes())
         self.assertEqual(metrics(new)[-1]["step"], 5)
+
+    def test_from_wants_a_run_of_the_same_scheme(self):
+        self.train("run", train_steps=1)
+        self.refuse(77, "run/checkpoints/step-00000001/model.safetensors: holds "
+                    "blocks.0.attention.input_norm.gain [16], which the model does not have; it is of "
+                    "another scheme or model", "train", "--quiet", "--run", "new",
+                    *small(train_from="run"), "--scheme", "hybrid_norm")
 
     def test_from_wants_a_run_with_a_checkpoint(self):
         self.refuse(77, "train.from: none has no usable checkpoint to start from",
@@ -82,7 +117,9 @@ class Extend(program.Case):
         self.assertEqual(max(after), 30)
         for step in range(20, 31):
             self.assertAlmostEqual(after[step], PEAK * FLOOR, delta=1e-12)
-        self.assertEqual(json.loads(state_at(self.run_folder, 30)["state.json"])["planned_steps"], 20)
+        self.assertIn("\nsteps = 20\n", (self.run_folder / "run.toml").read_text())
+        self.succeed("train", "--quiet", "--config", "run/run.toml", "--run", "again")
+        self.assertEqual(state_at(self.folder / "again", 30), state_at(self.run_folder, 30))
 
     def test_a_longer_run_that_was_planned_at_once_has_another_schedule(self):
         longer = self.train("longer", **SHORT | {"train_steps": 30})
@@ -92,7 +129,7 @@ class Extend(program.Case):
     def test_override_schedule_lays_it_out_anew(self):
         self.succeed("train", "--quiet", "--run", "run", "--override", "schedule",
                      "--set", "train.steps=30")
-        self.assertEqual(json.loads(state_at(self.run_folder, 30)["state.json"])["planned_steps"], 30)
+        self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
         self.assertGreater(self.rates()[21], 1.2 * PEAK * FLOOR)
 
     def test_a_length_in_tokens_extends_one_in_steps(self):

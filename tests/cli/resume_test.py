@@ -76,8 +76,8 @@ class Difference(program.Case):
     def test_another_seed_gives_other_bits(self):
         one = self.train("one", train_steps=2, seed=1)
         two = self.train("two", train_steps=2, seed=2)
-        for name, content in state_at(one, 2).items():
-            self.assertNotEqual(content, state_at(two, 2)[name], name)
+        for name in ("model.safetensors", "optimizer.safetensors"):
+            self.assertNotEqual(state_at(one, 2)[name], state_at(two, 2)[name], name)
         self.assertNotEqual(metrics(one), metrics(two))
 
 

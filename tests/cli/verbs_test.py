@@ -122,6 +122,27 @@ class TrainedModel(program.Case):
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
 
+    def test_eval_in_a_wider_precision(self):
+        words = ["eval", "--run", "run", "--json"]
+        wide = json.loads(self.succeed(*words, "--set", "train.precision=float64")[0])
+        narrow = json.loads(self.succeed(*words)[0])
+        self.assertNotEqual(wide["val_loss"], narrow["val_loss"])
+        self.assertAlmostEqual(wide["val_loss"], narrow["val_loss"], delta=1e-4)
+
+    def test_eval_refuses_what_the_weights_were_not_made_for(self):
+        self.refuse(78, 'run: the model was trained with scheme = "hybrid_norm_star", but "pre_norm" '
+                    "is asked for; leave it out", "eval", "--run", "run", "--scheme", "pre_norm")
+        self.refuse(78, "run: the model was trained with model.rope_theta = 10000.0, but 500.0 is asked "
+                    "for; leave it out", "eval", "--run", "run", "--set", "model.rope_theta=500")
+
+    def test_eval_of_a_scheme_that_changes_with_the_step(self):
+        run = self.train("pro", train_steps=3, scheme="prores", evaluate_sequences=0)
+        seen = json.loads(self.succeed("eval", "--run", "pro", "--json", "--quiet")[0])
+        self.assertEqual(seen["val_loss"], metrics(run)[-1]["val_loss"])
+        sample = (run / "sample.txt").read_bytes()
+        self.succeed("train", "--quiet", "--run", "pro")  # finished: only looked at
+        self.assertEqual((run / "sample.txt").read_bytes(), sample)
+
     def test_eval_of_another_text(self):
         self.write("other.txt", "zzzz qqqq " * 50)
         words = ["eval", "--run", "run", "--json"]

@@ -54,7 +54,7 @@ Exit body(const Common& common) {
   if (!common.quiet) std::fprintf(stderr, "text   %s\n", text.validation.description.c_str());
   const data::ValidationWindows windows(text.validation, loaded.config.model.context,
                                         /*sequences=*/0);
-  const auto rows = train::auto_micro_batch(loaded.config, loaded.shape.vocabulary);
+  const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
   const auto seen = evaluate::evaluate(*loaded.model, windows, rows);
   if (common.json) {
     std::printf("%s\n", as_json(loaded, seen).dump().c_str());

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "evenkeel/base/number.h"
@@ -38,16 +37,6 @@ struct Plan {
   }
 };
 
-/// MemAvailable of the kernel; 0 where it does not say.
-double available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    constexpr double kKibibyte = 1024;
-    if (line.starts_with("MemAvailable:")) return std::stod(line.substr(13)) * kKibibyte;
-  }
-  return 0;
-}
-
 std::string scientific(double value) {
   std::array<char, 32> out{};
   std::snprintf(out.data(), out.size(), "%.2e", value);
@@ -64,18 +53,11 @@ Plan plan_of(const Common& common) {
   const auto rows = train::embedding_rows(config.model, shape.vocabulary);
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
-  plan.micro_batch = config.train.micro_batch > 0
-                         ? config.train.micro_batch
-                         : train::auto_micro_batch(config, shape.vocabulary);
+  plan.micro_batch = train::micro_batch(config, shape.vocabulary);
   plan.counts = nn::count(nn::declare(scheme, rows, config.model.tied));
   plan.flops_per_token = nn::flops_per_token(scheme, rows);
-  plan.memory = nn::footprint(scheme, rows, config.model.tied,
-                              {.sequences = plan.micro_batch,
-                               .split = plan.micro_batch < config.train.batch,
-                               .compute_bytes = static_cast<std::int64_t>(
-                                   c10::elementSize(nn::compute_dtype(machine.precision))),
-                               .explicit_attention = config.kernels.attention == "explicit"});
-  plan.available = available_bytes();
+  plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
+  plan.available = train::available_bytes();
   return plan;
 }
 

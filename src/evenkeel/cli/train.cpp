@@ -23,8 +23,7 @@ Exit body(const Common& common, const std::vector<std::string>& overrides) {
   const auto result = train::train({.sources = common.sources(),
                                     .run = common.run,
                                     .overrides = overrides,
-                                    .quiet = common.quiet,
-                                    .json = common.json});
+                                    .quiet = common.quiet});
   if (common.json) {
     std::printf("%s\n", read_file(result.folder / "status.json").c_str());
   } else {

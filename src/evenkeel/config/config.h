@@ -60,6 +60,7 @@ struct Optimizer {
 
 struct Schedule {
   std::string kind = "cosine";  // "cosine", "linear", "constant", "wsd"
+  std::int64_t steps = 0;       // that it is laid out for; 0: "auto", those of the run
   double peak = 4e-3;
   double floor = 0.1;  // fraction of peak
   Length warmup = {60, Length::Unit::steps};
@@ -123,6 +124,10 @@ std::vector<std::string> presets();
 /// \throws Error (usage) at the first unknown key, wrong type or value out of range, with file,
 ///         line, key, the known keys of that table and the nearest name; SchemeError
 Config resolve(const Sources& sources);
+
+/// The configuration that to_toml() wrote. \param name  of its place, for messages
+/// \throws as resolve()
+Config read_back(const std::string& toml, const std::string& name);
 
 /// The complete tree, as run.toml keeps it; resolve() of it gives an equal Config. The scheme
 /// stands by name if it is the catalogue's, else as a table that needs no other file.

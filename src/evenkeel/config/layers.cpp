@@ -90,15 +90,11 @@ void lay_settings(Layers& layers, const std::vector<std::string>& sets) {
   for (auto& change : changes) change_scheme(layers.tree, std::move(change));
 }
 
-}  // namespace
-
-Layers lay(const Sources& sources) {
+Layers lay_files(const Sources& sources, std::vector<toml::table> files) {
   Layers layers;
   layers.preset = sources.preset.value_or(kDefaultPreset);
-  std::vector<toml::table> files;
-  for (const auto& file : sources.files) {
-    files.push_back(parse_toml(read_file(file), file.string()));
-    layers.preset = take_preset(files.back(), sources.preset).value_or(layers.preset);
+  for (auto& file : files) {
+    layers.preset = take_preset(file, sources.preset).value_or(layers.preset);
   }
   layers.tree = parse_toml(preset_source(layers.preset, "--preset"), "preset " + layers.preset);
   for (auto& file : files) {
@@ -108,6 +104,22 @@ Layers lay(const Sources& sources) {
   if (sources.scheme) layers.tree.insert_or_assign("scheme", *sources.scheme);
   lay_settings(layers, sources.sets);
   return layers;
+}
+
+}  // namespace
+
+Layers lay(const Sources& sources) {
+  std::vector<toml::table> files;
+  for (const auto& file : sources.files) {
+    files.push_back(parse_toml(read_file(file), file.string()));
+  }
+  return lay_files(sources, std::move(files));
+}
+
+Layers lay_text(const std::string& toml, const std::string& name) {
+  std::vector<toml::table> files;
+  files.push_back(parse_toml(toml, name));
+  return lay_files({}, std::move(files));
 }
 
 }  // namespace evenkeel::config

@@ -22,4 +22,7 @@ struct Layers {
 ///         Error (io): an unreadable file
 Layers lay(const Sources& sources);
 
+/// The same of one text in the place of files.
+Layers lay_text(const std::string& toml, const std::string& name);
+
 }  // namespace evenkeel::config

@@ -74,10 +74,7 @@ void settle_head(Config& config, bool user_states_tied, const norm::Scheme& sche
   config.model.tied = *scheme.tied;
 }
 
-}  // namespace
-
-Config resolve(const Sources& sources) {
-  auto layers = lay(sources);
+Config resolved(Layers layers) {
   auto config = read(layers.tree);
   config.preset = layers.preset;
   config.scheme = scheme_of(layers.tree);
@@ -89,6 +86,16 @@ Config resolve(const Sources& sources) {
   }
   settle_head(config, layers.states_tied, bind(config.scheme, shape));
   return config;
+}
+
+}  // namespace
+
+Config resolve(const Sources& sources) {
+  return resolved(lay(sources));
+}
+
+Config read_back(const std::string& toml, const std::string& name) {
+  return resolved(lay_text(toml, name));
 }
 
 norm::Shape shape_of(const Config& config, std::int64_t tokens) {

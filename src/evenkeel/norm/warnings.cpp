@@ -116,6 +116,15 @@ std::vector<Warning> warnings_of(const Scheme& scheme) {
   return found;
 }
 
+std::vector<Warning> unexpected_warnings(const Scheme& scheme) {
+  auto found = warnings_of(scheme);
+  const auto& expected = scheme.words.warnings;
+  std::erase_if(found, [&](const Warning& warning) {
+    return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
+  });
+  return found;
+}
+
 std::vector<std::string> warning_codes() {
   std::vector<std::string> codes;
   for (const auto& rule : kRules) codes.emplace_back(rule.code);

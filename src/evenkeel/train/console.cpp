@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "evenkeel/base/number.h"
 
@@ -13,7 +14,7 @@ namespace evenkeel::train {
 namespace {
 
 template <typename... Values>
-std::string print(const char* format, Values... values) {
+std::string printed(const char* format, Values... values) {
   std::array<char, 64> out{};
   std::snprintf(out.data(), out.size(), format, values...);
   return out.data();
@@ -23,19 +24,40 @@ std::string print(const char* format, Values... values) {
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
+void Console::keep_in(const std::filesystem::path& file) {
+  kept_.open(file, std::ios::app);
+  kept_ << std::exchange(unkept_, "") << std::flush;
+}
+
 void Console::say(const std::string& line) {
-  if (!quiet_) warn(line);
+  keep(line);
+  if (!quiet_) print(line);
 }
 
 void Console::warn(const std::string& line) {
+  keep(line);
+  print(line);
+}
+
+void Console::keep(const std::string& line) {
+  if (kept_.is_open()) {
+    kept_ << line << std::endl;
+  } else {
+    unkept_ += line + "\n";
+  }
+}
+
+void Console::print(const std::string& line) {
   clear();
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 void Console::show(const Sight& sight, bool lasting) {
+  const auto line = line_of(sight);
+  if (lasting) keep(line);
   if (quiet_ || (!terminal_ && !lasting)) return;
   clear();
-  std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line_of(sight).c_str());
+  std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line.c_str());
   std::fflush(stderr);
   open_ = terminal_;
 }
@@ -46,10 +68,10 @@ void Console::clear() {
 }
 
 std::string line_of(const Sight& sight) {
-  auto line = print("step %lld/%lld  loss %.3f", static_cast<long long>(sight.step),
-                    static_cast<long long>(sight.steps), sight.loss);
-  if (sight.gap) line += print("  gap %.3f", *sight.gap);
-  line += print("  lr %.1e  |g| %.2f  ", sight.rate, sight.gradient_norm);
+  auto line = printed("step %lld/%lld  loss %.3f", static_cast<long long>(sight.step),
+                      static_cast<long long>(sight.steps), sight.loss);
+  if (sight.gap) line += printed("  gap %.3f", *sight.gap);
+  line += printed("  lr %.1e  |g| %.2f  ", sight.rate, sight.gradient_norm);
   return line + with_unit(sight.tokens_per_second) + " tok/s  left " +
          duration_text(sight.seconds_left);
 }

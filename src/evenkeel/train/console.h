@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -22,6 +24,10 @@ class Console {
  public:
   explicit Console(bool quiet);
 
+  /// Appends every line that stays to this file, those of before too, even when quiet. What cannot
+  /// be written there is lost: the records are what counts.
+  void keep_in(const std::filesystem::path& file);
+
   /// A line that stays.
   void say(const std::string& line);
   /// A line that stays even when quiet: trouble.
@@ -31,8 +37,12 @@ class Console {
 
  private:
   void clear();
+  void keep(const std::string& line);
+  void print(const std::string& line);
 
   bool quiet_, terminal_;
+  std::string unkept_;  // lines of before keep_in()
+  std::ofstream kept_;
   bool open_ = false;  // a progress line stands without its end
 };
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/load.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/declare.h"
@@ -9,6 +13,26 @@
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
+
+namespace {
+
+/// What may be changed about a trained model: nothing that its weights were made for.
+bool is_free(const std::string& key) {
+  constexpr std::array<std::string_view, 4> kTables = {"data.", "evaluate.", "kernels.", "log."};
+  constexpr std::array<std::string_view, 3> kKeys = {"train.precision", "train.threads",
+                                                     "train.micro_batch"};
+  return std::any_of(kTables.begin(), kTables.end(),
+                     [&](std::string_view table) { return key.starts_with(table); }) ||
+         std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+[[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
+  throw Error(Exit::differs,
+              text(run.string(), ": the model was trained with ", difference.key, " = ",
+                   difference.before, ", but ", difference.after, " is asked for; leave it out"));
+}
+
+}  // namespace
 
 Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
   if (!run) {
@@ -26,27 +50,31 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   all.files.insert(all.files.begin(), file);
   Loaded loaded;
   loaded.config = config::resolve(all);
+  const auto own = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
+  for (const auto& each : config::differences(own, loaded.config)) {
+    if (!is_free(each.key)) refuse(*run, each);
+  }
   loaded.machine = use_machine(loaded.config.train);
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;
   if (!newest.found) {
-    throw Error(Exit::no_checkpoint, text(run->string(), ": has no usable checkpoint"));
+    std::string reasons;
+    for (const auto& line : newest.skipped) reasons += "; " + line;
+    throw Error(Exit::no_checkpoint, text(run->string(), ": has no usable checkpoint", reasons,
+                                          "; train it, or restore the folder from a copy"));
   }
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto& model = loaded.config.model;
   loaded.parameters = std::make_unique<nn::Parameters>(
       nn::declare(scheme, embedding_rows(model, loaded.shape.vocabulary), model.tied),
       loaded.machine.precision);
-  const auto tensors = store::Safetensors::read(newest.found->folder / "model.safetensors");
-  for (const auto& parameter : loaded.parameters->all()) {
-    copy_from(tensors, parameter.name, parameter.master);
-  }
-  loaded.parameters->publish();
+  copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
+               *loaded.parameters, Widen::yes);
   loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
                                              *loaded.parameters);
   loaded.step = newest.found->step;
-  loaded.model->at_step(loaded.step, newest.found->state.at("planned_steps").get<std::int64_t>());
+  loaded.model->at_step(loaded.step, planned_steps(loaded.config));
   return loaded;
 }
 

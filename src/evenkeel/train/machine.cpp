@@ -6,6 +6,9 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
+#include <string_view>
 
 #include "evenkeel/base/cpu.h"
 #include "evenkeel/base/error.h"
@@ -13,6 +16,18 @@
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::train {
+
+namespace {
+
+std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary) {
+  constexpr std::int64_t kTokens = 8192;
+  constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
+  const auto context = config.model.context;
+  const auto tokens = std::min(kTokens, kLogits / std::max<std::int64_t>(1, vocabulary));
+  return std::clamp<std::int64_t>(tokens / context, 1, config.train.batch);
+}
+
+}  // namespace
 
 Machine use_machine(const config::Train& train) {
   const auto cpu = Cpu::detect();
@@ -48,12 +63,34 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"precision", ops::name_of(nn::compute_dtype(machine.precision))}};
 }
 
-std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary) {
-  constexpr std::int64_t kTokens = 8192;
-  constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
-  const auto context = config.model.context;
-  const auto tokens = std::min(kTokens, kLogits / std::max<std::int64_t>(1, vocabulary));
-  return std::clamp<std::int64_t>(tokens / context, 1, config.train.batch);
+double available_bytes() {
+  constexpr std::string_view kName = "MemAvailable:";
+  constexpr double kKibibyte = 1024;
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kName)) return std::stod(line.substr(kName.size())) * kKibibyte;
+  }
+  return 0;
+}
+
+nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
+                           std::int64_t rows, nn::Precision precision) {
+  const auto sequences = micro_batch(config, scheme.shape.vocabulary);
+  const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
+  return nn::footprint(scheme, rows, config.model.tied,
+                       {.sequences = sequences,
+                        .split = sequences < config.train.batch,
+                        .compute_bytes = bytes,
+                        .explicit_attention = config.kernels.attention == "explicit"});
+}
+
+std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary) {
+  const auto stated = config.train.micro_batch;
+  return stated > 0 ? stated : auto_micro_batch(config, vocabulary);
+}
+
+std::int64_t evaluation_rows(const config::Config& config, std::int64_t vocabulary) {
+  return std::min(micro_batch(config, vocabulary), auto_micro_batch(config, vocabulary));
 }
 
 }  // namespace evenkeel::train

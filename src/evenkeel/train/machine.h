@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/parameters.h"
 
 namespace evenkeel::train {
@@ -23,11 +24,22 @@ struct Machine {
 /// else float32; as many threads as cores. Sets the number of threads of this process.
 Machine use_machine(const config::Train& train);
 
+/// What one step of a run takes. \param rows  of the embedding
+nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
+                           std::int64_t rows, nn::Precision precision);
+
 /// Versions, commit, processor, threads, instruction set: what provenance.json says of the program.
 nlohmann::ordered_json provenance_of(const Machine& machine);
 
-/// Sequences that go through the model at once where micro_batch is "auto": as many as keep the
-/// logits below 1 GiB and the tokens at 8,192, and at least one.
-std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary);
+/// Bytes of memory that are free on this machine; 0 where the kernel does not say.
+double available_bytes();
+
+/// Sequences that go through the model at once: train.micro_batch, or where it is "auto" as many
+/// as keep the logits below 1 GiB and the tokens at 8,192, and at least one.
+std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary);
+
+/// The same for an evaluation, which needs less memory: a large micro_batch is cut to the
+/// automatic.
+std::int64_t evaluation_rows(const config::Config& config, std::int64_t vocabulary);
 
 }  // namespace evenkeel::train

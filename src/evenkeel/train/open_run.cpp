@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <system_error>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/run_folder.h"
@@ -15,8 +16,7 @@ namespace {
 
 /// What may change freely when a run goes on: it decides when things are written, not what.
 bool is_free(const std::string& key) {
-  constexpr std::array<std::string_view, 4> kTables = {"evaluate.", "checkpoint.", "log.",
-                                                       "health."};
+  constexpr std::array<std::string_view, 3> kTables = {"evaluate.", "checkpoint.", "log."};
   const bool in_table = std::any_of(kTables.begin(), kTables.end(),
                                     [&](std::string_view table) { return key.starts_with(table); });
   return in_table || key == "train.threads" || key == "preset";
@@ -34,41 +34,73 @@ bool is_length(const std::string& key) {
                    difference.key));
 }
 
-OpenRun continued(const Request& request, const std::filesystem::path& folder) {
-  const auto file = folder / "run.toml";
-  const auto before = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
+/// What the checkpoint was made with: its own copy, since run.toml may have been edited.
+config::Config configuration_of(const store::Newest& newest, const std::filesystem::path& file) {
+  if (!newest.found)
+    return config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
+  const auto& manifest = newest.found->manifest;
+  if (!manifest.contains("config")) {
+    throw Error(Exit::no_checkpoint, text(newest.found->folder.string(),
+                                          ": its manifest does not say what it was made with"));
+  }
+  return config::read_back(manifest.at("config").get<std::string>(),
+                           (newest.found->folder / "MANIFEST.json").string());
+}
+
+void go_on(OpenRun& run, const Request& request) {
+  const auto file = run.folder / "run.toml";
+  run.newest = store::newest_checkpoint(run.folder);
+  const auto before = configuration_of(run.newest, file);
   auto sources = request.sources;
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
-  OpenRun run{folder, config::resolve(sources), /*continues=*/true, {}};
+  run.config = config::resolve(sources);
 
   for (const auto& difference : config::differences(before, run.config)) {
     if (is_length(difference.key)) {
       if (steps_of(run.config) < steps_of(before) &&
           !overridden(request.overrides, difference.key)) {
-        refuse(folder, difference);
+        refuse(run.folder, difference);
       }
     } else if (!is_free(difference.key) && !overridden(request.overrides, difference.key)) {
-      refuse(folder, difference);
+      refuse(run.folder, difference);
     }
     run.changed.push_back({difference.key, difference.before, difference.after});
   }
-  return run;
+  if (!overridden(request.overrides, "schedule") && steps_of(run.config) != steps_of(before)) {
+    run.config.schedule.steps = planned_steps(before);
+  }
+}
+
+void check_folder(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (folder.empty() || (exists(folder, none) && !is_directory(folder, none))) {
+    throw Error(Exit::usage, text("--run must name a folder, but \"", folder.string(), "\" is ",
+                                  folder.empty() ? "no name" : "a file"));
+  }
 }
 
 }  // namespace
 
 OpenRun open_run(const Request& request) {
-  if (request.run && std::filesystem::exists(*request.run / "run.toml")) {
-    return continued(request, *request.run);
-  }
   OpenRun run;
-  run.config = config::resolve(request.sources);
   if (request.run) {
+    check_folder(*request.run);
     run.folder = *request.run;
-    store::make_run_folder(run.folder);
-  } else {
-    run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);
+    run.made_here = !std::filesystem::exists(run.folder);
+    if (!run.made_here) run.lock = std::make_unique<store::Lock>(run.folder);
+    if (std::filesystem::exists(run.folder / "run.toml")) {
+      go_on(run, request);
+      return run;
+    }
   }
+  run.config = config::resolve(request.sources);
+  if (!request.run) {
+    run.made_here = true;
+    run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);
+  } else {
+    store::make_run_folder(run.folder);
+  }
+  if (!run.lock) run.lock = std::make_unique<store::Lock>(run.folder);
   return run;
 }
 

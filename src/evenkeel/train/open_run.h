@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::train {
 
@@ -15,25 +19,29 @@ struct Request {
   config::Sources sources;
   std::optional<std::filesystem::path> run;  // --run
   std::vector<std::string> overrides;        // --override KEY: may differ on resume
-  bool quiet = false, json = false;
+  bool quiet = false;
 };
 
-/// A key that differs from what the run was started with, with leave.
+/// Something that differs from what the run was started with, with leave.
 struct Changed {
   std::string key, before, after;
 };
 
-/// A run folder and the configuration that it will go on with.
+/// A run folder that this process owns, and the configuration that it goes on with.
 struct OpenRun {
   std::filesystem::path folder;
+  bool made_here = false;             // the folder was not there before
+  std::unique_ptr<store::Lock> lock;  // before anything in the folder was read
   config::Config config;
-  bool continues = false;        // the folder held a run already
-  std::vector<Changed> changed;  // against the run.toml found there
+  store::Newest newest;          // the checkpoint to go on from; none in a new run
+  std::vector<Changed> changed;  // against the configuration of that checkpoint
 };
 
 /// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that
-/// goes on keeps its own configuration for every key that the command does not state.
-/// \throws Error (differs) that names the first key that may not change
+/// goes on keeps its own configuration for every key that the command does not state, and the
+/// learning rate keeps the length that it was laid out for unless `schedule` is overridden.
+/// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
+///         process owns it; Error (differs) that names the first key that may not change
 OpenRun open_run(const Request& request);
 
 /// True if `key` was named by --override: itself, or a table above it.

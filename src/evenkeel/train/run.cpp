@@ -53,45 +53,59 @@ Run::Run(const Request& request, OpenRun open, Console& console)
     : request_(request),
       open_(std::move(open)),
       console_(console),
-      lock_(open_.folder),
       machine_(use_machine(open_.config.train)),
       text_(data::load(open_.config.data, open_.config.model.context)),
       shape_(config::shape_of(open_.config, data::kByteVocabulary)),
       metrics_(open_.folder / "metrics.jsonl"),
       health_(open_.folder / "health.jsonl") {
   const auto& config = open_.config;
-  trainer_ =
-      std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train, steps_of(config));
+  check_memory();
+  trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train);
   validation_ = std::make_unique<data::ValidationWindows>(text_.validation, config.model.context,
                                                           config.evaluate.sequences);
   announce();
 }
 
+/// A warning only: what is free changes, and the prediction is not exact.
+void Run::check_memory() {
+  const auto& config = open_.config;
+  const auto scheme = config::bind(config.scheme, shape_);
+  const auto rows = embedding_rows(config.model, shape_.vocabulary);
+  const auto needed = footprint_of(config, scheme, rows, machine_.precision).total();
+  const auto free = available_bytes();
+  if (free == 0 || needed <= free) return;
+  console_.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
+                     bytes_text(free), " are free; `evenkeel plan` shows what for"));
+}
+
 void Run::begin() {
-  const auto newest = store::newest_checkpoint(open_.folder);
+  const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
   if (newest.found) {
     resume(*newest.found);
   } else {
-    if (!newest.skipped.empty()) {
+    // The initial weights are saved before the first record, so records without them are a loss.
+    if (!newest.skipped.empty() || !store::read_records(open_.folder / "metrics.jsonl").empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));
     }
-    metrics_.cut_after(-1);
-    health_.cut_after(-1);
-    if (const auto& from = open_.config.train.from; !from.empty()) {
-      const auto other = store::newest_checkpoint(from);
-      if (!other.found) {
-        throw Error(Exit::no_checkpoint,
-                    text("train.from: ", from, " has no usable checkpoint to start from"));
-      }
-      trainer_->start_from(*other.found);
-    }
+    if (!open_.config.train.from.empty()) start_from(open_.config.train.from);
   }
   write_identity();
+  console_.keep_in(open_.folder / "log.txt");
   if (!newest.found) save(/*must=*/true);
   mark("training");
+}
+
+void Run::start_from(const std::filesystem::path& from) {
+  const auto other = store::newest_checkpoint(from);
+  for (const auto& line : other.skipped) console_.warn(text("train.from: ", line));
+  if (!other.found) {
+    throw Error(Exit::no_checkpoint,
+                text("train.from: ", from.string(), " has no usable checkpoint to start from"));
+  }
+  trainer_->start_from(*other.found);
 }
 
 void Run::step() {
@@ -112,6 +126,7 @@ void Run::step() {
   const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
+  if (finished()) return;  // what is due at the end, the end does
   if (due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*must=*/false);
 }
 
@@ -119,11 +134,12 @@ void Run::save(bool must) {
   const auto step = trainer_->progress().step;
   if (saved_at_ == step) return;
   auto content = trainer_->content();
-  content.manifest = identity();
+  content.manifest = manifest();
+  saved_time_ = Clock::now();  // of the attempt: a full disk is not tried again at every step
   try {
     store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
     saved_at_ = step;
-    saved_time_ = Clock::now();
+    console_.say(text("step ", step, ": saved"));
   } catch (const Error& error) {
     if (must) throw;
     console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
@@ -139,14 +155,15 @@ void Run::close(const std::string& state) {
 }
 
 void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
-  const auto& [now, steps, planned, skipped] = trainer_->progress();
+  const auto now = trainer_->progress().step;
+  const auto steps = trainer_->progress().steps;
   const auto& config = open_.config;
   const double tokens_per_second =
       static_cast<double>(config.train.batch * config.model.context) / seconds;
   const bool lasting = due(now, config.log.every) || now == steps;
   if (lasting) {
     append(metrics_, {{"step", now},
-                      {"tokens", step.tokens},
+                      {"tokens", trainer_->progress().tokens},
                       {"loss", step.outcome.loss},
                       {"lr", step.rate},
                       {"grad_norm", step.outcome.gradient_norm},
@@ -192,7 +209,7 @@ void Run::guard(const StepRecord& step) {
 
 void Run::evaluate() {
   const auto step = trainer_->progress().step;
-  const auto rows = auto_micro_batch(open_.config, shape_.vocabulary);
+  const auto rows = evaluation_rows(open_.config, shape_.vocabulary);
   last_evaluation_ = evaluate::evaluate(trainer_->model(), *validation_, rows);
   evaluated_at_ = step;
   const auto& seen = *last_evaluation_;

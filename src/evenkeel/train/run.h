@@ -41,10 +41,14 @@ class Run {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void check_memory();
   void announce() const;
+  void note_change(std::int64_t step, const std::string& what, const std::string& before,
+                   const std::string& after);
   void write_identity() const;
   void resume(const store::CheckpointFound& checkpoint);
-  void check_identity(const store::CheckpointFound& checkpoint) const;
+  void start_from(const std::filesystem::path& from);
+  void check_identity(const store::CheckpointFound& checkpoint);
   void record(const StepRecord& step, double seconds, std::int64_t faults);
   void guard(const StepRecord& step);
   void evaluate();
@@ -52,17 +56,18 @@ class Run {
   void mark(const std::string& state) const;
   void append(store::Records& records, const nlohmann::ordered_json& line);
   nlohmann::ordered_json identity() const;
+  nlohmann::ordered_json manifest() const;
 
   Request request_;
   OpenRun open_;
   Console& console_;
-  store::Lock lock_;
   Machine machine_;
   data::Corpora text_;
   norm::Shape shape_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<data::ValidationWindows> validation_;
   store::Records metrics_, health_;
+  nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // with leave, since the start
   std::optional<evaluate::Evaluation> last_evaluation_;
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;
   Clock::time_point saved_time_ = Clock::now();

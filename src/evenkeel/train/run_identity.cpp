@@ -5,6 +5,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/warnings.h"
 #include "evenkeel/train/run.h"
 
 namespace evenkeel::train {
@@ -26,6 +27,9 @@ void Run::announce() const {
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));
   }
   console_.say(text("run    ", open_.folder.string()));
+  for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
+    console_.warn(text("warning ", warning.code, ": ", warning.explanation));
+  }
 }
 
 nlohmann::ordered_json Run::identity() const {
@@ -41,10 +45,25 @@ nlohmann::ordered_json Run::identity() const {
                       {"train_digest", text_.train.digest},
                       {"validation", text_.validation.description},
                       {"validation_digest", text_.validation.digest}};
-  for (const auto& [key, before, after] : open_.changed) {
-    identity["changed"][key] = {{"before", before}, {"after", after}};
+  for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
+    identity["warnings"].push_back(warning.code);
   }
+  if (!changes_.empty()) identity["changes"] = changes_;
   return identity;
+}
+
+/// What MANIFEST.json says beside its digests: everything that decides what comes next.
+nlohmann::ordered_json Run::manifest() const {
+  auto manifest = identity();
+  manifest["config"] = config::to_toml(open_.config);
+  manifest["random"] = {{"generator", "philox4x32-10"}, {"key", open_.config.seed}};
+  manifest["cursor"] = trainer_->progress().sequences;
+  return manifest;
+}
+
+void Run::note_change(std::int64_t step, const std::string& what, const std::string& before,
+                      const std::string& after) {
+  changes_.push_back({{"step", step}, {"what", what}, {"before", before}, {"after", after}});
 }
 
 /// run.toml, provenance.json and scheme.txt: written when a run starts, and anew when it goes on.
@@ -55,14 +74,17 @@ void Run::write_identity() const {
 }
 
 void Run::resume(const store::CheckpointFound& checkpoint) {
+  if (checkpoint.manifest.contains("changes")) changes_ = checkpoint.manifest.at("changes");
+  for (const auto& [key, before, after] : open_.changed) {
+    note_change(checkpoint.step, key, before, after);
+  }
   check_identity(checkpoint);
   const auto steps = trainer_->progress().steps;
   trainer_->restore(checkpoint);
-  bool replan = false;
-  for (const auto& each : open_.changed) {
-    replan = replan || each.key.starts_with("schedule.");
+  if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
+    console_.say(text("the learning rate was laid out for ", planned,
+                      " steps and stays at its end; --override schedule lays it out anew"));
   }
-  if (replan || overridden(request_.overrides, "schedule")) trainer_->plan(steps);
   metrics_.cut_after(checkpoint.step);
   health_.cut_after(checkpoint.step);
   saved_at_ = checkpoint.step;
@@ -74,11 +96,14 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
 }
 
 /// The same text, and numbers that come out the same: else the continuation is not the run's.
-void Run::check_identity(const store::CheckpointFound& checkpoint) const {
+void Run::check_identity(const store::CheckpointFound& checkpoint) {
   const auto now = identity();
   const auto compare = [&](const char* what, const nlohmann::json& before,
                            const nlohmann::json& after, const char* key) {
-    if (before == after || overridden(request_.overrides, key)) return;
+    if (before == after) return;
+    if (overridden(request_.overrides, key)) {
+      return note_change(checkpoint.step, what, before.dump(), after.dump());
+    }
     throw Error(Exit::differs, text(open_.folder.string(), ": ", what, " was ", before.dump(),
                                     " when the checkpoint was written, but is ", after.dump(),
                                     " now; allow it with --override ", key));
@@ -90,9 +115,10 @@ void Run::check_identity(const store::CheckpointFound& checkpoint) const {
   }
   compare("the digest of the training text", before.at("data").at("train_digest"),
           now.at("data").at("train_digest"), "data");
-  for (const char* const key : {"isa", "libtorch", "libtorch_isa", "precision"}) {
+  for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }
+  compare("precision", before.at("precision"), now.at("precision"), "train.precision");
 }
 
 }  // namespace evenkeel::train

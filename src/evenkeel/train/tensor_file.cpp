@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/tensor_file.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
 #include <cstring>
@@ -40,7 +41,8 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
   return {name, stored(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr()};
 }
 
-void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to) {
+void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,
+               Widen widen) {
   const auto wanted_dtype = stored(to.scalar_type());
   const auto wanted_shape = to.sizes().vec();
   const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(wanted_shape));
@@ -49,13 +51,27 @@ void copy_from(const store::Safetensors& file, const std::string& name, at::Tens
                                           ", but has none; it is of another model"));
   }
   const auto& entry = file.entry(name);
-  if (entry.dtype != wanted_dtype || entry.shape != wanted_shape) {
+  const bool fits = entry.dtype == wanted_dtype || widen == Widen::yes;
+  if (!fits || entry.shape != wanted_shape) {
     throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
                                           store::name_of(entry.dtype), " ", shape_text(entry.shape),
                                           "; it is of another model or precision"));
   }
-  EK_ASSERT(to.is_contiguous());
-  std::memcpy(to.mutable_data_ptr(), file.data(entry), to.nbytes());
+  const at::NoGradGuard no_grad;
+  to.copy_(tensor_of(file, name));
+}
+
+void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Widen widen) {
+  for (const auto& parameter : parameters.all()) {
+    copy_from(file, parameter.name, parameter.master, widen);
+  }
+  for (const auto& [name, entry] : file.entries()) {
+    if (parameters.find(name).defined()) continue;
+    throw Error(Exit::no_checkpoint,
+                text(file.path(), ": holds ", name, " ", shape_text(entry.shape),
+                     ", which the model does not have; it is of another scheme or model"));
+  }
+  parameters.publish();
 }
 
 at::Tensor tensor_of(const store::Safetensors& file, const std::string& name) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/train.h"
 
-#include <memory>
+#include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/run_folder.h"
@@ -14,33 +15,34 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Removes a folder in which no run began: nothing is in it but a lock that nobody holds.
-void remove_unused(const std::filesystem::path& folder) {
-  std::error_code none;
-  if (exists(folder / "run.toml", none) || store::is_locked(folder)) return;
-  remove(folder / "lock", none);
-  remove(folder, none);  // stays if anything else lies there
-}
-
-std::unique_ptr<Run> begun(const Request& request, Console& console) {
-  const auto open = open_run(request);
-  try {
-    auto run = std::make_unique<Run>(request, open, console);
-    run->begin();
-    return run;
-  } catch (const Error&) {
-    remove_unused(open.folder);
-    throw;
+/// At the end of its life removes what open_run() made, if no run began there.
+class Leftover {
+ public:
+  explicit Leftover(const OpenRun& run) : folder_(run.folder), made_here_(run.made_here) {}
+  Leftover(const Leftover&) = delete;
+  Leftover& operator=(const Leftover&) = delete;
+  ~Leftover() {
+    std::error_code none;
+    if (exists(folder_ / "run.toml", none)) return;
+    remove(folder_ / "lock", none);
+    if (!made_here_) return;
+    remove(folder_, none);  // stays if anything else lies there
   }
-}
+
+ private:
+  std::filesystem::path folder_;
+  bool made_here_;
+};
 
 }  // namespace
 
 Result train(const Request& request) {
   catch_signals();
   Console console(request.quiet);
-  const auto begun_run = begun(request, console);
-  auto& run = *begun_run;
+  auto open = open_run(request);
+  const Leftover leftover(open);
+  Run run(request, std::move(open), console);
+  run.begin();
   if (run.finished()) {
     console.say(text("finished already at step ", run.progress().step,
                      "; extend it with --set train.steps=", 2 * run.progress().step));

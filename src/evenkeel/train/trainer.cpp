@@ -25,39 +25,38 @@ std::int64_t steps_of(const config::Config& config) {
   return (config.train.tokens + tokens_a_step - 1) / tokens_a_step;
 }
 
+std::int64_t planned_steps(const config::Config& config) {
+  return config.schedule.steps > 0 ? config.schedule.steps : steps_of(config);
+}
+
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-                 const data::Corpus& text, std::int64_t steps)
+                 const data::Corpus& text)
     : config_(config),
       parameters_(nn::declare(config::bind(config.scheme, shape),
                               embedding_rows(config.model, shape.vocabulary), config.model.tied),
                   precision),
-      windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)) {
+      windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
+      schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {
   const auto scheme = config::bind(config.scheme, shape);
   nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed));
   model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_);
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_);
-  rows_ = config.train.micro_batch > 0 ? config.train.micro_batch
-                                       : auto_micro_batch(config, shape.vocabulary);
-  progress_.steps = steps;
-  plan(steps);
-}
-
-void Trainer::plan(std::int64_t planned) {
-  progress_.planned = planned;
-  schedule_ = std::make_unique<optim::Schedule>(config_.schedule, planned,
-                                                config_.train.batch * config_.model.context);
+  rows_ = micro_batch(config, shape.vocabulary);
+  progress_.steps = steps_of(config);
+  progress_.planned = planned_steps(config);
+  model_->at_step(0, progress_.planned);
 }
 
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
-  model_->at_step(progress_.step, progress_.planned);
   StepRecord record;
-  record.rate = schedule_->rate(progress_.step + 1);
-  record.outcome =
-      learner_->learn(windows_.batch(progress_.step * batch, batch), rows_, record.rate);
+  record.rate = schedule_.rate(progress_.step + 1);
+  record.outcome = learner_->learn(windows_.batch(progress_.sequences, batch), rows_, record.rate);
   ++progress_.step;
   progress_.skipped += record.outcome.applied ? 0 : 1;
-  record.tokens = progress_.step * batch * config_.model.context;
+  progress_.sequences += batch;
+  progress_.tokens += batch * config_.model.context;
+  model_->at_step(progress_.step, progress_.planned);
   return record;
 }
 
@@ -74,9 +73,8 @@ store::CheckpointContent Trainer::content() const {
   content.state = {{"step", progress_.step},
                    {"updates", learner_->updates()},
                    {"skipped", progress_.skipped},
-                   {"planned_steps", progress_.planned},
-                   {"tokens", progress_.step * config_.train.batch * config_.model.context},
-                   {"seed", config_.seed}};
+                   {"sequences", progress_.sequences},
+                   {"tokens", progress_.tokens}};
   return content;
 }
 
@@ -86,22 +84,21 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   for (const auto& parameter : parameters_.all()) {
     const auto& first = learner_->optimizer().first()[parameter.group];
     const auto& second = learner_->optimizer().second()[parameter.group];
-    copy_from(file, "first." + parameter.name, parameter.part_of(first));
-    copy_from(file, "second." + parameter.name, parameter.part_of(second));
+    copy_from(file, "first." + parameter.name, parameter.part_of(first), Widen::no);
+    copy_from(file, "second." + parameter.name, parameter.part_of(second), Widen::no);
   }
   const auto& state = checkpoint.state;
   progress_.step = state.at("step").get<std::int64_t>();
   progress_.skipped = state.at("skipped").get<std::int64_t>();
+  progress_.sequences = state.at("sequences").get<std::int64_t>();
+  progress_.tokens = state.at("tokens").get<std::int64_t>();
   learner_->set_updates(state.at("updates").get<std::int64_t>());
-  plan(state.at("planned_steps").get<std::int64_t>());
+  model_->at_step(progress_.step, progress_.planned);
 }
 
 void Trainer::start_from(const store::CheckpointFound& checkpoint) {
-  const auto file = store::Safetensors::read(checkpoint.folder / "model.safetensors");
-  for (const auto& parameter : parameters_.all()) {
-    copy_from(file, parameter.name, parameter.master);
-  }
-  parameters_.publish();
+  copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"), parameters_,
+               Widen::no);
 }
 
 }  // namespace evenkeel::train

@@ -16,35 +16,32 @@ namespace evenkeel::train {
 
 /// Where a run stands. What of it changes is in state.json.
 struct Progress {
-  std::int64_t step = 0;     // optimizer steps taken or skipped
-  std::int64_t steps = 0;    // to take
-  std::int64_t planned = 0;  // what the schedule was laid out for
-  std::int64_t skipped = 0;  // of step: not finite
+  std::int64_t step = 0;       // optimizer steps taken or skipped
+  std::int64_t steps = 0;      // to take
+  std::int64_t planned = 0;    // what the schedule was laid out for
+  std::int64_t skipped = 0;    // of step: not finite
+  std::int64_t sequences = 0;  // windows read, the next one's number
+  std::int64_t tokens = 0;     // in them
 };
 
 /// One step more.
 struct StepRecord {
   Outcome outcome;
   double rate = 0;
-  std::int64_t tokens = 0;  // since the start of the run
 };
 
 /// A model in training on a text: everything that a checkpoint holds, and one step.
 class Trainer {
  public:
   /// \param shape  with the tokenizer's vocabulary filled in
-  /// \param steps  that the run takes
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-          const data::Corpus& text, std::int64_t steps);
+          const data::Corpus& text);
 
   StepRecord step();
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
-
-  /// Lays the schedule out anew for `planned` steps.
-  void plan(std::int64_t planned);
 
   /// What to save; views of the trainer's own tensors.
   store::CheckpointContent content() const;
@@ -54,6 +51,7 @@ class Trainer {
   void restore(const store::CheckpointFound& checkpoint);
 
   /// Takes over the weights alone.
+  /// \throws Error (no_checkpoint) if it holds other tensors
   void start_from(const store::CheckpointFound& checkpoint);
 
  private:
@@ -62,7 +60,7 @@ class Trainer {
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<Learner> learner_;
   data::TrainingWindows windows_;
-  std::unique_ptr<optim::Schedule> schedule_;
+  optim::Schedule schedule_;
   std::int64_t rows_ = 1;  // sequences at once
   Progress progress_;
 };
@@ -72,5 +70,8 @@ std::int64_t embedding_rows(const config::Model& model, std::int64_t vocabulary)
 
 /// Steps that the run takes: train.steps, or train.tokens in whole batches.
 std::int64_t steps_of(const config::Config& config);
+
+/// Steps that the learning rate and expressions in T are laid out for: schedule.steps, or all.
+std::int64_t planned_steps(const config::Config& config);
 
 }  // namespace evenkeel::train
