@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "evenkeel/base/error.h"
 
@@ -30,6 +35,43 @@ TEST(File, NamesTheFileThatIsMissing) {
 
 TEST(File, RefusesAFolder) {
   EXPECT_THROW(read_file(kFolder), Error);
+  try {
+    write_file(kFolder, "text");
+    FAIL() << "a folder was written";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), kFolder.string() + ": cannot write: Is a directory");
+  }
+}
+
+TEST(File, ReplacesWhatALinkPointsToAndKeepsTheLink) {
+  const auto folder = kFolder / "links";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder / "deep");
+  std::filesystem::create_symlink("second", folder / "first");
+  std::filesystem::create_symlink("deep/target", folder / "second");
+  for (const auto* const content : {"made", "replaced"}) {
+    write_file(folder / "first", content);
+    EXPECT_EQ(std::filesystem::read_symlink(folder / "first"), "second");
+    EXPECT_EQ(std::filesystem::read_symlink(folder / "second"), "deep/target");
+    EXPECT_EQ(read_file(folder / "deep" / "target"), content);
+  }
+  std::filesystem::create_symlink("circle", folder / "circle");
+  EXPECT_THROW(write_file(folder / "circle", "text"), Error);
+}
+
+TEST(File, WritesIntoAPipeThatStaysAPipe) {
+  const auto pipe = kFolder / "pipe";
+  std::filesystem::create_directories(kFolder);
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  write_file(pipe, "text");
+  std::array<char, 8> got{};
+  EXPECT_EQ(::read(reader, got.data(), got.size()), 4);
+  ::close(reader);
+  EXPECT_EQ(std::string(got.data()), "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 }  // namespace
