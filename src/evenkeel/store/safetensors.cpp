@@ -63,6 +63,9 @@ Safetensors Safetensors::read(const std::filesystem::path& path) {
   }
   in.read(&header_bytes, sizeof header_bytes);
   const auto rest = in.size() - sizeof header_bytes;
+  if (header_bytes > rest && header_bytes > kMaxHeaderBytes) {
+    refuse("must be a .safetensors file, but does not begin with the size of its header");
+  }
   if (header_bytes > rest) {
     refuse(text("header must have ", header_bytes, " bytes, but only ", rest, " follow"));
   }
