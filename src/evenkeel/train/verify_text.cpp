@@ -11,8 +11,6 @@ namespace evenkeel::train {
 
 namespace {
 
-constexpr std::size_t kShown = 3;
-
 template <typename... Values>
 std::string print(const char* format, Values... values) {
   std::array<char, 256> out{};
@@ -51,11 +49,9 @@ std::string table_of(const Verification& verification) {
   auto table = text(file, ": scheme ", scheme, ", computed again in ", precision, "\n");
   table += print("  %-58s %8s  %8s\n", "quantity", "error", "allowed");
   for (const auto& check : totals) table += row_of(check);
-  const auto shown = std::min(kShown, tensors.size());
-  for (std::size_t i = 0; i < shown; ++i) table += row_of(tensors[i]);
-  const auto refuted = refuted_among(tensors);
-  table += text("  parameters: ", tensors.size(), " compared, the worst ", shown, " shown, ",
-                tensors.size() - refuted, " held\n");
+  for (const auto& check : tensors) table += row_of(check);
+  table += text("  parameters: ", tensors.size(), " compared, ",
+                tensors.size() - refuted_among(tensors), " held\n");
   return table + verdict_of(verification) + "\n";
 }
 

@@ -9,7 +9,7 @@
 
 namespace evenkeel::train {
 
-/// All totals, the three worst tensors, a count of them, and last "held" or "refuted: ...".
+/// All totals, all tensors, a count of them, and last "held" or "refuted: ...".
 std::string table_of(const Verification& verification);
 
 /// One line for one of many files: verdict, file, the check that used most of its tolerance.
