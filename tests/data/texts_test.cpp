@@ -58,6 +58,13 @@ TEST_F(ReadTexts, RefusesAnEmptyFile) {
   }
 }
 
+TEST_F(ReadTexts, RefusesAFileThatIsGzipByNameOnly) {
+  EXPECT_EQ(refused(file("a.txt.gz", "plain")),
+            path("a.txt.gz") +
+                ": must be gzip, as its name says, but does not begin as gzip does; copy it again, "
+                "or name it without .gz");
+}
+
 TEST_F(ReadTexts, RefusesAnEmptyFolder) {
   EXPECT_EQ(refused(path("")),
             path("") + ": must hold .txt or .jsonl files (also .gz), but holds none");

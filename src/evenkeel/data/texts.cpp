@@ -87,6 +87,11 @@ void read_into(Texts& texts, Counts& counts, const fs::path& file, const config:
   const auto name = file.string();
   const auto format = format_of(file, data.format);
   auto content = content_of(file);
+  if (file.extension() == ".gz" && !is_gzip(content)) {
+    throw Error(Exit::data, text(name,
+                                 ": must be gzip, as its name says, but does not begin as gzip "
+                                 "does; copy it again, or name it without .gz"));
+  }
   if (is_gzip(content)) {
     content = unpacked(content, name);
     ++counts.gzip;
