@@ -218,6 +218,34 @@ TEST_F(Report, ComparesRunsInTheOrderOfTheirValidationLoss) {
   EXPECT_FALSE(has(text, "http"));
 }
 
+TEST_F(Report, CallsNoRunTheBestWhereTheRunsDoNotCompare) {
+  const auto at = run("b", "pre_ln", 0.6);
+  const auto verdict = [&] {
+    return contents(page({run("a", "post_ln", 0.9), at}), "<p class=\"verdict\">").front();
+  };
+  const auto differs_in = [](const std::string& what) {
+    return "None of the runs is called the best: they differ in <strong>" + what +
+           "</strong>, and so their validation losses do not compare.";
+  };
+  write_file(at / "run.toml", "[model]\ncontext = 7\n[evaluate]\nsequences = 3\n");
+  EXPECT_EQ(verdict(), differs_in("context, validation sequences"));
+  EXPECT_FALSE(has(page({run("a", "post_ln", 0.9), at}), "class=\"best\""));
+  write_file(at / "run.toml", "");
+  write_file(at / "provenance.json", R"({"data": {"validation_digest": "other"}})");
+  EXPECT_EQ(verdict(), differs_in("validation text"));
+  std::filesystem::remove(at / "provenance.json");
+  auto metrics = read_file(at / "metrics.jsonl");
+  write_file(at / "metrics.jsonl", metrics + "{\"step\": 110, \"tokens\": 11000}\n");
+  EXPECT_EQ(verdict(), differs_in("steps, tokens"));
+}
+
+TEST_F(Report, DrawsTheFloorOnlyIfAllRunsShareIt) {
+  const auto at = folder("b");
+  write_file(at / "metrics.jsonl", "{\"step\": 5, \"val_loss\": 2}\n");
+  const auto text = page({run("a", "post_ln", 0.9), at});
+  EXPECT_FALSE(has(text, ">entropy floor 0.5000</text>"));
+}
+
 TEST_F(Report, NamesTheKeysThatDifferBetweenRuns) {
   const auto text = page({run("a", "post_ln", 0.9), run("b", "pre_ln", 0.6)});
   EXPECT_EQ(contents(text, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));

@@ -2,6 +2,7 @@
 #include "evenkeel/report/comparison_page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "evenkeel/base/error.h"
@@ -26,9 +27,41 @@ bool is_better(const Run& left, const Run& right) {
   return std::isfinite(a) && (!std::isfinite(b) || a < b);
 }
 
-std::string verdict(const std::vector<Run>& runs) {
+/// What must be the same in all runs, or their validation losses say nothing about the schemes.
+struct Condition {
+  const char* name;
+  std::string (*value)(const Run&);
+};
+const std::array<Condition, 5> kConditions = {
+    {{"steps", [](const Run& run) { return shortest(run.step); }},
+     {"tokens", [](const Run& run) { return shortest(run.tokens); }},
+     {"context", [](const Run& run) { return value_of(run.settings, "model.context"); }},
+     {"validation text",
+      [](const Run& run) { return value_of(run.environment, "data.validation_digest"); }},
+     {"validation sequences",
+      [](const Run& run) { return value_of(run.settings, "evaluate.sequences"); }}}};
+
+/// The conditions that differ among the runs with a validation loss: "steps, tokens".
+std::string unlike(const std::vector<Run>& runs) {
+  std::string out;
+  for (const auto& [name, value] : kConditions) {
+    const auto differs = [&, wanted = value(runs.front())](const Run& run) {
+      return std::isfinite(validation(run)) && value(run) != wanted;
+    };
+    if (!std::any_of(runs.begin(), runs.end(), differs)) continue;
+    out += text(out.empty() ? "" : ", ", name);
+  }
+  return out;
+}
+
+/// \param unlike  what differs between the runs beside what is compared
+std::string verdict(const std::vector<Run>& runs, const std::string& unlike) {
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
+  if (!unlike.empty()) {
+    return text("None of the runs is called the best: they differ in ", element("strong", unlike),
+                ", and so their validation losses do not compare.");
+  }
   auto out = text(element("strong", escaped(runs.front().name)),
                   " has the lowest validation loss: ", fixed(best, kDecimals), " nats a token");
   if (std::isfinite(next)) {
@@ -37,7 +70,7 @@ std::string verdict(const std::vector<Run>& runs) {
   return out + ".";
 }
 
-std::string row(const Run& run, std::size_t at, bool has_floor) {
+std::string row(const Run& run, std::size_t at, bool is_best, bool has_floor) {
   const int colour = static_cast<int>(at);
   const auto number = [](const std::string& value) { return element("td", value, "number"); };
   const double rate = median(run.tokens_per_second.y);
@@ -47,17 +80,19 @@ std::string row(const Run& run, std::size_t at, bool has_floor) {
                number(fixed(validation(run), kDecimals));
   if (has_floor) cells += number(fixed(last(run.gap.y), kDecimals));
   cells += number(std::isfinite(rate) ? with_unit(rate) : "–") + element("td", state_text(run));
-  return element("tr", cells, at == 0 ? "best" : "") + "\n";
+  return element("tr", cells, is_best ? "best" : "") + "\n";
 }
 
-std::string table(const std::vector<Run>& runs, bool has_floor) {
+std::string table(const std::vector<Run>& runs, bool has_best, bool has_floor) {
   const auto number = [](const char* name) { return element("th", name, "number"); };
   auto head = element("th", "run") + element("th", "scheme") + number("steps") +
               number("training loss") + number("validation loss");
   if (has_floor) head += number("gap to the floor");
   head += number("tokens/s") + element("th", "state");
   auto rows = element("tr", head) + "\n";
-  for (std::size_t at = 0; at < runs.size(); ++at) rows += row(runs[at], at, has_floor);
+  for (std::size_t at = 0; at < runs.size(); ++at) {
+    rows += row(runs[at], at, has_best && at == 0, has_floor);
+  }
   return element("div", element("table", rows), "scroll") + "\n" +
          element("p",
                  "Losses in nats a token; training: mean of the last 20 logged steps; validation: "
@@ -91,12 +126,13 @@ Chart mean_chart(const std::vector<Run>& runs, const Quantity& quantity) {
   return chart;
 }
 
-/// The floor, if it is the same for all runs that have one.
+/// The floor, if all runs with a validation loss share it.
 std::optional<Reference> common_floor(const std::vector<Run>& runs) {
   constexpr double kSame = 1e-6;
   std::optional<Reference> common;
   for (const auto& run : runs) {
-    if (!run.floor) continue;
+    if (!std::isfinite(validation(run))) continue;
+    if (!run.floor) return std::nullopt;
     const double floor = run.floor->a_token;
     if (common && std::abs(common->at - floor) > kSame) return std::nullopt;
     common = {floor, "entropy floor " + fixed(floor, kDecimals)};
@@ -163,10 +199,11 @@ std::string comparison_page(std::vector<Run> runs) {
   std::stable_sort(runs.begin(), runs.end(), is_better);
   const bool has_floor =
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
+  const auto differing = unlike(runs);
   const auto title = text("Comparison of ", runs.size(), " runs");
-  auto out =
-      element("header", element("h1", title) + "\n" + element("p", verdict(runs), "verdict")) +
-      "\n" + table(runs, has_floor);
+  auto out = element("header", element("h1", title) + "\n" +
+                                   element("p", verdict(runs, differing), "verdict")) +
+             "\n" + table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
   out += section("Configuration that differs", configuration(runs));
   out += section("Environment that differs", environment(runs));
