@@ -26,5 +26,11 @@ TEST(DidYouMean, NamesTheNearestAndAllKnownWordsInOrder) {
   EXPECT_EQ(did_you_mean("x", kKinds), "; known: dyt, layer_norm, rms_norm");
 }
 
+TEST(DidYouMean, SaysWhereALongListIs) {
+  EXPECT_EQ(did_you_mean("rmsnorm", kKinds, "the manual lists all"),
+            "; did you mean \"rms_norm\"? the manual lists all");
+  EXPECT_EQ(did_you_mean("x", kKinds, "the manual lists all"), "; the manual lists all");
+}
+
 }  // namespace
 }  // namespace evenkeel

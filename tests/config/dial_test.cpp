@@ -31,12 +31,29 @@ TEST_F(Dial, TakesTheSchemeFromTheHighestLayer) {
 
 TEST_F(Dial, ChangesTheKindOfANamedSchemeAndKeepsItsPlacement) {
   const auto changed = of_sets({"scheme.norm=layer_norm"});
-  EXPECT_EQ(changed.scheme.name, "inline");
+  EXPECT_EQ(changed.scheme.name, "hybrid_norm_star+layer_norm");
   EXPECT_EQ(merged(changed, "norm"), "\"layer_norm\"");
   EXPECT_EQ(merged(changed, "extends"), "-");
   const auto named = resolve({});
   EXPECT_EQ(merged(changed, "attention"), merged(named, "attention"));
   EXPECT_EQ(merged(changed, "layers"), merged(named, "layers"));
+  EXPECT_EQ(merged(changed, "title"), merged(named, "title"));
+  EXPECT_EQ(merged(changed, "equation"), merged(named, "equation"));
+  EXPECT_EQ(merged(changed, "source"), "-");
+}
+
+TEST_F(Dial, NamesAChangedSchemeAfterItsParent) {
+  const auto name = [](const std::vector<std::string>& sets) { return of_sets(sets).scheme.name; };
+  EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm=layer_norm"}), "pre_norm+layer_norm");
+  EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm.epsilon=1e-6"}), "pre_norm+own");
+  const auto deeper = of_sets({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.final=none"});
+  EXPECT_EQ(deeper.scheme.name, "pre_norm+own");
+  EXPECT_EQ(merged(deeper, "title"), "-");
+  EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.name=mine"}), "mine");
+  EXPECT_EQ(of_file("scheme.norm = \"layer_norm\"").scheme.name, "inline");
+  std::filesystem::create_directory("my schemes");
+  write_file("my schemes/a b.toml", "extends = \"pre_norm\"");
+  EXPECT_EQ(name({"scheme=my schemes/a b.toml", "scheme.norm=dyt"}), "a_b+dyt");
 }
 
 TEST_F(Dial, ChangesDeeperKeysToo) {
@@ -89,9 +106,10 @@ TEST_F(Dial, RefusesWhatIsNoScheme) {
             "mine.toml:1: scheme must be a name, a file or a table, but is 3");
   EXPECT_EQ(file_error("[scheme]\nextends = \"pre_norm\"\nname = 3"),
             "mine.toml:3: scheme.name must be a string, but is 3");
-  EXPECT_EQ(set_error({"scheme.name=a/b"}),
-            "--set scheme.name=a/b: scheme.name must be a string without /, but is the string "
-            "\"a/b\"");
+  EXPECT_EQ(
+      set_error({"scheme.name=a/b"}),
+      "--set scheme.name=a/b: scheme.name must be a string of at most 100 bytes without / and "
+      "control characters, but is the string \"a/b\"");
   EXPECT_EQ(set_error({"scheme={ extends = \"pre_norm\", norm = \"dyt\" }", "scheme.norm.kind=l2"}),
             "--set scheme.norm.kind=l2: scheme.norm must be a table to hold kind, but is the "
             "string \"dyt\"");

@@ -31,10 +31,10 @@ TEST_F(Resolve, LaysFilesOverThePresetAndSettingsOverFiles) {
 }
 
 TEST_F(Resolve, ReadsEveryKindOfValueFromASetting) {
-  const auto config = of_sets({"train.steps=2_000", "data.train=a.txt", "schedule.warmup=5%",
-                               "schedule.decay=100Mt", "optimizer.betas=[0.8, 0.9]",
-                               "model.vocabulary=300", "data.validation=[\"a b.txt\", \"c\"]",
-                               "train.threads=2", "kernels.fused=false", "seed=7"});
+  const auto config = of_sets(
+      {"train.steps=2_000", "data.train=a.txt", "schedule.warmup=5%", "schedule.kind=wsd",
+       "schedule.decay=100Mt", "optimizer.betas=[0.8, 0.9]", "model.vocabulary=300",
+       "data.validation=[\"a b.txt\", \"c\"]", "train.threads=2", "kernels.fused=false", "seed=7"});
   EXPECT_EQ(config.train.steps, 2000);
   EXPECT_EQ(config.data.train, std::vector<std::string>{"a.txt"});
   EXPECT_EQ(config.schedule.warmup, (Length{5, Length::Unit::percent}));
@@ -99,6 +99,9 @@ TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
                                 "model.heads=0",
                                 "model.kv_heads=0",
                                 "model.inner=0",
+                                "model.inner=16777217",
+                                "model.layers=4097",
+                                "train.threads=4097",
                                 "model.context=1",
                                 "model.vocabulary=0",
                                 "model.vocabulary=words",
@@ -136,7 +139,7 @@ TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
                                 "evaluate.every=-1",
                                 "evaluate.sequences=-1",
                                 "checkpoint.every=-1",
-                                "checkpoint.keep=0",
+                                "checkpoint.keep=1",
                                 "checkpoint.seconds=-1",
                                 "health.on_nonfinite=warn",
                                 "health.budget=0",
@@ -147,6 +150,28 @@ TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
     EXPECT_EQ(message.rfind("--set " + set + ": " + set.substr(0, set.find('=')), 0), 0U)
         << message;
   }
+}
+
+TEST_F(Resolve, RefusesPartsOfTheScheduleThatItsKindDoesNotRead) {
+  EXPECT_EQ(set_error({"schedule.floor=0.1", "schedule.kind=constant"}),
+            "--set schedule.floor=0.1: schedule.floor has no effect where schedule.kind is "
+            "\"constant\"; leave it out");
+  EXPECT_EQ(set_error({"schedule.decay=5%"}),
+            "--set schedule.decay=5%: schedule.decay has no effect where schedule.kind is "
+            "\"cosine\"; leave it out");
+  EXPECT_EQ(file_error("[schedule]\nkind = \"constant\"\nfloor = 0.2"),
+            "mine.toml:3: schedule.floor has no effect where schedule.kind is \"constant\"; leave "
+            "it out");
+}
+
+TEST_F(Resolve, LetsAKindOfScheduleDropWhatOnlyTheKindBelowReads) {
+  write_file("mine.toml", "schedule = { kind = \"wsd\", floor = 0.2, decay = \"5%\" }");
+  const auto schedule =
+      resolve(
+          {.preset = {}, .files = {"mine.toml"}, .scheme = {}, .sets = {"schedule.kind=constant"}})
+          .schedule;
+  EXPECT_EQ(schedule.floor, Schedule().floor);
+  EXPECT_EQ(schedule.decay, Schedule().decay);
 }
 
 TEST_F(Resolve, LetsTheHighestLayerDecideBetweenStepsAndTokens) {

@@ -152,14 +152,16 @@ TEST(InvalidScheme, NamesTheNearestKey) {
 TEST(InvalidScheme, SaysInWhichBlockATapHasNoNorm) {
   EXPECT_EQ(refusal(R"(extends = 'hybrid_norm'
                        layers = [{ where = 'last(1)', feed_forward.input = 'none' }])"),
-            "scheme inline, block 4, feed_forward.skip: normed_without_input: \"normed\" is what "
+            "scheme hybrid_norm+own, block 4, feed_forward.skip: normed_without_input: \"normed\" "
+            "is what "
             "the input norm gives, but feed_forward.input is empty here; fill it, or take "
             "\"stream\"");
 }
 
 TEST(InvalidScheme, SaysHowToAskForStatisticsOverOtherTokens) {
   EXPECT_EQ(refusal("extends = 'pre_norm'\nnorm = 'batch_norm'"),
-            "scheme inline, block 1, attention.input: leaky_statistics: a batch_norm lets a token "
+            "scheme pre_norm+batch_norm, block 1, attention.input: leaky_statistics: a batch_norm "
+            "lets a token "
             "see others, later ones included; if that is meant, write { kind = \"batch_norm\", "
             "allow_leakage = true }");
   EXPECT_EQ(refusal("extends = 'pre_norm'\nnorm = { kind = 'batch_norm', allow_leakage = true }"),
@@ -167,9 +169,10 @@ TEST(InvalidScheme, SaysHowToAskForStatisticsOverOtherTokens) {
 }
 
 TEST(InvalidScheme, SaysBothCountsOfNormParameters) {
-  EXPECT_EQ(refusal("extends = 'pre_norm'\nnorm_parameters = '2*N*d'"),
-            "scheme inline, norm_parameters: norm_parameters: the norms have 144 parameters, but "
-            "\"2*N*d\" gives 128; a scheme that changes its parent's count states its own formula");
+  EXPECT_EQ(
+      refusal("extends = 'pre_norm'\nnorm_parameters = '2*N*d'"),
+      "scheme pre_norm+own, norm_parameters: norm_parameters: the norms have 144 parameters, but "
+      "\"2*N*d\" gives 128; a scheme that changes its parent's count states its own formula");
 }
 
 TEST(InvalidScheme, SaysWhatWasFoundInPlaceOfANumber) {

@@ -44,15 +44,17 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
-  std::string out;
-  if (const auto near = nearest(word, known); !near.empty()) {
-    out = text("; did you mean \"", near, "\"?");
-  }
   auto sorted = known;
   std::sort(sorted.begin(), sorted.end());
   std::string list;
   for (const auto& each : sorted) list += (list.empty() ? "" : ", ") + each;
-  return out + (out.empty() ? "; known: " : " known: ") + list;
+  return did_you_mean(word, known, "known: " + list);
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                         std::string_view where) {
+  const auto near = nearest(word, known);
+  return near.empty() ? text("; ", where) : text("; did you mean \"", near, "\"? ", where);
 }
 
 }  // namespace evenkeel

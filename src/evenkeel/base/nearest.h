@@ -16,4 +16,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 /// near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
+/// The same for a list too long to print, with `where` it can be read:
+/// `; did you mean "pre_norm"? docs/schemes.md lists all`.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                         std::string_view where);
+
 }  // namespace evenkeel

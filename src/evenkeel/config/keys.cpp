@@ -16,9 +16,11 @@ using std::int64_t;
 
 constexpr IntegerRange kCount = {0, 1'000'000'000'000'000};
 constexpr IntegerRange kAtLeastOne = {1, kCount.most};
-constexpr IntegerRange kSize = {1, 1'000'000'000};  // a product of two fits 64 bits
-constexpr IntegerRange kLayers = {1, 4096};
+constexpr IntegerRange kSize = {1, 1 << 24};
+constexpr IntegerRange kLayers = {1, 4096};  // seven matrices of 2^24 squared in each fit 63 bits
 constexpr IntegerRange kContext = {2, kSize.most};
+constexpr IntegerRange kThreads = {1, 4096};
+constexpr IntegerRange kKept = {2, kCount.most};  // the newest may be the one that is damaged
 
 std::string list_text(const std::vector<std::string>& list) {
   if (list.size() == 1) return in_quotes(list.front());
@@ -46,10 +48,11 @@ class Keys {
         [key, range](Table& table, int64_t value) { return table.integer(key, value, range); },
         [](int64_t value) { return std::to_string(value); });
   }
-  void integer_or(std::string_view word, std::string_view key, int64_t Part::* field) {
+  void integer_or(std::string_view word, std::string_view key, int64_t Part::* field,
+                  IntegerRange range = kSize) {
     add(
         key, field,
-        [=](Table& table, int64_t value) { return table.integer_or(word, key, value, kSize); },
+        [=](Table& table, int64_t value) { return table.integer_or(word, key, value, range); },
         [word](int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
   }
   void number(std::string_view key, double Part::* field, const NumberRange& range) {
@@ -169,7 +172,7 @@ Section train() {
   keys.integer("batch", &Train::batch, kSize);
   keys.integer_or("auto", "micro_batch", &Train::micro_batch);
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
-  keys.integer_or("auto", "threads", &Train::threads);
+  keys.integer_or("auto", "threads", &Train::threads, kThreads);
   keys.string("from", &Train::from);
   return keys.done();
 }
@@ -217,7 +220,7 @@ Section evaluate() {
 Section checkpoint() {
   Keys<Checkpoint> keys("checkpoint", "What a stopped run goes on from.", &Config::checkpoint);
   keys.integer("every", &Checkpoint::every, kCount);
-  keys.integer("keep", &Checkpoint::keep, kAtLeastOne);
+  keys.integer("keep", &Checkpoint::keep, kKept);
   keys.number("seconds", &Checkpoint::seconds, kNotNegative);
   return keys.done();
 }
@@ -243,6 +246,10 @@ Section kernels() {
 }
 
 }  // namespace
+
+std::string full_name(const Section& section, const Key& key) {
+  return section.name.empty() ? std::string(key.name) : text(section.name, ".", key.name);
+}
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {top(),       model(),    data(),     train(),

@@ -26,6 +26,9 @@ struct Section {
   std::vector<Key> keys;
 };
 
+/// "train.steps"; "seed" at the top.
+std::string full_name(const Section& section, const Key& key);
+
 /// All sections in the order of run.toml. `preset` and `scheme`, which choose other files, are not
 /// among the keys.
 const std::vector<Section>& sections();

@@ -44,8 +44,18 @@ void settle_run_length(toml::table& tree, toml::table& layer) {
   if (tokens != nullptr) train->erase("steps");
 }
 
+/// A layer that states schedule.kind drops from the layers below what this kind does not read.
+void settle_schedule(toml::table& tree, const toml::table& layer) {
+  const auto kind = layer.at_path("schedule.kind").value<std::string>();
+  auto* const below = tree["schedule"].as_table();
+  if (!kind || below == nullptr) return;
+  if (*kind == "constant") below->erase("floor");
+  if (*kind != "wsd") below->erase("decay");
+}
+
 void merge(toml::table& tree, toml::table&& layer) {
   settle_run_length(tree, layer);
+  settle_schedule(tree, layer);
   for (auto&& [key, node] : layer) {
     auto* const below = tree[key].as_table();
     auto* const above = node.as_table();

@@ -17,7 +17,8 @@ struct Layers {
 };
 
 /// Lays the sources over one another: tables merge key by key, `scheme` is replaced whole, and of
-/// train.steps and train.tokens the one in the highest layer stays.
+/// train.steps and train.tokens the one in the highest layer stays; a schedule.kind drops from
+/// below what it does not read.
 /// \throws Error (usage): unreadable TOML or --set, unknown preset, steps and tokens in one layer;
 ///         Error (io): an unreadable file
 Layers lay(const Sources& sources);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -37,6 +39,14 @@ Config read(const toml::table& tree) {
   return config;
 }
 
+/// The name of a scheme becomes part of that of a run folder.
+bool fits_a_folder(const std::string& name) {
+  constexpr std::size_t kMostBytes = 100;
+  return name.size() <= kMostBytes && std::none_of(name.begin(), name.end(), [](char letter) {
+           return letter == '/' || std::iscntrl(static_cast<unsigned char>(letter)) != 0;
+         });
+}
+
 /// A scheme by name or file, or a table, which may carry a `name` of its own.
 SchemeSource scheme_of(toml::table& tree) {
   auto* const node = tree.get("scheme");
@@ -46,8 +56,9 @@ SchemeSource scheme_of(toml::table& tree) {
   if (table == nullptr) Table(tree, "").refuse("scheme", "a name, a file or a table", *node);
   Table reader(*table, "scheme");
   const auto name = reader.string("name", "");
-  if (name.find('/') != std::string::npos) {  // it becomes part of a folder's name
-    reader.refuse("name", "a string without /", *reader.node("name"));
+  if (!fits_a_folder(name)) {
+    reader.refuse("name", "a string of at most 100 bytes without / and control characters",
+                  *reader.node("name"));
   }
   table->erase("name");
   const auto& path = node->source().path;
@@ -61,6 +72,21 @@ void check_batch(const Train& train) {
   if (train.micro_batch == 0 || train.batch % train.micro_batch == 0) return;
   throw Error(Exit::usage, text("train.micro_batch must divide train.batch, but ",
                                 train.micro_batch, " does not divide ", train.batch));
+}
+
+/// A key of [schedule] that its kind does not read must not be there; run.toml, which holds all
+/// keys, may state it with its default.
+void check_schedule(const Schedule& schedule, const toml::table& tree) {
+  const Schedule usual;
+  const auto check = [&](std::string_view key, bool is_usual) {
+    const auto* const node = tree.at_path(text("schedule.", key)).node();
+    if (node == nullptr || (is_usual && !place(*node).starts_with("--set"))) return;
+    throw Error(Exit::usage,
+                text(place(*node), "schedule.", key, " has no effect where schedule.kind is ",
+                     in_quotes(schedule.kind), "; leave it out"));
+  };
+  if (schedule.kind == "constant") check("floor", schedule.floor == usual.floor);
+  if (schedule.kind != "wsd") check("decay", schedule.decay == usual.decay);
 }
 
 /// The scheme's word on the head wins over a preset's; against the user's it is an error.
@@ -79,6 +105,7 @@ Config resolved(Layers layers) {
   config.preset = layers.preset;
   config.scheme = scheme_of(layers.tree);
   check_batch(config.train);
+  check_schedule(config.schedule, layers.tree);
   const auto shape = shape_of(config, kByteTokens);
   if (config.model.init != "scheme") {
     const auto* const init = layers.tree.at_path("model.init").node();

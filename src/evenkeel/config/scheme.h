@@ -22,7 +22,7 @@ std::string_view catalogue_source(const std::string& name);
 
 /// A scheme as it was named, `extends` followed and merged; not yet bound to a shape.
 struct SchemeSource {
-  std::string name;    // catalogue name, or the file's stem, or "inline"
+  std::string name;    // catalogue name, the file's stem, or what inline_scheme() says
   toml::table merged;  // complete: no `extends` left
 };
 
@@ -34,7 +34,9 @@ SchemeSource find_scheme(const std::string& name_or_file);
 
 /// A table may change its parent's norms, and so their parameters, without a formula of its own:
 /// the parent's `norm_parameters` is then forgotten. So { extends = "keel", norm = "layer_norm" }
-/// works.
+/// works. It is named "keel+layer_norm" and keeps title and equations of the parent, since the
+/// places are the same; a table that changes more is named "keel+own", one without a parent
+/// "inline".
 SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside);
 
 /// What a scheme says of itself (title, family, source, equations, ...), which needs no shape.

@@ -24,7 +24,7 @@ std::string_view catalogue_source(const std::string& name) {
   throw norm::SchemeError("unknown_scheme", "",
                           text("the catalogue has no scheme \"", name,
                                "\"; a file is named by its path, which ends in .toml",
-                               did_you_mean(name, catalogue())));
+                               did_you_mean(name, catalogue(), "`evenkeel schemes` lists all")));
 }
 
 }  // namespace evenkeel::config

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cctype>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "evenkeel/base/file.h"
@@ -55,7 +58,8 @@ Found parent_of(const Found& child, const std::string& name, const toml::node& n
   if (std::count(known.begin(), known.end(), name) > 0) return in_catalogue(name);
   refuse("unknown_parent", {child.name, "extends"}, node,
          text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
-              " or in the catalogue", did_you_mean(name, known)));
+              " or in the catalogue",
+              did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
 }
 
 /// A norm of its own without `kind` changes fields of the parent's norm, not of the default one.
@@ -89,6 +93,35 @@ toml::table with_parents(Found own, std::vector<std::pair<std::string, std::stri
   return merge(std::move(inherited), std::move(own.table));
 }
 
+bool changes_only_the_norm(const toml::table& table) {
+  return table.size() == 2 && table["extends"].is_string() && table.contains("norm");
+}
+
+/// The parent and what is changed, as part of a folder's name: "pre_norm+layer_norm",
+/// "pre_norm+own".
+std::string name_of(const toml::table& table) {
+  const auto parent = table["extends"].value<std::string>();
+  if (!parent) return "inline";
+  const auto stem = is_path(*parent) ? fs::path(*parent).stem().string() : *parent;
+  const auto kind = table["norm"].value<std::string>();
+  auto name = stem + "+" + (kind && changes_only_the_norm(table) ? *kind : "own");
+  const auto is_fit = [](unsigned char letter) {
+    constexpr std::string_view kFit = "._+-";
+    return std::isalnum(letter) != 0 || kFit.find(static_cast<char>(letter)) != kFit.npos;
+  };
+  std::replace_if(name.begin(), name.end(), std::not_fn(is_fit), '_');
+  return name;
+}
+
+/// Another kind of norm in the same places: the parent's title and equations still hold.
+void keep_words(toml::table& merged, const Found& own) {
+  const auto& node = *own.table.get("extends");
+  const auto parent = parent_of(own, read_word(node, {own.name, "extends"}), node);
+  for (const auto* const word : {"title", "equation"}) {
+    if (const auto* const words = parent.table.get(word)) merged.insert_or_assign(word, *words);
+  }
+}
+
 }  // namespace
 
 SchemeSource find_scheme(const std::string& name_or_file) {
@@ -98,10 +131,11 @@ SchemeSource find_scheme(const std::string& name_or_file) {
 }
 
 SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside) {
-  const std::string name = "inline";
-  auto merged = with_parents({name, name, beside, table}, {});
+  const Found own{name_of(table), "inline", beside, table};
+  auto merged = with_parents(own, {});
   if (!table.contains("norm_parameters")) merged.erase("norm_parameters");
-  return {name, std::move(merged)};
+  if (changes_only_the_norm(table)) keep_words(merged, own);
+  return {own.name, std::move(merged)};
 }
 
 }  // namespace evenkeel::config

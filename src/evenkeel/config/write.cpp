@@ -27,10 +27,6 @@ std::string scheme_table(const SchemeSource& scheme) {
   return out;
 }
 
-std::string full_name(const Section& section, const Key& key) {
-  return section.name.empty() ? std::string(key.name) : text(section.name, ".", key.name);
-}
-
 }  // namespace
 
 std::string to_toml(const Config& config) {
