@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/config/config.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <memory>
 
@@ -14,15 +16,36 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel config                                  every key with its value
   evenkeel config --preset 151m > mine.toml        a file to start from
-  evenkeel config --config mine.toml --check       says what is wrong with it, or nothing)";
+  evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
+  evenkeel config --run runs/x-1 --json            that of a run, for another program)";
+
+nlohmann::json as_json(const toml::node& node) {
+  nlohmann::json out;
+  node.visit([&](const auto& value) {
+    if constexpr (toml::is_table<decltype(value)>) {
+      out = nlohmann::json::object();
+      for (const auto& [key, inner] : value) out[std::string(key.str())] = as_json(inner);
+    } else if constexpr (toml::is_array<decltype(value)>) {
+      out = nlohmann::json::array();
+      for (const auto& inner : value) out.push_back(as_json(inner));
+    } else if constexpr (!toml::is_chronological<decltype(value)>) {  // no key is a date
+      out = value.get();
+    }
+  });
+  return out;
+}
 
 Exit body(const Common& common, bool check) {
-  auto sources = common.sources();
-  if (common.run) sources.files.insert(sources.files.begin(), *common.run / "run.toml");
-  const auto config = config::resolve(sources);
+  const auto config = config::resolve(common.sources_of_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   config::bind(config.scheme, shape);
-  if (!check) std::printf("%s", config::to_toml(config).c_str());
+  if (check) return Exit::done;
+  const auto toml = config::to_toml(config);
+  if (common.json) {
+    std::printf("%s\n", as_json(toml::parse(toml)).dump().c_str());
+  } else {
+    std::printf("%s", toml.c_str());
+  }
   return Exit::done;
 }
 
@@ -35,7 +58,9 @@ Verb add_config(CLI::App& program) {
   };
   const auto options = std::make_shared<Options>();
   auto* const app = program.add_subcommand("config", "print or check the resolved configuration");
-  add_common(*app, options->common);
+  add_layers(*app, options->common);
+  add_run(*app, options->common);
+  add_json(*app, options->common);
   app->add_flag("--check", options->check, "print nothing; exit 64 with one line if it is wrong");
   app->footer(kExamples);
   return {app, [options] { return body(options->common, options->check); }};

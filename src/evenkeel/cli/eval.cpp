@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -50,9 +51,9 @@ Exit body(const Common& common) {
   check_device(common);
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
-  const auto text = data::load(loaded.config.data, loaded.config.model.context);
-  if (!common.quiet) std::fprintf(stderr, "text   %s\n", text.validation.description.c_str());
-  const data::ValidationWindows windows(text.validation, loaded.config.model.context,
+  const auto corpora = data::load(loaded.config.data, loaded.config.model.context);
+  if (!common.quiet) std::fprintf(stderr, "text   %s\n", corpora.validation.description.c_str());
+  const data::ValidationWindows windows(corpora.validation, loaded.config.model.context,
                                         /*sequences=*/0);
   const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
   const auto seen = evaluate::evaluate(*loaded.model, windows, rows);
@@ -60,6 +61,12 @@ Exit body(const Common& common) {
     std::printf("%s\n", as_json(loaded, seen).dump().c_str());
   } else {
     print(loaded, seen);
+  }
+  if (!std::isfinite(seen.nats_per_token)) {
+    throw Error(Exit::diverged,
+                text(common.run->string(), ": the loss of step ", loaded.step,
+                     " is not finite: the weights have diverged; start another run with a lower "
+                     "schedule.peak or a longer schedule.warmup"));
   }
   return Exit::done;
 }
@@ -70,7 +77,11 @@ Verb add_eval(CLI::App& program) {
   const auto common = std::make_shared<Common>();
   auto* const app =
       program.add_subcommand("eval", "loss of a trained model on its validation text");
-  add_common(*app, *common);
+  add_changes(*app, *common);
+  add_run(*app, *common);
+  add_device(*app, *common);
+  add_json(*app, *common);
+  add_quiet(*app, *common);
   app->footer(kExamples);
   return {app, [common] { return body(*common); }};
 }

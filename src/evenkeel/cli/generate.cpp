@@ -26,19 +26,20 @@ constexpr const char* kExamples = R"(Examples:
 struct Options {
   Common common;
   std::optional<std::string> prompt;
-  std::int64_t tokens = 300, count = 1;
+  std::int64_t tokens = 300, count = 1, seed = 1;
   generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
   bool no_cache = false;
 };
 
 void check(const Options& options) {
   const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
-  const auto& [temperature, top_k, top_p, seed] = options.sampling;
-  if (!(temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
-  if (top_k < 0) refuse("--top-k must be 0 (all tokens) or more");
-  if (!(top_p > 0 && top_p <= 1)) refuse("--top-p must be above 0 and at most 1");
+  const auto& sampling = options.sampling;
+  if (!(sampling.temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
+  if (sampling.top_k < 0) refuse("--top-k must be 0 (all tokens) or more");
+  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) refuse("--top-p must be above 0 and at most 1");
   if (options.tokens < 1) refuse("--tokens must be at least 1");
   if (options.count < 1) refuse("--count must be at least 1");
+  if (options.seed < 0) refuse("--seed must be 0 or more");
 }
 
 /// --prompt, or what is piped in, or nothing: a text starts after an end-of-text.
@@ -63,6 +64,7 @@ Exit body(const Options& options) {
   wish.tokens = options.tokens;
   wish.stop = data::kEndOfText;
   wish.sampling = options.sampling;
+  wish.sampling.seed = static_cast<std::uint64_t>(options.seed);
   wish.cached = !options.no_cache;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (std::int64_t i = 0; i < options.count; ++i) {
@@ -89,7 +91,10 @@ Exit body(const Options& options) {
 Verb add_generate(CLI::App& program) {
   const auto options = std::make_shared<Options>();
   auto* const app = program.add_subcommand("generate", "continue a text with a trained model");
-  add_common(*app, options->common);
+  add_changes(*app, options->common);
+  add_run(*app, options->common);
+  add_device(*app, options->common);
+  add_json(*app, options->common);
   app->add_option("--prompt", options->prompt, "text to continue; else what is piped in");
   app->add_option("--tokens", options->tokens, "tokens to add at most")->capture_default_str();
   app->add_option("--count", options->count, "texts to write")->capture_default_str();
@@ -97,7 +102,7 @@ Verb add_generate(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
   app->add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
-  app->add_option("--seed", options->sampling.seed, "of the choices")->capture_default_str();
+  app->add_option("--seed", options->seed, "of the choices")->capture_default_str();
   app->add_flag("--no-cache", options->no_cache, "the whole text again for every token");
   app->footer(kExamples);
   return {app, [options] { return body(*options); }};

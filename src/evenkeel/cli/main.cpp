@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <c10/util/Exception.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
@@ -20,6 +24,13 @@ void complain(const char* what) {
   std::fprintf(stderr, "evenkeel: %s\n", what);
 }
 
+/// CLI11 would only say that a verb is missing.
+/// \throws Error (usage)
+void check_verb(const std::string& word, const std::vector<std::string>& verbs) {
+  if (word.starts_with('-') || std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
+  throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
+}
+
 int run(int count, char** words) {
   CLI::App program("Trains decoder transformers and measures what normalization does to them.",
                    "evenkeel");
@@ -30,6 +41,9 @@ int run(int count, char** words) {
   const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),
                         add_schemes(program), add_plan(program),     add_config(program),
                         add_report(program),  add_runs(program),     add_verify(program)};
+  std::vector<std::string> names;
+  for (const auto& verb : verbs) names.push_back(verb.app->get_name());
+  if (count > 1) check_verb(words[1], names);
   try {
     program.parse(count, words);
   } catch (const CLI::Success& help) {
@@ -44,24 +58,47 @@ int run(int count, char** words) {
   return static_cast<int>(Exit::usage);
 }
 
+int out_of_memory() {
+  complain("out of memory; `evenkeel plan` shows what a configuration needs");
+  return static_cast<int>(Exit::busy);
+}
+
+int our_own_fault(const char* what) {
+  complain(what);
+  complain("this is our own fault; please report it with the line above");
+  return static_cast<int>(Exit::internal);
+}
+
+/// Every exception becomes an exit code and a line.
+int guarded(int count, char** words) {
+  try {
+    return run(count, words);
+  } catch (const Error& error) {
+    complain(error.what());
+    return static_cast<int>(error.exit());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  } catch (const c10::OutOfMemoryError&) {
+    return out_of_memory();
+  } catch (const c10::Error& error) {
+    return our_own_fault(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return our_own_fault(error.what());
+  }
+}
+
+/// A result that nobody can read is no success.
+int with_output_checked(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  complain("standard output: not all could be written; make room where it leads and run again");
+  return code == 0 ? static_cast<int>(Exit::io) : code;
+}
+
 }  // namespace
 
 }  // namespace evenkeel::cli
 
 int main(int count, char** words) {
-  using evenkeel::Exit;
   evenkeel::memory::cache_cpu_tensors();
-  try {
-    return evenkeel::cli::run(count, words);
-  } catch (const evenkeel::Error& error) {
-    evenkeel::cli::complain(error.what());
-    return static_cast<int>(error.exit());
-  } catch (const std::bad_alloc&) {
-    evenkeel::cli::complain("out of memory; `evenkeel plan` shows what a configuration needs");
-    return static_cast<int>(Exit::busy);
-  } catch (const std::exception& error) {
-    evenkeel::cli::complain(error.what());
-    evenkeel::cli::complain("this is our own fault; please report it with the line above");
-    return static_cast<int>(Exit::internal);
-  }
+  return evenkeel::cli::with_output_checked(evenkeel::cli::guarded(count, words));
 }

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel plan                                         the default run
   evenkeel plan --preset 151m --set train.batch=1       one sequence a step
+  evenkeel plan --run runs/x-1 --set train.batch=64     a run, with larger steps
   evenkeel plan --preset 7b --json)";
 
 /// Everything that is known about a run before it starts.
@@ -33,7 +34,8 @@ struct Plan {
   double flops_per_token = 0;
   std::int64_t steps = 0, micro_batch = 0;
   double tokens() const {
-    return static_cast<double>(steps * config.train.batch * config.model.context);
+    return static_cast<double>(steps) *
+           static_cast<double>(config.train.batch * config.model.context);
   }
 };
 
@@ -45,7 +47,7 @@ std::string scientific(double value) {
 
 Plan plan_of(const Common& common) {
   Plan plan;
-  plan.config = config::resolve(common.sources());
+  plan.config = config::resolve(common.sources_of_run());
   const auto& config = plan.config;
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
@@ -59,6 +61,20 @@ Plan plan_of(const Common& common) {
   plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
   plan.available = train::available_bytes();
   return plan;
+}
+
+/// Does it fit, and if not, what would.
+std::string verdict(const Plan& plan) {
+  const auto& memory = plan.memory;
+  if (memory.total() <= plan.available) return "it fits";
+  const double fixed = memory.weights + memory.gradients + memory.moments + memory.program;
+  if (fixed > plan.available) {
+    return "it does not fit, whatever the batch: only a smaller model would (model.width, "
+           "model.layers, model.inner, model.vocabulary)";
+  }
+  return text("it does not fit: ",
+              plan.micro_batch > 1 ? "fewer sequences at once (train.micro_batch), " : "",
+              "a shorter context (model.context) or a smaller model would");
 }
 
 void print(const Plan& plan) {
@@ -87,10 +103,7 @@ void print(const Plan& plan) {
   line("  together", bytes_text(memory.total()));
   if (plan.available <= 0) return;
   line("  free here", bytes_text(plan.available));
-  std::printf("\n%s\n", memory.total() <= plan.available
-                            ? "it fits"
-                            : "it does not fit: fewer sequences at once (train.micro_batch), a "
-                              "shorter context (model.context) or a smaller model would");
+  std::printf("\n%s\n", verdict(plan).c_str());
 }
 
 nlohmann::ordered_json as_json(const Plan& plan) {
@@ -133,7 +146,10 @@ Verb add_plan(CLI::App& program) {
   const auto common = std::make_shared<Common>();
   auto* const app =
       program.add_subcommand("plan", "size, work and memory of a run, before it starts");
-  add_common(*app, *common);
+  add_layers(*app, *common);
+  add_run(*app, *common);
+  add_device(*app, *common);
+  add_json(*app, *common);
   app->footer(kExamples);
   return {app, [common] { return body(*common); }};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/report.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <memory>
 
@@ -15,15 +17,15 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
   evenkeel report runs/* --output comparison.html)";
 
-Exit body(const Common& common, std::vector<std::filesystem::path> runs,
+Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
           std::filesystem::path page) {
-  if (common.run) runs.insert(runs.begin(), *common.run);
   if (runs.empty()) {
     throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
   }
   if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
   report::write_report(runs, page);
-  std::printf("%s\n", page.c_str());
+  const auto told = common.json ? nlohmann::json{{"report", page.string()}}.dump() : page.string();
+  std::printf("%s\n", told.c_str());
   return Exit::done;
 }
 
@@ -37,10 +39,11 @@ Verb add_report(CLI::App& program) {
   };
   const auto options = std::make_shared<Options>();
   auto* const app = program.add_subcommand("report", "one HTML page of a run, or of several");
-  add_common(*app, options->common);
-  app->add_option("runs", options->runs, "run folders")->type_name("RUN");
+  app->add_option("runs", options->runs, "run folders")->type_name("RUN")->check(not_empty());
   app->add_option("--output", options->page, "the page; default: report.html in the run, or here")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
+  add_json(*app, options->common);
   app->footer(kExamples);
   return {app, [options] { return body(options->common, options->runs, options->page); }};
 }

@@ -79,7 +79,7 @@ Verb add_runs(CLI::App& program) {
   };
   const auto options = std::make_shared<Options>();
   auto* const app = program.add_subcommand("runs", "list runs with state, loss and age");
-  add_common(*app, options->common);
+  add_json(*app, options->common);
   app->add_option("folder", options->folder, "where they lie")->type_name("FOLDER");
   app->footer(kExamples);
   return {app, [options] { return body(options->common, options->folder); }};

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/verb.h"
@@ -70,18 +71,28 @@ void print_words(const norm::Words& words) {
   line("note", words.note);
 }
 
-Exit show(const Common& common, const std::string& name) {
-  auto sources = common.sources();
-  if (!name.empty()) sources.scheme = name;
-  const auto config = config::resolve(sources);
-  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+/// A scheme bound to the shape of a model.
+struct Shown {
+  std::string preset;
+  norm::Scheme scheme;
+  nn::Counts counts;
+};
+
+Shown shown(const Common& common) {
+  const auto config = config::resolve(common.sources());
+  auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
   const auto rows = train::embedding_rows(config.model, scheme.shape.vocabulary);
   const auto counts = nn::count(nn::declare(scheme, rows, scheme.tied.value_or(config.model.tied)));
+  return {config.preset, std::move(scheme), counts};
+}
+
+void print(const Shown& shown) {
+  const auto& [preset, scheme, counts] = shown;
   print_words(scheme.words);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
   std::printf("%-14s %s of %s parameters (preset %s: %lld layers, width %lld, %lld heads)\n",
               "norms", with_commas(counts.norms).c_str(), with_commas(counts.total).c_str(),
-              config.preset.c_str(), static_cast<long long>(scheme.shape.layers),
+              preset.c_str(), static_cast<long long>(scheme.shape.layers),
               static_cast<long long>(scheme.shape.width),
               static_cast<long long>(scheme.shape.heads));
   for (const auto& warning : norm::validate(scheme)) {
@@ -90,29 +101,61 @@ Exit show(const Common& common, const std::string& name) {
   for (const auto& missing : norm::not_run_yet(scheme)) {
     std::printf("%-14s this version cannot run %s\n", "not yet", missing.c_str());
   }
+}
+
+nlohmann::ordered_json as_json(const Shown& shown) {
+  const auto& [preset, scheme, counts] = shown;
+  const auto& words = scheme.words;
+  auto warnings = nlohmann::ordered_json::array();
+  for (const auto& [code, explanation] : norm::validate(scheme)) {
+    warnings.push_back({{"code", code}, {"explanation", explanation}});
+  }
+  return {{"name", words.name},
+          {"family", words.family},
+          {"title", words.title},
+          {"attention", words.equation_attention},
+          {"feed_forward", words.equation_feed_forward},
+          {"elsewhere", words.equation_other},
+          {"source", words.source},
+          {"note", words.note},
+          {"diagram", norm::diagram(scheme)},
+          {"preset", preset},
+          {"layers", scheme.shape.layers},
+          {"width", scheme.shape.width},
+          {"heads", scheme.shape.heads},
+          {"parameters", counts.total},
+          {"norm_parameters", counts.norms},
+          {"warnings", warnings},
+          {"not_yet", norm::not_run_yet(scheme)}};
+}
+
+Exit show(const Common& common) {
+  const auto scheme = shown(common);
+  if (common.json) {
+    std::printf("%s\n", as_json(scheme).dump().c_str());
+  } else {
+    print(scheme);
+  }
   return Exit::done;
 }
 
 }  // namespace
 
 Verb add_schemes(CLI::App& program) {
-  struct Options {
-    Common common;
-    std::vector<std::string> words;  // [], or "show" and a name
-  };
-  const auto options = std::make_shared<Options>();
+  const auto common = std::make_shared<Common>();
   auto* const app = program.add_subcommand("schemes", "list normalization schemes, or show one");
-  add_common(*app, options->common);
-  app->add_option("words", options->words, "show NAME|FILE")->type_name("");
+  add_json(*app, *common);
   app->footer(kExamples);
-  return {app, [options] {
-            const auto& words = options->words;
-            if (words.empty()) return list(options->common);
-            if (words.size() != 2 || words[0] != "show") {
-              throw Error(Exit::usage, "schemes: wanted nothing, or `show NAME|FILE`");
-            }
-            return show(options->common, words[1]);
-          }};
+  auto* const one = app->add_subcommand("show", "a scheme block by block");
+  one->add_option("scheme", common->scheme, "a name or a .toml file")
+      ->type_name("NAME|FILE")
+      ->required();
+  one->add_option("--preset", common->preset, "sizes of the model: tiny, nano, 151m, ...")
+      ->type_name("NAME");
+  add_changes(*one, *common);
+  add_json(*one, *common);
+  one->footer(kExamples);
+  return {app, [common, one] { return one->parsed() ? show(*common) : list(*common); }};
 }
 
 }  // namespace evenkeel::cli

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/train.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
-#include "evenkeel/base/file.h"
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/report/run.h"
 
 namespace evenkeel::cli {
 
@@ -18,14 +24,41 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
+/// Where the run stands, and its last values; null for what it has not measured.
+nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
+  const auto run = report::read_run(folder);
+  return {{"run", folder.string()},
+          {"state", run.state},
+          {"step", std::llround(run.step)},
+          {"steps", std::llround(run.steps)},
+          {"loss", report::last(run.loss.y)},
+          {"val_loss", report::last(run.validation_loss.y)},
+          {"val_gap", report::last(run.gap.y)},
+          {"report", (folder / "report.html").string()}};
+}
+
+/// \throws Error (usage) for what is neither a key, nor a table, nor what a checkpoint is compared
+///         by ("data", "numerics")
+void check_override(const std::string& word) {
+  std::vector<std::string> known = {"numerics", "scheme"};
+  for (const auto& section : config::sections()) {
+    if (!section.name.empty()) known.emplace_back(section.name);
+    for (const auto& key : section.keys) known.push_back(config::full_name(section, key));
+  }
+  if (std::find(known.begin(), known.end(), word) != known.end()) return;
+  throw Error(Exit::usage, text("--override ", word, ": must be a key, a table or \"numerics\"",
+                                did_you_mean(word, known, "docs/configuration.md lists them")));
+}
+
 Exit body(const Common& common, const std::vector<std::string>& overrides) {
   check_device(common);
+  for (const auto& word : overrides) check_override(word);
   const auto result = train::train({.sources = common.sources(),
                                     .run = common.run,
                                     .overrides = overrides,
                                     .quiet = common.quiet});
   if (common.json) {
-    std::printf("%s\n", read_file(result.folder / "status.json").c_str());
+    std::printf("%s\n", as_json(result.folder).dump().c_str());
   } else {
     std::printf("%s", train::closing_words(result).c_str());
   }
@@ -41,7 +74,11 @@ Verb add_train(CLI::App& program) {
   };
   const auto options = std::make_shared<Options>();
   auto* const app = program.add_subcommand("train", "train a model, or go on with a run");
-  add_common(*app, options->common);
+  add_layers(*app, options->common);
+  add_run(*app, options->common);
+  add_device(*app, options->common);
+  add_json(*app, options->common);
+  add_quiet(*app, options->common);
   app->add_option("--override", options->overrides,
                   "when going on: let this key differ from what the run was started with")
       ->type_name("KEY");

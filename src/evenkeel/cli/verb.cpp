@@ -3,22 +3,56 @@
 
 namespace evenkeel::cli {
 
-void add_common(CLI::App& app, Common& common) {
+config::Sources Common::sources_of_run() const {
+  auto all = sources();
+  if (!run) return all;
+  const auto file = *run / "run.toml";
+  if (!std::filesystem::exists(file)) {
+    throw Error(Exit::usage, text("--run ", run->string(),
+                                  ": not a run folder (no run.toml); `evenkeel runs` lists them"));
+  }
+  all.files.insert(all.files.begin(), file);
+  return all;
+}
+
+void add_layers(CLI::App& app, Common& common) {
   app.add_option("--preset", common.preset,
                  "sizes and recipe to start from (tiny, nano, 151m, ...)")
       ->type_name("NAME");
-  app.add_option("--config", common.files, "configuration file; may be repeated, later wins")
-      ->type_name("FILE");
+  add_changes(app, common);
   app.add_option("--scheme", common.scheme, "normalization scheme: a name or a .toml file")
       ->type_name("NAME|FILE");
+}
+
+void add_changes(CLI::App& app, Common& common) {
+  app.add_option("--config", common.files, "configuration file; may be repeated, later wins")
+      ->type_name("FILE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--set", common.sets, "one key, as in train.steps=2000; may be repeated")
-      ->type_name("KEY=VALUE");
-  app.add_option("--run", common.run, "run folder")->type_name("FOLDER");
+      ->type_name("KEY=VALUE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_run(CLI::App& app, Common& common) {
+  app.add_option("--run", common.run, "run folder")->type_name("FOLDER")->check(not_empty());
+}
+
+void add_device(CLI::App& app, Common& common) {
   app.add_option("--device", common.device, "cpu")->type_name("DEVICE");
+}
+
+void add_json(CLI::App& app, Common& common) {
   app.add_flag("--json", common.json, "results as JSON on standard output");
+}
+
+void add_quiet(CLI::App& app, Common& common) {
   app.add_flag("--quiet", common.quiet, "only trouble and results");
-  app.get_option("--config")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.get_option("--set")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Validator not_empty() {
+  return {
+      [](const std::string& path) { return path.empty() ? "must be a path, but is empty" : ""; },
+      ""};
 }
 
 void check_device(const Common& common) {

@@ -15,7 +15,7 @@
 /// The command line. One file a verb; each adds itself to the program.
 namespace evenkeel::cli {
 
-/// What all verbs understand.
+/// The options that several verbs share; each verb adds those that mean something to it.
 struct Common {
   std::optional<std::string> preset, scheme;
   std::vector<std::filesystem::path> files;
@@ -25,6 +25,9 @@ struct Common {
   bool json = false, quiet = false;
 
   config::Sources sources() const { return {preset, files, scheme, sets}; }
+  /// The same, with the run's own configuration as the lowest file.
+  /// \throws Error (usage) if --run names no run folder
+  config::Sources sources_of_run() const;
 };
 
 /// A verb: its options are bound when it is added, its body runs after parsing.
@@ -33,8 +36,15 @@ struct Verb {
   std::function<Exit()> body;
 };
 
-/// Adds the options of `common` to a verb and gives it its examples.
-void add_common(CLI::App& app, Common& common);
+void add_layers(CLI::App& app, Common& common);   // --preset, --config, --scheme, --set
+void add_changes(CLI::App& app, Common& common);  // --config, --set
+void add_run(CLI::App& app, Common& common);
+void add_device(CLI::App& app, Common& common);
+void add_json(CLI::App& app, Common& common);
+void add_quiet(CLI::App& app, Common& common);
+
+/// Refuses an empty path: "--run: must be a path, but is empty".
+CLI::Validator not_empty();
 
 /// \throws Error (usage) for a device this build does not have
 void check_device(const Common& common);

@@ -36,7 +36,7 @@ struct Options {
   std::vector<std::string> files;
   std::string precision = "float64", attention = "auto";
   double tolerance = 1;
-  bool formulas = false, json = false;
+  bool formulas = false, json = false, quiet = false;
 
   train::VerifyOptions verify() const {
     return {.precision = kPrecisions.at(precision),
@@ -62,8 +62,11 @@ std::string complaint(const std::string& file, const std::string& what) {
 
 Exit one(const Options& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
-  const auto out = options.json ? train::json_of(result).dump(2) + "\n" : train::table_of(result);
-  std::fputs(out.c_str(), stdout);
+  if (options.json) {
+    std::printf("%s\n", train::json_of(result).dump(2).c_str());
+  } else if (!options.quiet || !result.held()) {
+    std::printf("%s", train::table_of(result).c_str());
+  }
   return result.held() ? Exit::done : Exit::refuted;
 }
 
@@ -79,7 +82,7 @@ Exit several(const Options& options) {
       const auto result = train::verify(train::read_golden(file), options.verify());
       ++(result.held() ? tally.held : tally.refuted);
       results.push_back(train::json_of(result));
-      say(train::line_of(result));
+      if (!options.quiet || !result.held()) say(train::line_of(result));
     } catch (const Error& error) {
       ++tally.not_judged;
       if (tally.first_trouble == Exit::done) tally.first_trouble = error.exit();
@@ -87,8 +90,10 @@ Exit several(const Options& options) {
       say(complaint(file, error.what()));
     }
   }
-  say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
-           tally.not_judged, " not judged"));
+  if (!options.quiet || tally.exit() != Exit::done) {
+    say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
+             tally.not_judged, " not judged"));
+  }
   if (options.json) std::printf("%s\n", results.dump(2).c_str());
   return tally.exit();
 }
@@ -120,6 +125,7 @@ Verb add_verify(CLI::App& program) {
       ->capture_default_str();
   app->add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
   app->add_flag("--json", options->json, "every check as JSON on standard output");
+  app->add_flag("--quiet", options->quiet, "nothing of a file that holds");
   app->footer(kExamples);
   return {app, [options] { return body(*options); }};
 }
