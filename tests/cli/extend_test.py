@@ -36,10 +36,13 @@ class Start(program.Case):
     def test_quiet_says_nothing_but_the_result(self):
         self.assertEqual(self.succeed("train", "--quiet", "--run", "run", *small(train_steps=1))[1], "")
 
-    def test_json_is_the_status(self):
+    def test_json_tells_where_the_run_stands(self):
         out = self.succeed("train", "--quiet", "--json", "--run", "run", *small(train_steps=1))[0]
-        self.assertEqual(json.loads(out), {"state": "finished", "step": 1, "steps": 1,
-                                           "scheme": "hybrid_norm_star", "preset": "tiny"})
+        lines = metrics(self.folder / "run")
+        self.assertEqual(json.loads(out), {
+            "run": "run", "scheme": "hybrid_norm_star", "preset": "tiny", "state": "finished", "step": 1,
+            "steps": 1, "loss": lines[0]["loss"], "val_loss": lines[1]["val_loss"], "val_gap": None,
+            "report": "run/report.html"})
 
     def test_the_log_keeps_what_the_terminal_showed(self):
         error = self.succeed("train", "--run", "run", *small(train_steps=2, log_every=1))[1]

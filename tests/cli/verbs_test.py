@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each verb prints, for a person and for a program."""
 import json
+import os
 import re
 
 import program
@@ -47,6 +48,16 @@ class Config(program.Case):
         self.check_feeds_back("--preset", "151m", *small(schedule_warmup='"5%"'))
         self.assertIn("layer_norm", self.check_feeds_back("--set", "scheme.norm=layer_norm"))
 
+    def test_json_holds_every_key(self):
+        words = ["config", "--set", "train.tokens=1kt", "--set", "optimizer.betas=[0.5, 0.25]"]
+        seen = json.loads(self.succeed(*words, "--json")[0])
+        self.assertEqual((seen["preset"], seen["seed"], seen["train"]["tokens"]), ("tiny", 1, 1000))
+        self.assertEqual(seen["optimizer"]["betas"], [0.5, 0.25])
+        keys = re.findall(r"^(\w+) = ", self.succeed(*words)[0], re.MULTILINE)
+        nested = [key for value in seen.values() if isinstance(value, dict) for key in value]
+        flat = [key for key, value in seen.items() if not isinstance(value, dict)]
+        self.assertEqual(sorted(flat + nested), sorted(keys))
+
     def test_check_prints_nothing(self):
         self.assertEqual(self.succeed("config", "--check", "--preset", "7b"), ("", ""))
 
@@ -67,6 +78,16 @@ class Schemes(program.Case):
                          r"attention -> \+ stream\n")
         self.assertRegex(out, r"\nnorms +[\d,]+ of [\d,]+ parameters \(preset tiny: ")
 
+    def test_show_as_json(self):
+        for words in (["show", "hybrid_norm_star", "--json"], ["--json", "show", "hybrid_norm_star"]):
+            seen = json.loads(self.succeed("schemes", *words)[0])
+            self.assertEqual((seen["name"], seen["layers"]), ("hybrid_norm_star", 4))
+            self.assertIn("block 1 ", seen["diagram"])
+
+    def test_show_of_a_changed_scheme_names_parent_and_change(self):
+        out = self.succeed("schemes", "show", "hybrid_norm_star", "--set", "scheme.norm=layer_norm")[0]
+        self.assertRegex(out, r"^scheme +hybrid_norm_star\+layer_norm: HybridNorm\*")
+
     def test_show_of_a_file(self):
         self.write("mine.toml", 'extends = "pre_norm"\ntitle = "Mine"\n')
         self.assertRegex(self.succeed("schemes", "show", "mine.toml")[0], "^scheme +mine: Mine\n")
@@ -79,6 +100,28 @@ class Plan(program.Case):
             self.assertRegex(out, r"(?m)^parameters +\d")
             self.assertIsInstance(json.loads(self.succeed("plan", "--preset", preset, "--json")[0]),
                                   dict)
+
+
+    def test_it_plans_a_run(self):
+        run = self.train("run", train_steps=7)
+        seen = json.loads(self.succeed("plan", "--run", run, "--json")[0])
+        self.assertEqual((seen["steps"], seen["tokens"]), (7, 7 * 2 * 32))
+
+    def test_it_names_what_would_help(self):
+        huge = ["--set", "model.layers=4096", "--set", "model.width=65536", "--set", "train.batch=1"]
+        self.assertIn("\nit does not fit, whatever the batch: only a smaller model would",
+                      self.succeed("plan", *huge)[0])
+        for batch, advice in ((1, "a shorter context"), (2, "fewer sequences at once")):
+            out = self.succeed("plan", *small(model_context=1 << 24), "--set", f"train.batch={batch}",
+                               "--set", f"train.micro_batch={batch}", "--set", "model.layers=1000")[0]
+            self.assertIn(f"\nit does not fit: {advice} (", out)
+
+    def test_the_largest_model_has_a_count(self):
+        sizes = {"model.layers": 4096, "model.width": 1 << 24, "model.heads": 2, "model.kv_heads": 2,
+                 "model.inner": 1 << 24, "model.vocabulary": 1 << 24, "model.tied": "false",
+                 "train.tokens": 10**15}
+        seen = json.loads(self.succeed("plan", "--json", *program.settings(sizes))[0])
+        self.assertEqual(seen["parameters"] - seen["norm_parameters"], (7 * 4096 + 2) << 48)
 
 
 class TrainedModel(program.Case):
@@ -195,6 +238,15 @@ class Runs(program.Case):
         for word in ("one", "two", "hybrid_norm_star", "pre_norm"):
             self.assertIn(word, page)
         self.assertNotRegex(page, r"(src|href)=.https?:")
+        out = self.succeed("report", "one", "--json")[0]
+        self.assertEqual(json.loads(out), {"report": "one/report.html"})
+
+    def test_report_into_a_device(self):
+        self.train("one", train_steps=1)
+        device = self.folder / "full"
+        os.symlink("/dev/stdout", device)
+        self.assertIn("<html", self.succeed("report", "one", "--output", device)[0])
+        self.assertTrue(device.is_symlink())
 
 
 class OwnScheme(program.Case):
@@ -214,6 +266,11 @@ class OwnScheme(program.Case):
         text = (run / "scheme.txt").read_text()
         self.assertIn("layer_norm", text)
         self.assertNotIn("rms_norm", text)
+
+    def test_a_changed_scheme_names_its_run_folder(self):
+        self.succeed("train", "--quiet", *small(train_steps=1), "--set", "scheme.norm=layer_norm")
+        self.assertEqual([run.name for run in (self.folder / "runs").iterdir()],
+                         ["hybrid_norm_star+layer_norm-tiny-1"])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration
 nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
   const auto run = report::read_run(folder);
   return {{"run", folder.string()},
+          {"scheme", run.scheme},
+          {"preset", run.preset},
           {"state", run.state},
           {"step", std::llround(run.step)},
           {"steps", std::llround(run.steps)},
