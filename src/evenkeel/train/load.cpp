@@ -43,10 +43,11 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
     copy_from(tensors, parameter.name, parameter.master);
   }
   loaded.parameters->publish();
-  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
-                                             *loaded.parameters);
   loaded.step = newest.found->step;
-  loaded.model->at_step(loaded.step, newest.found->state.at("planned_steps").get<std::int64_t>());
+  const norm::Steps steps = {
+      .done = loaded.step, .planned = newest.found->state.at("planned_steps").get<std::int64_t>()};
+  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
+                                             *loaded.parameters, steps);
   return loaded;
 }
 

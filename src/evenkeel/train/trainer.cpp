@@ -33,8 +33,10 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                   precision),
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)) {
   const auto scheme = config::bind(config.scheme, shape);
-  nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed));
-  model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_);
+  nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
+                 steps);
+  model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
+                                       norm::Steps{.done = 0, .planned = steps});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_);
   rows_ = config.train.micro_batch > 0 ? config.train.micro_batch
                                        : auto_micro_batch(config, shape.vocabulary);
@@ -50,7 +52,7 @@ void Trainer::plan(std::int64_t planned) {
 
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
-  model_->at_step(progress_.step, progress_.planned);
+  model_->at_step({.done = progress_.step, .planned = progress_.planned});
   StepRecord record;
   record.rate = schedule_->rate(progress_.step + 1);
   record.outcome =
