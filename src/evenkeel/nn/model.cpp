@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/cross_entropy.h"
+#include "evenkeel/nn/embedding.h"
 #include "evenkeel/norm/validate.h"
 
 namespace evenkeel::nn {
@@ -96,7 +97,7 @@ at::Tensor Model::hidden(const at::Tensor& ids, ModelCache* cache) const {
   const Rotary rotary = {rotary_.cosine.narrow(0, first, positions),
                          rotary_.sine.narrow(0, first, positions)};
 
-  auto x = at::embedding(parameters_->at("embedding.weight").value, ids);
+  auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x);
   Stream stream(scaled(x, embedding_scale_));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
