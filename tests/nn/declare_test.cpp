@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/norm/validate.h"
 
 namespace evenkeel {
 namespace {
@@ -76,6 +78,39 @@ TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
             "blocks.1.feed_forward.up_gate.weight 24 8\n"
             "blocks.1.feed_forward.down.weight 8 12\n"
             "final_norm.gain 8\n");
+}
+
+// One dyt at each of 2 N + 1 places: a gain and a bias of d values, and one alpha.
+TEST(Declare, ListsTheOtherPartsOfANorm) {
+  const norm::Shape shape{.layers = 2,
+                          .width = 8,
+                          .heads = 2,
+                          .kv_heads = 1,
+                          .inner = 12,
+                          .vocabulary = 10,
+                          .context = 4};
+  const auto source =
+      config::inline_scheme(toml::parse("extends = \"pre_norm\"\nnorm = \"dyt\"\n"
+                                        "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n"),
+                            ".");
+  const auto declared = nn::declare(config::bind(source, shape), 10, /*tied=*/true);
+  EXPECT_EQ(nn::count(declared).norms, 5 * 17);
+  EXPECT_EQ(declared[3].name, "blocks.0.attention.input_norm.alpha");
+}
+
+TEST(Declare, CountsTheNormParametersOfEveryScheme) {
+  const norm::Shape shape{.layers = 4,
+                          .width = 16,
+                          .heads = 4,
+                          .kv_heads = 2,
+                          .inner = 24,
+                          .vocabulary = 31,
+                          .context = 16};
+  for (const auto& name : config::catalogue()) {
+    const auto scheme = config::bind(config::find_scheme(name), shape);
+    EXPECT_EQ(nn::count(nn::declare(scheme, 31, true)).norms, norm::norm_parameters(scheme))
+        << name;
+  }
 }
 
 // 6 N_mm + 6 L S d a token; 1.021 G for the 151M model at 2,048 positions, 100,352 rows.

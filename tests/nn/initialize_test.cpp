@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/nn/declare.h"
@@ -21,12 +22,14 @@ const norm::Shape kShape{.layers = 4,
                          .vocabulary = 257,
                          .context = 64};
 
+constexpr std::int64_t kSteps = 1000;
+
 /// Standard deviation of one tensor times sqrt(2.5 d): 1 for the paper's "normal", but for the cut.
 double deviation(const std::string& scheme_name, const std::string& init, const std::string& tensor,
                  std::int64_t first = 0, std::int64_t rows = -1) {
   const auto scheme = config::bind(config::find_scheme(scheme_name), kShape);
   nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
-  nn::initialize(parameters, scheme, init, 1);
+  nn::initialize(parameters, scheme, init, 1, kSteps);
   auto weight = parameters.at(tensor).master;
   if (rows > 0) weight = weight.narrow(0, first, rows);
   return weight.std().item<double>() * std::sqrt(2.5 * 128);
@@ -71,10 +74,67 @@ TEST(Initialize, ScalesSomeRowsOfAStoredMatrixOnly) {
 TEST(Initialize, CutsAtThreeDeviations) {
   const auto scheme = config::bind(config::find_scheme("pre_norm"), kShape);
   nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
-  nn::initialize(parameters, scheme, "normal", 1);
+  nn::initialize(parameters, scheme, "normal", 1, kSteps);
   const auto largest = parameters.groups()[1].master.abs().max().item<double>();
   EXPECT_LE(largest * std::sqrt(2.5 * 128), 3);
   EXPECT_GT(largest * std::sqrt(2.5 * 128), 2.99);
+}
+
+at::Tensor embedding_under(const std::string& init) {
+  const auto scheme = config::bind(config::find_scheme("pre_norm"), kShape);
+  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float64);
+  nn::initialize(parameters, scheme, init, 1, kSteps);
+  return parameters.at("embedding.weight").master;
+}
+
+// Of a standard normal cut at k: variance 1 - 2 k phi(k) / (2 Phi(k) - 1), and k^2/3 as k -> 0.
+TEST(Initialize, DrawsATruncatedNormalHoweverNarrow) {
+  constexpr double kError = 0.01;  // three standard errors of 40,960 values
+  const auto relative = [](double k) {
+    const auto drawn = embedding_under("trunc_normal(2, " + std::to_string(k) + ")") / 2;
+    EXPECT_LE(drawn.abs().max().item<double>(), k);
+    EXPECT_NEAR(drawn.mean().item<double>() / k, 0, kError);
+    return drawn.square().mean().item<double>() / (k * k);
+  };
+  for (const double k : {0.5, 0.999, 1.0, 2.0}) {
+    const double density = std::exp(-k * k / 2) / std::sqrt(2 * std::numbers::pi);
+    const double variance = 1 - 2 * k * density / std::erf(k / std::sqrt(2.0));
+    EXPECT_NEAR(relative(k) / (variance / (k * k)), 1, kError * 2) << k;
+  }
+  const auto narrow = embedding_under("trunc_normal(0.02, 1e-7)");
+  EXPECT_LE(narrow.abs().max().item<double>(), 0.02 * 1e-7);
+  EXPECT_NEAR(narrow.square().mean().item<double>() / (4e-18 / 3), 1, kError * 2);
+}
+
+// Seeds are promises: the first values of seed 1, as this code has always drawn them.
+TEST(Initialize, KeepsTheBitsOfTheCutAtThree) {
+  const auto drawn = embedding_under("trunc_normal(1, 3)").flatten();
+  EXPECT_DOUBLE_EQ(drawn[0].item<double>(), -1.8780415647770954);
+  EXPECT_DOUBLE_EQ(drawn[1].item<double>(), -0.76010941638916174);
+  EXPECT_DOUBLE_EQ(drawn[2].item<double>(), 0.54598874770413763);
+}
+
+// gain_init, gain_form and stored_at say what a gain starts at; a bias starts at 0.
+TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
+  const auto source = config::inline_scheme(
+      toml::parse("extends = \"pre_norm\"\n"
+                  "norm_parameters = \"N*3*d + d\"\n"
+                  "final = { gain_init = \"width/64\", gain_form = \"1+w\" }\n"
+                  "attention.input = { kind = \"layer_norm\", gain_init = \"1/l\" }\n"
+                  "feed_forward.input = { gain_init = 3, stored_at = \"1/T\" }\n"),
+      ".");
+  const auto scheme = config::bind(source, kShape);
+  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float64);
+  for (auto& group : parameters.groups()) group.master.fill_(7);
+  nn::initialize(parameters, scheme, "normal", 1, kSteps);
+  const auto all = [&](const std::string& name, double value) {
+    const auto& master = parameters.at(name).master;
+    return master.equal(at::full_like(master, value));
+  };
+  EXPECT_TRUE(all("final_norm.gain", 1));
+  EXPECT_TRUE(all("blocks.3.attention.input_norm.gain", 0.25));
+  EXPECT_TRUE(all("blocks.3.attention.input_norm.bias", 0));
+  EXPECT_TRUE(all("blocks.0.feed_forward.input_norm.gain", 0.001));
 }
 
 TEST(Initialize, IsAFunctionOfTheSeedAndTheNameOnly) {
@@ -84,7 +144,7 @@ TEST(Initialize, IsAFunctionOfTheSeedAndTheNameOnly) {
     shape.layers = layers;
     const auto scheme = config::bind(config::find_scheme("pre_norm"), shape);
     nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
-    nn::initialize(parameters, scheme, "normal", seed);
+    nn::initialize(parameters, scheme, "normal", seed, kSteps);
     return parameters.at("blocks.1.attention.qkv.weight").master.clone();
   };
   EXPECT_TRUE(draw(1, 1, 2).equal(draw(1, 2, 4)));

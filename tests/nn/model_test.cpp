@@ -195,10 +195,40 @@ TEST(Model, FollowsExpressionsOfTheStep) {
   TinyModel growing(source, Precision::float64, {}, tiny_shape());
   const TinyModel grown("pre_norm");
   const auto ids = some_ids(1, 8);
-  growing.model->at_step(5, 100);
+  growing.model->at_step({.done = 5, .planned = 100});
   EXPECT_FALSE(logits_of(growing, ids).equal(logits_of(grown, ids)));
-  growing.model->at_step(20, 100);
+  growing.model->at_step({.done = 20, .planned = 100});
   EXPECT_TRUE(close(logits_of(growing, ids), logits_of(grown, ids), 1e-13, 1e-13));
+}
+
+// Every place that may name T, of a run of 100 steps: all of it is 1 but the initial gain, 1.25.
+TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
+  const auto source = config::inline_scheme(
+      toml::parse("extends = \"pre_norm\"\n"
+                  "embedding = { scale = \"100/T\" }\n"
+                  "logits = { scale = \"100/T\" }\n"
+                  "base_init = \"normal(30/T)\"\n"
+                  "init = [{ weights = [\"attention.q\"], factor = \"100/T\" }]\n"
+                  "[attention]\n"
+                  "branch_scale = \"100/T\"\n"
+                  "score_scale = \"50/T\"\n"
+                  "input = { gain_init = \"125/T\", out_scale = \"100/T\" }\n"),
+      ".");
+  const TinyModel planned(source, Precision::float64, {}, tiny_shape());
+  TinyModel plain("pre_norm");
+  const auto ids = some_ids(1, 8);
+  {
+    const at::NoGradGuard no_grad;
+    for (const auto* const block : {"blocks.0", "blocks.1", "blocks.2"}) {
+      plain.parameters->at(std::string(block) + ".attention.input_norm.gain").master.add_(0.25);
+    }
+  }
+  EXPECT_TRUE(close(logits_of(planned, ids), logits_of(plain, ids), 1e-12, 1e-12));
+  auto& parameters = *planned.parameters;
+  nn::initialize(parameters, planned.model->scheme(), "scheme", 7, 100);
+  EXPECT_EQ(parameters.at("blocks.0.attention.input_norm.gain").master[0].item<double>(), 1.25);
+  EXPECT_NEAR(parameters.at("blocks.0.feed_forward.down.weight").master.std().item<double>(), 0.3,
+              0.05);
 }
 
 TEST(Model, NamesWhatItCannotRun) {

@@ -106,6 +106,21 @@ TEST_F(NormLayer, TakesAnEighthOfTheLargestMagnitudeAsAConstant) {
   EXPECT_TRUE(close(dx, gain * 8 / x.abs().amax(-1, true), 1e-12, 0));
 }
 
+// Rounded once, at the end: at most half a unit in the last place of the float64 result.
+TEST_F(NormLayer, DividesBfloat16RowsInFloat32) {
+  const auto rows = torch::randn({64, 128}).to(at::kBFloat16);
+  const auto ones = torch::ones({128});
+  for (const auto kind : {Kind::rms_norm, Kind::layer_norm, Kind::scale}) {
+    for (const bool fused : {true, false}) {
+      const norm::Norm norm{.kind = kind, .pre_scale = norm::PreScale::absmax8};
+      const auto exact = apply(norm, rows.to(at::kDouble), ones.to(at::kDouble));
+      const auto y = apply(norm, rows, ones, {}, 1, fused);
+      EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+      EXPECT_TRUE(close(y, exact, 1.001 * 0x1p-8, 0)) << static_cast<int>(kind);
+    }
+  }
+}
+
 TEST_F(NormLayer, StaysExactForRowsBeyondTheSquareRootOfTheLargestFloat) {
   const norm::Norm l2{.kind = Kind::l2, .affine = Affine::none, .epsilon_at = EpsilonAt::clamp};
   const auto large = torch::full({1, 4}, 1e30F);

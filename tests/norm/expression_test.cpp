@@ -14,7 +14,7 @@ namespace {
 const Shape kShape{.layers = 12, .width = 768, .heads = 12, .kv_heads = 4, .inner = 2048};
 
 double value(std::string_view formula) {
-  return Expression::parse(formula).value(kShape.variables_of_block(3, 1500, 10000));
+  return Expression::parse(formula).value(kShape.variables_of_block(3, Steps{1500, 10000}));
 }
 
 std::string refusal(std::string_view formula) {

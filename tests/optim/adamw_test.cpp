@@ -17,9 +17,9 @@ using testing::close;
 
 /// One embedding, one matrix and one gain, all ones, with zero gradients: only decay moves them.
 nn::Parameters ones() {
-  nn::Parameters parameters({{"embedding.weight", {2, 2}, Role::embedding, 0},
-                             {"blocks.0.attention.qkv.weight", {2, 2}, Role::matrix, 0},
-                             {"final_norm.gain", {2}, Role::gain, 1}},
+  nn::Parameters parameters({{"embedding.weight", {2, 2}, Role::embedding},
+                             {"blocks.0.attention.qkv.weight", {2, 2}, Role::matrix},
+                             {"final_norm.gain", {2}, Role::gain}},
                             nn::Precision::float64);
   for (auto& group : parameters.groups()) group.master.fill_(1);
   return parameters;

@@ -28,6 +28,8 @@ inline norm::Shape tiny_shape() {
 
 /// A small model with parameters away from their initial values, so that gains matter.
 struct TinyModel {
+  static constexpr std::int64_t kPlannedSteps = 100;
+
   explicit TinyModel(const std::string& name, nn::Precision precision = nn::Precision::float64,
                      nn::ModelOptions options = {}, norm::Shape shape = tiny_shape())
       : TinyModel(config::find_scheme(name), precision, options, shape) {}
@@ -40,7 +42,7 @@ struct TinyModel {
     constexpr std::int64_t kPad = 32;  // one more row than the vocabulary has
     parameters =
         std::make_unique<nn::Parameters>(nn::declare(scheme, kPad, options.tied), precision);
-    nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7);
+    nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7, kPlannedSteps);
     for (const auto& parameter : parameters->all()) {
       if (parameter.shape.size() != 1) continue;
       const Philox random(7, parameter.name);
@@ -50,7 +52,8 @@ struct TinyModel {
       }
     }
     parameters->publish();
-    model = std::make_unique<nn::Model>(scheme, options, *parameters);
+    model = std::make_unique<nn::Model>(scheme, options, *parameters,
+                                        norm::Steps{.done = 0, .planned = kPlannedSteps});
   }
 
   std::unique_ptr<nn::Parameters> parameters;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "evenkeel/base/error.h"
@@ -10,18 +11,38 @@
 
 namespace evenkeel::generate {
 
+namespace {
+
+/// NaN has no place in an order, and exp() of an infinite logit has no share of a sum; a token of
+/// -inf is never picked.
+void check(const std::vector<double>& logits, std::uint64_t position) {
+  EK_ASSERT(!logits.empty());
+  bool any = false;
+  for (std::size_t token = 0; token < logits.size(); ++token) {
+    if (!(logits[token] < std::numeric_limits<double>::infinity())) {
+      throw Error(Exit::diverged,
+                  text("generate: wanted finite logits at position ", position, ", but token ",
+                       token, " has ", logits[token],
+                       "; the model has diverged: train with a lower schedule.peak"));
+    }
+    any = any || std::isfinite(logits[token]);
+  }
+  if (any) return;
+  throw Error(Exit::diverged,
+              text("generate: wanted finite logits at position ", position,
+                   ", but all are -inf; the model has diverged: train with a lower schedule.peak"));
+}
+
+}  // namespace
+
 std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
                   std::uint64_t position, std::uint64_t sequence) {
-  EK_ASSERT(!logits.empty());
+  check(logits, position);
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
   const double largest = logits[order.front()];
-  if (!std::isfinite(largest)) {
-    throw Error(Exit::diverged, text("generate: the logits at position ", position,
-                                     " are not finite; the model has diverged"));
-  }
   if (sampling.temperature == 0) return static_cast<std::int64_t>(order.front());
   if (sampling.top_k > 0 && static_cast<std::size_t>(sampling.top_k) < order.size()) {
     order.resize(static_cast<std::size_t>(sampling.top_k));

@@ -16,6 +16,7 @@ struct Sampling {
 
 /// The token picked for place `position` of sequence `sequence`: a pure function of the logits, the
 /// seed and the place. Equal logits are taken in the order of their tokens.
+/// \throws Error (diverged) for a logit that is NaN or +inf, or if all are -inf
 std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
                   std::uint64_t position, std::uint64_t sequence = 0);
 

@@ -19,14 +19,16 @@ at::Tensor explicit_attention(const at::Tensor& q, const at::Tensor& k, const at
   const auto queries = q.size(2);
   const auto positions = k.size(2);
 
-  const auto grouped = q.unflatten(1, {kv_heads, group});                       // [B, kv, g, T, dk]
-  auto scores = at::matmul(grouped * scale, k.unsqueeze(2).transpose(-1, -2));  // [B, kv, g, T, S]
+  // From bfloat16, scores of 64 or more would be rounded to quarters and worse before exp().
+  const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const auto grouped = q.unflatten(1, {kv_heads, group}).to(wide);  // [B, kv, g, T, dk]
+  const auto keys = k.unsqueeze(2).to(wide).transpose(-1, -2);      // [B, kv, 1, dk, S]
+  auto scores = at::matmul(grouped * scale, keys);                  // [B, kv, g, T, S]
   if (softcap) scores = at::tanh(scores / *softcap) * *softcap;
   const auto ones = at::ones({queries, positions}, q.options().dtype(at::kBool));
   const auto future = ones.triu(positions - queries + 1);
   scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
-  const auto sums = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const auto weights = at::softmax(scores, -1, sums).to(q.scalar_type());
+  const auto weights = at::softmax(scores, -1).to(q.scalar_type());
   return at::matmul(weights, v.unsqueeze(2)).flatten(1, 2);
 }
 

@@ -22,6 +22,7 @@ struct KeyValueCache {
 };
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
+/// Beside bfloat16, scores and softmax are float32; the weights are rounded to bfloat16.
 ///
 /// \param q     [B, h, T, dk], the last T of the positions that k covers
 /// \param k, v  [B, kv, S, dk], S >= T

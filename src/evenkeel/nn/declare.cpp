@@ -1,76 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/nn/declare.h"
 
+#include <map>
+#include <utility>
+
 #include "evenkeel/base/error.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/slots.h"
+#include "evenkeel/norm/validate.h"
 
 namespace evenkeel::nn {
 
 namespace {
 
+/// Tensors in the order in which they are declared. Which norms there are, and how large, is what
+/// norm::slots_of() says.
 class List {
  public:
-  List(const norm::Scheme& scheme) : shape_(scheme.shape) {}  // NOLINT(google-explicit-constructor)
+  explicit List(const norm::Scheme& scheme) : slots_(norm::slots_by_name(scheme)) {}
 
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
-    declared.push_back({name, {rows, columns}, Role::matrix, 0});
+  void add(const std::string& name, std::vector<std::int64_t> shape, Role role) {
+    declared_.push_back({name, std::move(shape), role});
   }
 
-  /// The parts of one norm over `width` values; with scope head, over `width / heads` each.
-  /// \param l  the block's number from 1; 0 outside blocks
-  void norm(const std::string& name, const std::optional<norm::Norm>& norm, std::int64_t width,
-            std::int64_t heads, std::int64_t l) {
-    if (!norm || norm->affine == norm::Affine::none) return;
-    const bool per_head = norm->scope == norm::Scope::head;
-    const auto features = per_head ? width / heads : width;
-    const auto copies = per_head && !norm->heads_share ? heads : 1;
-    const auto gains = norm->affine == norm::Affine::scalar ? 1 : features;
-    declared.push_back({name + ".gain", {copies * gains}, Role::gain, stored(*norm, features, l)});
-    if (norm->affine == norm::Affine::vector_bias) {
-      declared.push_back({name + ".bias", {copies * features}, Role::gain, 0});
+  /// Nothing if the scheme has no norm of that name.
+  void norm(const std::string& name) {
+    const auto found = slots_.find(name);
+    if (found == slots_.end()) return;
+    const auto& slot = found->second;
+    for (const auto& part : norm::parts_of(*slot.norm, slot.width, slot.heads)) {
+      add(name + "." + part.name, {part.size}, Role::gain);
     }
   }
 
-  std::vector<Declared> declared;
+  std::vector<Declared> declared() && { return std::move(declared_); }
 
  private:
-  /// What the gain's parameter starts at.
-  double stored(const norm::Norm& norm, std::int64_t features, std::int64_t l) const {
-    auto variables = l > 0 ? shape_.variables_of_block(l) : shape_.variables();
-    variables["width"] = static_cast<double>(features);
-    if (norm.stored_at) return norm.stored_at->value(variables);
-    const double gain = norm.gain_init.value(variables);
-    return norm.gain_form == norm::GainForm::one_plus_w ? gain - 1 : gain;
-  }
-
-  norm::Shape shape_;
+  std::map<std::string, norm::Slot> slots_;
+  std::vector<Declared> declared_;
 };
 
-void declare_block(List& list, const norm::Scheme& scheme, std::int64_t i) {
-  const auto& shape = scheme.shape;
-  const auto& [attention, feed_forward, damp] = scheme.blocks.at(static_cast<std::size_t>(i));
-  const auto dk = shape.head_width();
-  const auto l = i + 1;
+void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
+  const auto query_width = shape.heads * shape.head_width();
+  const auto key_width = shape.kv_heads * shape.head_width();
 
   const auto a = text("blocks.", i, ".attention.");
-  const auto query_width = shape.heads * dk;
-  const auto key_width = shape.kv_heads * dk;
-  list.norm(a + "input_norm", attention.input, shape.width, 1, l);
-  list.matrix(a + "qkv.weight", query_width + 2 * key_width, shape.width);
-  list.norm(a + "q_norm", attention.q, query_width, shape.heads, l);
-  list.norm(a + "k_norm", attention.k, key_width, shape.kv_heads, l);
-  list.norm(a + "v_norm", attention.v, key_width, shape.kv_heads, l);
-  list.norm(a + "context_norm", attention.context, query_width, shape.heads, l);
-  list.matrix(a + "output.weight", shape.width, query_width);
-  list.norm(a + "output_norm", attention.output, shape.width, 1, l);
-  list.norm(a + "residual_norm", attention.residual, shape.width, 1, l);
+  for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(a + norm);
+  list.add(a + "qkv.weight", {query_width + 2 * key_width, shape.width}, Role::matrix);
+  for (const auto* const norm : {"q_norm", "k_norm", "v_norm", "context_norm"}) list.norm(a + norm);
+  list.add(a + "output.weight", {shape.width, query_width}, Role::matrix);
+  for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(a + norm);
 
   const auto f = text("blocks.", i, ".feed_forward.");
-  list.norm(f + "input_norm", feed_forward.input, shape.width, 1, l);
-  list.matrix(f + "up_gate.weight", 2 * shape.inner, shape.width);
-  list.norm(f + "hidden_norm", feed_forward.hidden, shape.inner, 1, l);
-  list.matrix(f + "down.weight", shape.width, shape.inner);
-  list.norm(f + "output_norm", feed_forward.output, shape.width, 1, l);
-  list.norm(f + "residual_norm", feed_forward.residual, shape.width, 1, l);
+  for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
+  list.add(f + "up_gate.weight", {2 * shape.inner, shape.width}, Role::matrix);
+  list.norm(f + "hidden_norm");
+  list.add(f + "down.weight", {shape.width, shape.inner}, Role::matrix);
+  for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
 }
 
 }  // namespace
@@ -84,12 +70,14 @@ std::int64_t Declared::numel() const {
 std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, bool tied) {
   const auto width = scheme.shape.width;
   List list(scheme);
-  list.declared.push_back({"embedding.weight", {rows, width}, Role::embedding, 0});
-  list.norm("embedding_norm", scheme.embedding_norm, width, 1, 0);
-  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) declare_block(list, scheme, i);
-  list.norm("final_norm", scheme.final, width, 1, 0);
-  if (!tied) list.matrix("head.weight", rows, width);
-  return std::move(list.declared);
+  list.add("embedding.weight", {rows, width}, Role::embedding);
+  list.norm("embedding_norm");
+  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) declare_block(list, scheme.shape, i);
+  for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
+  if (!tied) list.add("head.weight", {rows, width}, Role::matrix);
+  auto declared = std::move(list).declared();
+  EK_ASSERT(count(declared).norms == norm::norm_parameters(scheme));
+  return declared;
 }
 
 Counts count(const std::vector<Declared>& declared) {

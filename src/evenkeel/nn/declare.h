@@ -21,11 +21,11 @@ struct Declared {
   std::string name;                 // "blocks.0.attention.qkv.weight"
   std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
   Role role = Role::matrix;
-  double initial = 0;  // gains and biases start here
   std::int64_t numel() const;
 };
 
-/// All parameters of a model under a scheme, in the order of the forward pass.
+/// All parameters of a model under a scheme, in the order of the forward pass; initialize() says
+/// what they start at.
 ///
 /// \param rows  rows of the embedding and of an untied head: the vocabulary, padded
 /// \param tied  the head is the embedding

@@ -9,19 +9,21 @@
 
 namespace evenkeel::nn {
 
-/// Fills every matrix with its initial values; gains already have theirs.
+/// Fills every parameter with its initial values: gains with what the scheme states, biases with
+/// zeros, matrices with random numbers.
 ///
-/// Each value is a pure function of (seed, tensor name, index). With init = "scheme" the scheme's
-/// own distribution and factors count, where its "default" means `normal`; any other word replaces
-/// both:
+/// Each random number is a pure function of (seed, tensor name, index). With init = "scheme" the
+/// scheme's own distribution and factors count, where its "default" means `normal`; any other word
+/// replaces both:
 ///   normal        normal, std 1/sqrt(2.5 d), cut at 3 deviations
 ///   megatron      the same; attention output and down times 1/sqrt(2 N)
 ///   depth_scaled  the same; block l: attention output and down times 1/sqrt(2 l)
 ///   xavier        normal, std sqrt(2/(rows + columns)) of the logical matrix
 ///   normal(s), trunc_normal(s, k), uniform(a, b), xavier(gain)
 ///
+/// \param planned  optimizer steps of the run: T in the scheme's expressions, where t is 0
 /// \source arXiv:2503.04598, section 5.3 (normal, depth_scaled, megatron)
 void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::string& init,
-                std::uint64_t seed);
+                std::uint64_t seed, std::int64_t planned);
 
 }  // namespace evenkeel::nn

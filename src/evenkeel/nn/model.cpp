@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/cross_entropy.h"
+#include "evenkeel/nn/embedding.h"
 #include "evenkeel/norm/validate.h"
 
 namespace evenkeel::nn {
@@ -59,7 +60,8 @@ Stream half(Stream& stream, Stream& block_input, const std::optional<NormLayer>&
 
 }  // namespace
 
-Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters)
+Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
+             const norm::Steps& steps)
     : scheme_(std::move(scheme)), options_(options), parameters_(&parameters) {
   if (const auto missing = norm::not_run_yet(scheme_); !missing.empty()) {
     std::string list;
@@ -67,20 +69,20 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
     throw Error(Exit::usage, text("scheme ", scheme_.words.name, ": this version cannot run ", list,
                                   "; `evenkeel schemes` lists those it runs"));
   }
-  at_step(0, 0);
+  at_step(steps);
 }
 
-void Model::at_step(std::int64_t done, std::int64_t planned) {
-  done_ = static_cast<double>(done);
-  planned_ = static_cast<double>(planned);
-  const auto& shape = scheme_.shape;
+void Model::at_step(const norm::Steps& steps) {
+  steps_ = steps;
+  const auto slots = norm::slots_by_name(scheme_);
+  const auto variables = scheme_.shape.variables(steps_);
   blocks_.clear();
-  for (std::int64_t i = 0; i < shape.layers; ++i) blocks_.push_back(block(i));
-  embedding_norm_ = layer("embedding_norm", scheme_.embedding_norm, shape.width, 1, 0);
-  final_norm_ = layer("final_norm", scheme_.final, shape.width, 1, 0);
-  embedding_scale_ = fixed(scheme_.embedding_scale, variables(0));
-  logits_scale_ = fixed(scheme_.logits_scale, variables(0));
-  if (scheme_.logits_softcap) logits_softcap_ = scheme_.logits_softcap->value(variables(0));
+  for (std::int64_t i = 0; i < scheme_.shape.layers; ++i) blocks_.push_back(block(slots, i));
+  embedding_norm_ = layer(slots, "embedding_norm");
+  final_norm_ = layer(slots, "final_norm");
+  embedding_scale_ = fixed(scheme_.embedding_scale, variables);
+  logits_scale_ = fixed(scheme_.logits_scale, variables);
+  if (scheme_.logits_softcap) logits_softcap_ = scheme_.logits_softcap->value(variables);
 }
 
 at::Tensor Model::hidden(const at::Tensor& ids, ModelCache* cache) const {
@@ -95,7 +97,7 @@ at::Tensor Model::hidden(const at::Tensor& ids, ModelCache* cache) const {
   const Rotary rotary = {rotary_.cosine.narrow(0, first, positions),
                          rotary_.sine.narrow(0, first, positions)};
 
-  auto x = at::embedding(parameters_->at("embedding.weight").value, ids);
+  auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x);
   Stream stream(scaled(x, embedding_scale_));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -138,47 +140,46 @@ ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {
   return cache;
 }
 
-std::optional<NormLayer> Model::layer(const std::string& name,
-                                      const std::optional<norm::Norm>& norm, std::int64_t width,
-                                      std::int64_t heads, std::int64_t l) const {
-  if (!norm) return std::nullopt;
-  return NormLayer(*norm, variables(l), width, heads, parameters_->find(name + ".gain"),
-                   parameters_->find(name + ".bias"), options_.fused);
+std::optional<NormLayer> Model::layer(const Slots& slots, const std::string& name) const {
+  const auto found = slots.find(name);
+  if (found == slots.end()) return std::nullopt;
+  const auto& slot = found->second;
+  return NormLayer(*slot.norm, norm::variables_of(slot, scheme_.shape, steps_), slot.width,
+                   slot.heads, parameters_->find(name + ".gain"), parameters_->find(name + ".bias"),
+                   options_.fused);
 }
 
-Model::Block Model::block(std::int64_t i) const {
+Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   const auto& shape = scheme_.shape;
   const auto& [attention, feed_forward, damp] = scheme_.blocks.at(static_cast<std::size_t>(i));
-  const auto l = i + 1;
-  const auto v = variables(l);
-  const auto dk = shape.head_width();
+  const auto v = shape.variables_of_block(i + 1, steps_);
   const auto a = text("blocks.", i, ".attention.");
   const auto f = text("blocks.", i, ".feed_forward.");
 
   Block b;
-  b.attention_input = layer(a + "input_norm", attention.input, shape.width, 1, l);
-  b.attention_output = layer(a + "output_norm", attention.output, shape.width, 1, l);
-  b.attention_residual = layer(a + "residual_norm", attention.residual, shape.width, 1, l);
+  b.attention_input = layer(slots, a + "input_norm");
+  b.attention_output = layer(slots, a + "output_norm");
+  b.attention_residual = layer(slots, a + "residual_norm");
   b.attention_rule = rule_of(attention.add, v);
-  b.feed_forward_input = layer(f + "input_norm", feed_forward.input, shape.width, 1, l);
-  b.feed_forward_output = layer(f + "output_norm", feed_forward.output, shape.width, 1, l);
-  b.feed_forward_residual = layer(f + "residual_norm", feed_forward.residual, shape.width, 1, l);
+  b.feed_forward_input = layer(slots, f + "input_norm");
+  b.feed_forward_output = layer(slots, f + "output_norm");
+  b.feed_forward_residual = layer(slots, f + "residual_norm");
   b.feed_forward_rule = rule_of(feed_forward.add, v);
 
   auto& at = b.attention;
   at.heads = shape.heads;
   at.kv_heads = shape.kv_heads;
-  at.head_width = dk;
+  at.head_width = shape.head_width();
   at.qkv = parameters_->at(a + "qkv.weight").value;
   at.output = parameters_->at(a + "output.weight").value;
-  at.q_norm = layer(a + "q_norm", attention.q, shape.heads * dk, shape.heads, l);
-  at.k_norm = layer(a + "k_norm", attention.k, shape.kv_heads * dk, shape.kv_heads, l);
-  at.v_norm = layer(a + "v_norm", attention.v, shape.kv_heads * dk, shape.kv_heads, l);
-  at.context_norm = layer(a + "context_norm", attention.context, shape.heads * dk, shape.heads, l);
+  at.q_norm = layer(slots, a + "q_norm");
+  at.k_norm = layer(slots, a + "k_norm");
+  at.v_norm = layer(slots, a + "v_norm");
+  at.context_norm = layer(slots, a + "context_norm");
   at.q_norm_after_rotation = attention.q && attention.q->rope == norm::Rope::before;
   at.k_norm_after_rotation = attention.k && attention.k->rope == norm::Rope::before;
   at.scale = attention.score_scale ? fixed(*attention.score_scale, v)
-                                   : 1 / std::sqrt(static_cast<double>(dk));
+                                   : 1 / std::sqrt(static_cast<double>(shape.head_width()));
   if (attention.softcap) at.softcap = attention.softcap->value(v);
   at.path = options_.attention;
 
@@ -187,13 +188,8 @@ Model::Block Model::block(std::int64_t i) const {
   if (feed_forward.up_gate_scale) {
     b.feed_forward.up_gate_scale = fixed(*feed_forward.up_gate_scale, v);
   }
-  b.feed_forward.hidden_norm = layer(f + "hidden_norm", feed_forward.hidden, shape.inner, 1, l);
+  b.feed_forward.hidden_norm = layer(slots, f + "hidden_norm");
   return b;
-}
-
-norm::Variables Model::variables(std::int64_t l) const {
-  return l > 0 ? scheme_.shape.variables_of_block(l, done_, planned_)
-               : scheme_.shape.variables(done_, planned_);
 }
 
 }  // namespace evenkeel::nn

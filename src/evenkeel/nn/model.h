@@ -4,7 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "evenkeel/nn/attention.h"
@@ -13,6 +15,7 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/stream.h"
 #include "evenkeel/norm/scheme.h"
+#include "evenkeel/norm/slots.h"
 
 namespace evenkeel::nn {
 
@@ -37,11 +40,13 @@ using ModelCache = std::vector<KeyValueCache>;
 /// are those of `Parameters`.
 class Model {
  public:
+  /// \param steps  as in at_step()
   /// \throws Error (usage) that names what of the scheme this version cannot run
-  Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters);
+  Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
+        const norm::Steps& steps);
 
-  /// The optimizer steps done and planned, for schemes whose expressions name t or T.
-  void at_step(std::int64_t done, std::int64_t planned);
+  /// Computes every expression of the scheme anew: the numbers of a scheme may change with t.
+  void at_step(const norm::Steps& steps);
 
   /// \param ids    [B, T], int64
   /// \param cache  if given, ids continue the positions in it
@@ -71,10 +76,9 @@ class Model {
     ResidualRule attention_rule, feed_forward_rule;
   };
 
-  std::optional<NormLayer> layer(const std::string& name, const std::optional<norm::Norm>& norm,
-                                 std::int64_t width, std::int64_t heads, std::int64_t l) const;
-  Block block(std::int64_t i) const;
-  norm::Variables variables(std::int64_t l) const;
+  using Slots = std::map<std::string, norm::Slot>;
+  std::optional<NormLayer> layer(const Slots& slots, const std::string& name) const;
+  Block block(const Slots& slots, std::int64_t i) const;
 
   norm::Scheme scheme_;
   ModelOptions options_;
@@ -83,7 +87,7 @@ class Model {
   std::optional<NormLayer> embedding_norm_, final_norm_;
   double embedding_scale_ = 1, logits_scale_ = 1;
   std::optional<double> logits_softcap_;
-  double done_ = 0, planned_ = 0;
+  norm::Steps steps_;
   mutable Rotary rotary_;  // of positions 0 .. context - 1
 };
 

@@ -3,12 +3,12 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/add_rms_norm.h"
 #include "evenkeel/ops/layer_norm.h"
+#include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
 
 namespace evenkeel::nn {
@@ -20,30 +20,20 @@ using norm::EpsilonAt;
 using norm::Kind;
 using norm::Scope;
 
-/// absmax8: rows divided by an eighth of their largest magnitude, a constant to the gradient.
+/// absmax8: rows divided by an eighth of their largest magnitude, a constant to the gradient; in
+/// float32 or wider, so that nothing is rounded before the statistic.
 at::Tensor rescaled(const at::Tensor& x) {
   constexpr double kEighth = 0.125;
-  const auto largest = x.detach().abs().amax(-1, /*keepdim=*/true) * kEighth;
-  return x / at::where(largest > 0, largest, 1.0);
+  const auto row = x.to(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  const auto largest = row.detach().abs().amax(-1, /*keepdim=*/true) * kEighth;
+  return row / at::where(largest > 0, largest, 1.0);
 }
 
-/// sqrt whose derivative at 0 counts as 0, so that a row of zeros has a finite gradient.
-at::Tensor root(const at::Tensor& square) {
-  const auto positive = square > 0;
-  return at::where(positive, at::where(positive, square, 1.0).sqrt(), 0.0);
-}
-
-/// inside 1/sqrt(s + e), outside 1/(sqrt(s) + e), clamp 1/max(sqrt(s), e).
-at::Tensor inverse_root(const at::Tensor& square, double epsilon, EpsilonAt at) {
-  switch (at) {
-    case EpsilonAt::inside:
-      return at::rsqrt(square + epsilon);
-    case EpsilonAt::outside:
-      return (root(square) + epsilon).reciprocal();
-    case EpsilonAt::clamp:
-      break;
-  }
-  return root(square).clamp_min(epsilon).reciprocal();
+ops::reference::Epsilon place_of(EpsilonAt at) {
+  using ops::reference::Epsilon;
+  return at == EpsilonAt::inside    ? Epsilon::inside
+         : at == EpsilonAt::outside ? Epsilon::outside
+                                    : Epsilon::clamp;
 }
 
 }  // namespace
@@ -81,13 +71,13 @@ at::Tensor NormLayer::operator()(const at::Tensor& x) const {
     const auto bias = bias_.defined() ? std::optional(bias_ * out_scale_) : std::nullopt;
     y = ops::layer_norm(seen, gain, bias, norm_.epsilon);
   } else {
-    y = statistic(seen.to(at::kDouble));  // exact over the whole range of float
-    if (gain) y = y * *gain;
-    if (bias_.defined()) y = y + bias_.view({-1, features_}).squeeze(0) * out_scale_;
-    y = y.to(x.scalar_type());
+    const auto bias = bias_.defined()
+                          ? std::optional(bias_.view({-1, features_}).squeeze(0) * out_scale_)
+                          : std::nullopt;
+    y = ops::reference::affine(statistic(seen), gain, bias, seen.scalar_type());
   }
   if (!gain && out_scale_ != 1) y = y * out_scale_;
-  return split ? y.flatten(-2) : y;
+  return (split ? y.flatten(-2) : y).to(x.scalar_type());
 }
 
 std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::after_add(
@@ -111,27 +101,19 @@ std::optional<at::Tensor> NormLayer::gain_per_feature() const {
   return gain.expand({features_});
 }
 
-/// The part of the norm before its gain, in x's dtype.
+/// The part of the norm before its gain, in double.
 at::Tensor NormLayer::statistic(const at::Tensor& x) const {
+  const auto at = place_of(norm_.epsilon_at);
   switch (norm_.kind) {
-    case Kind::layer_norm: {
-      const auto centred = x - x.mean(-1, /*keepdim=*/true);
-      const auto variance = centred.square().mean(-1, /*keepdim=*/true);
-      return centred * inverse_root(variance, norm_.epsilon, norm_.epsilon_at);
-    }
-    case Kind::rms_norm: {
-      const auto part = static_cast<std::int64_t>(norm_.partial * static_cast<double>(features_));
-      const auto measured = x.narrow(-1, 0, std::max<std::int64_t>(1, part));
-      const auto square = measured.square().mean(-1, /*keepdim=*/true);
-      return x * inverse_root(square, norm_.epsilon, norm_.epsilon_at);
-    }
+    case Kind::layer_norm:
+      return ops::reference::layer_rows(x, norm_.epsilon, at);
+    case Kind::rms_norm:
+      return ops::reference::rms_rows(x, norm_.epsilon, at, norm_.partial);
     case Kind::l2:
-    case Kind::scale_norm: {
-      const auto square = x.square().sum(-1, /*keepdim=*/true);
-      return x * inverse_root(square, norm_.epsilon, norm_.epsilon_at);
-    }
+    case Kind::scale_norm:
+      return ops::reference::unit_rows(x, norm_.epsilon, at);
     case Kind::scale:
-      return x;
+      return x.to(at::kDouble);
     default:
       break;
   }

@@ -18,7 +18,8 @@ class NormLayer {
   /// \param variables  of its place; `width` is set here
   /// \param heads      vectors in the last axis of x that a norm of scope head sees apart
   /// \param gain, bias parameters as declare() lists them; undefined where the norm has none
-  /// \param fused      false: run the formulas of ops/reference.h
+  /// \param fused      false: run the formulas of ops/reference.h, as norms without a fused
+  ///                   operator always do
   NormLayer(const norm::Norm& norm, norm::Variables variables, std::int64_t width,
             std::int64_t heads, at::Tensor gain, at::Tensor bias, bool fused);
 

@@ -50,14 +50,12 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     Parameter parameter{each.name, each.shape, group, filled[group], {}, {}};
     filled[group] += each.numel();
     parameter.master = parameter.part_of(groups_[group].master);
-    parameter.master.fill_(each.initial);
     parameter.value = parameter.part_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
     parameter.value.mutable_grad() = parameter.part_of(groups_[group].gradient);
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
-  publish();
 }
 
 at::Tensor Parameters::find(const std::string& name) const {

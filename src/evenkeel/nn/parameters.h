@@ -42,7 +42,7 @@ struct Parameter {
 /// The parameters of a model and their gradients, in flat buffers by role.
 class Parameters {
  public:
-  /// Zero matrices; gains at their initial values.
+  /// All zero.
   Parameters(const std::vector<Declared>& declared, Precision precision);
 
   const std::vector<Parameter>& all() const { return all_; }

@@ -82,17 +82,28 @@ bool sees_other_tokens(Kind kind) {
   return kind == Kind::batch_norm || kind == Kind::batch_renorm || kind == Kind::instance_norm;
 }
 
-std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   const bool per_head = norm.scope == Scope::head;
   const auto features = per_head ? width / heads : width;
   const auto copies = per_head && !norm.heads_share ? heads : 1;
+  std::vector<Part> parts;
+  if (norm.affine == Affine::scalar) parts.push_back({"gain", copies});
+  if (norm.affine == Affine::vector || norm.affine == Affine::vector_bias) {
+    parts.push_back({"gain", copies * features});
+  }
+  if (norm.affine == Affine::vector_bias) parts.push_back({"bias", copies * features});
+  if (norm.kind == Kind::dyt || norm.kind == Kind::derf) parts.push_back({"alpha", 1});
+  if (norm.kind == Kind::derf) parts.push_back({"shift", 1});
+  if (norm.kind == Kind::seed_norm) {
+    parts.push_back({"alpha", features});
+    parts.push_back({"beta", features});
+  }
+  return parts;
+}
+
+std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   std::int64_t count = 0;
-  if (norm.affine == Affine::scalar) count += copies;
-  if (norm.affine == Affine::vector) count += copies * features;
-  if (norm.affine == Affine::vector_bias) count += 2 * copies * features;
-  if (norm.kind == Kind::dyt) count += 1;
-  if (norm.kind == Kind::derf) count += 2;
-  if (norm.kind == Kind::seed_norm) count += 2 * features;
+  for (const auto& part : parts_of(norm, width, heads)) count += part.size;
   return count;
 }
 

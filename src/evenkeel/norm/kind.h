@@ -18,8 +18,16 @@ std::vector<std::string> fields_of(Kind kind);
 /// Statistics over a batch or a sequence: a token sees others, later ones included.
 bool sees_other_tokens(Kind kind);
 
-/// Parameters of one norm over `heads` heads of together `width` values: gain, bias, and the other
-/// parts of its kind.
+/// A tensor of a norm.
+struct Part {
+  std::string name;  // "gain", "bias", "alpha", "shift" or "beta"
+  std::int64_t size = 0;
+};
+
+/// The tensors of one norm over `heads` heads of together `width` values.
+std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+
+/// Their values together.
 std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
 }  // namespace evenkeel::norm

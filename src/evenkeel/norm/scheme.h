@@ -147,16 +147,22 @@ struct Hook {
   double threshold = 0;
 };
 
+/// Where a run stands: what t and T are in expressions.
+struct Steps {
+  std::int64_t done = 0;
+  std::int64_t planned = 0;  // at least 1 in a run: a scheme may divide by it
+};
+
 /// The sizes that expressions, patches and checks need.
 struct Shape {
   std::int64_t layers = 0, width = 0, heads = 0, kv_heads = 0, inner = 0, vocabulary = 0,
                context = 0;
   std::int64_t head_width() const { return heads > 0 ? width / heads : 0; }
 
-  /// N, S, d, dk, f, h, kv, vocab, context, and t and T (optimizer steps done and planned).
-  Variables variables(double t = 0, double T = 0) const;
+  /// N, S, d, dk, f, h, kv, vocab, context; t and T have a value only if `steps` are given.
+  Variables variables(const std::optional<Steps>& steps = {}) const;
   /// The same with l, the block's number from 1.
-  Variables variables_of_block(std::int64_t l, double t = 0, double T = 0) const;
+  Variables variables_of_block(std::int64_t l, const std::optional<Steps>& steps = {}) const;
 };
 
 /// What a scheme says of itself.

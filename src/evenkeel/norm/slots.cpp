@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "evenkeel/base/error.h"
+
 namespace evenkeel::norm {
 
 namespace {
@@ -12,16 +14,17 @@ class List {
   explicit List(const Scheme& scheme) : scheme_(scheme) {}
 
   void add(const std::string& place, const std::optional<Norm>& norm, std::int64_t width) {
-    if (norm) slots_.push_back({place, &*norm, width, 1, block_, false});
+    if (norm) slots_.push_back({place, name_of(place), &*norm, width, 1, block_, false});
   }
 
   void add_heads(const std::string& place, const std::optional<Norm>& norm, std::int64_t heads) {
     const auto width = heads * scheme_.shape.head_width();
-    if (norm) slots_.push_back({place, &*norm, width, heads, block_, true});
+    if (norm) slots_.push_back({place, name_of(place), &*norm, width, heads, block_, true});
   }
 
   void add_dual(const std::string& place) {
-    slots_.push_back({place, &scheme_.dual->norm, scheme_.shape.width, 1, block_, false});
+    const auto* const norm = &scheme_.dual->norm;
+    slots_.push_back({place, name_of(place), norm, scheme_.shape.width, 1, block_, false});
   }
 
   void add_block(const Block& block, std::int64_t l) {
@@ -50,6 +53,12 @@ class List {
   std::vector<Slot> slots() && { return std::move(slots_); }
 
  private:
+  std::string name_of(const std::string& place) const {
+    if (place == "embedding.norm") return "embedding_norm";
+    const auto* const ending = place.ends_with("_norm") ? "" : "_norm";
+    return text(block_ > 0 ? text("blocks.", block_ - 1, ".") : "", place, ending);
+  }
+
   const Scheme& scheme_;
   std::vector<Slot> slots_;
   std::int64_t block_ = 0;
@@ -70,8 +79,14 @@ std::vector<Slot> slots_of(const Scheme& scheme) {
   return std::move(list).slots();
 }
 
-Variables variables_of(const Slot& slot, const Shape& shape, double t, double T) {
-  auto all = slot.block > 0 ? shape.variables_of_block(slot.block, t, T) : shape.variables(t, T);
+std::map<std::string, Slot> slots_by_name(const Scheme& scheme) {
+  std::map<std::string, Slot> slots;
+  for (const auto& slot : slots_of(scheme)) slots.emplace(slot.name, slot);
+  return slots;
+}
+
+Variables variables_of(const Slot& slot, const Shape& shape, const std::optional<Steps>& steps) {
+  auto all = slot.block > 0 ? shape.variables_of_block(slot.block, steps) : shape.variables(steps);
   const bool per_head = slot.norm->scope == Scope::head;
   all["width"] = static_cast<double>(per_head ? slot.width / slot.heads : slot.width);
   return all;

@@ -23,6 +23,29 @@ struct Half {
   bool has_residual;
 };
 
+/// A setting without effect is an error.
+void check_effects(const Slot& slot, const std::string& where) {
+  const auto& norm = *slot.norm;
+  const auto usual = norm_of(norm.kind);
+  const auto refuse = [&](const char* setting, const char* reason) {
+    throw SchemeError("bad_value", where,
+                      text(setting, " has no effect here: ", reason,
+                           "; leave it out, or state `kind` to start from the kind's defaults"));
+  };
+  const bool rotated = slot.place == "attention.q" || slot.place == "attention.k";
+  if (norm.rope == Rope::before && !rotated) {
+    refuse("rope = \"before\"", "only q and k are rotated");
+  }
+  if (!norm.heads_share && norm.scope != Scope::head) {
+    refuse("heads_share = false", "the scope is not \"head\"");
+  }
+  if (norm.affine != Affine::none) return;
+  const auto* const no_gain = "affine = \"none\" has no gain";
+  if (norm.gain_init != usual.gain_init) refuse("gain_init", no_gain);
+  if (norm.gain_form != usual.gain_form) refuse("gain_form", no_gain);
+  if (norm.stored_at) refuse("stored_at", no_gain);
+}
+
 void check_slot(const Scheme& scheme, const Slot& slot) {
   const auto& norm = *slot.norm;
   const auto where = place_in(scheme, slot.block, slot.place);
@@ -30,6 +53,7 @@ void check_slot(const Scheme& scheme, const Slot& slot) {
     throw SchemeError("head_scope_outside_attention", where,
                       "only q, k, v and context have heads; leave \"per head\" out here");
   }
+  check_effects(slot, where);
   if (sees_other_tokens(norm.kind) && !norm.allow_leakage) {
     throw SchemeError("leaky_statistics", where,
                       text("a ", name_of(norm.kind),

@@ -11,8 +11,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-// Expressions are tried at the start of a run, t = 0, of some planned length T.
-constexpr double kPlannedSteps = 1000;
+// Expressions are tried at the start of a run of some planned length.
+constexpr Steps kStart = {.done = 0, .planned = 1000};
 
 /// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
 class Evaluator {
@@ -77,7 +77,7 @@ void check_groups(const Slot& slot, const Evaluator& at, double width) {
 }
 
 void check_slot(const Scheme& scheme, const Slot& slot) {
-  const auto variables = variables_of(slot, scheme.shape, 0, kPlannedSteps);
+  const auto variables = variables_of(slot, scheme.shape, kStart);
   const Evaluator at(scheme, slot.block, variables);
   const auto& norm = *slot.norm;
   at.value(slot.place + ".gain_init", norm.gain_init);
@@ -98,7 +98,7 @@ void check_residual(const std::string& half, const Residual& add, const Evaluato
 }
 
 void check_block(const Scheme& scheme, const Block& block, std::int64_t l) {
-  const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, 0, kPlannedSteps));
+  const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, kStart));
   const auto& [attention, feed_forward, damp] = block;
   check_residual("attention", attention.add, at);
   check_residual("feed_forward", feed_forward.add, at);
@@ -122,14 +122,17 @@ void check_values(const Scheme& scheme) {
   for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) check_block(scheme, block, ++l);
-  const Evaluator at(scheme, 0, scheme.shape.variables(0, kPlannedSteps));
+  const Evaluator at(scheme, 0, scheme.shape.variables(kStart));
   at.number("embedding.scale", scheme.embedding_scale);
   at.number("logits.scale", scheme.logits_scale);
   if (scheme.logits_softcap) at.positive("logits.softcap", *scheme.logits_softcap);
   if (scheme.dual) at.value("dual.y_init", scheme.dual->y_init);
   at.distribution("base_init", scheme.base_init);
   at.distribution("embedding_init", scheme.embedding_init);
-  if (scheme.norm_parameters) at.value("norm_parameters", *scheme.norm_parameters);
+  if (scheme.norm_parameters) {
+    Evaluator(scheme, 0, scheme.shape.variables())
+        .value("norm_parameters", *scheme.norm_parameters);
+  }
 }
 
 }  // namespace evenkeel::norm

@@ -3,28 +3,85 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 
 #include "evenkeel/ops/adamw.h"
 
-/// Every operator once more, as its formula in plain tensor operations. These say what the fused
-/// kernels must compute: the tests compare values and gradients with them, and
-/// `kernels.fused = false` runs them instead. They keep the rounding and the range of ordinary
-/// tensor operations, so they are exact only in a wider dtype than the rows.
+/// Every operator once more, as its formula in plain tensor operations: what the fused kernels must
+/// compute. The tests compare values and gradients with them. nn::NormLayer runs those of norms
+/// where there is no fused operator, and everywhere under `kernels.fused = false`.
+///
+/// Norms are computed in double: exact over the whole range of float rows. Of float64 rows, those
+/// beyond 1e154 overflow in the sum of squares, as the fused operators' do not.
 namespace evenkeel::ops::reference {
 
-/// The dtype of a norm's gain, bias and statistics beside rows of dtype `rows`.
-inline at::ScalarType wide(at::ScalarType rows) {
-  return rows == at::kDouble ? at::kDouble : at::kFloat;
+/// Where epsilon stands beside a root mean square or a length.
+enum class Epsilon { inside, outside, clamp };
+
+/// The square root; its derivative at 0 counts as 0, so that a row of zeros has a finite gradient.
+inline at::Tensor root(const at::Tensor& square) {
+  const auto positive = square > 0;
+  return at::where(positive, at::where(positive, square, 1.0).sqrt(), 0.0);
+}
+
+///   inside 1/sqrt(s + e), outside 1/(sqrt(s) + e), clamp 1/max(sqrt(s), e)
+inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, Epsilon at) {
+  switch (at) {
+    case Epsilon::inside:
+      return at::rsqrt(square + epsilon);
+    case Epsilon::outside:
+      return (root(square) + epsilon).reciprocal();
+    case Epsilon::clamp:
+      break;
+  }
+  return root(square).clamp_min(epsilon).reciprocal();
+}
+
+/// Rows over their root mean square, which is taken over the first max(1, int(partial D)) values:
+///   x / sqrt(mean(x^2) + e), or as inverse_root() says
+/// \param x  [..., D]
+/// \return the same shape, in double
+/// \source Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4; `partial` is its pRMSNorm
+inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside,
+                           double partial = 1) {
+  const auto row = x.to(at::kDouble);
+  const auto part = static_cast<std::int64_t>(partial * static_cast<double>(x.size(-1)));
+  const auto measured = row.narrow(-1, 0, std::max<std::int64_t>(1, part));
+  return row * inverse_root(measured.square().mean(-1, /*keepdim=*/true), epsilon, at);
+}
+
+/// Centred rows over their standard deviation:
+///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or as inverse_root() says
+/// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
+inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside) {
+  const auto row = x.to(at::kDouble);
+  const auto centred = row - row.mean(-1, /*keepdim=*/true);
+  return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
+}
+
+/// Rows over their Euclidean length, for l2 and scale_norm:
+///   x / max(|x|, e), or as inverse_root() says of s = |x|^2
+/// \source Nguyen and Salazar 2019, arXiv:1910.05895 (scale_norm)
+inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::clamp) {
+  const auto row = x.to(at::kDouble);
+  return row * inverse_root(row.square().sum(-1, /*keepdim=*/true), epsilon, at);
+}
+
+/// gain * rows + bias, rounded to `dtype`.
+inline at::Tensor affine(at::Tensor rows, const std::optional<at::Tensor>& gain,
+                         const std::optional<at::Tensor>& bias, at::ScalarType dtype) {
+  if (gain) rows = rows * *gain;
+  if (bias) rows = rows + *bias;
+  return rows.to(dtype);
 }
 
 inline at::Tensor rms_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
                            double epsilon = 1e-5) {
-  const auto row = x.to(wide(x.scalar_type()));
-  const auto y = row * at::rsqrt(row.square().mean(-1, /*keepdim=*/true) + epsilon);
-  return (gain ? y * *gain : y).to(x.scalar_type());
+  return affine(rms_rows(x, epsilon), gain, std::nullopt, x.scalar_type());
 }
 
 inline std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& residual,
@@ -37,12 +94,7 @@ inline std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& residua
 
 inline at::Tensor layer_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
                              const std::optional<at::Tensor>& bias, double epsilon = 1e-5) {
-  const auto row = x.to(wide(x.scalar_type()));
-  const auto centred = row - row.mean(-1, /*keepdim=*/true);
-  auto y = centred * at::rsqrt(centred.square().mean(-1, /*keepdim=*/true) + epsilon);
-  if (gain) y = y * *gain;
-  if (bias) y = y + *bias;
-  return y.to(x.scalar_type());
+  return affine(layer_rows(x, epsilon), gain, bias, x.scalar_type());
 }
 
 inline void adamw_(const AdamwBuffers& at, const AdamwStep& by) {

@@ -23,7 +23,7 @@ struct GoldenModel {
   norm::Scheme scheme;
   bool tied = true;
   double rope_theta = 0;
-  std::int64_t done = 0, planned = 0;  // optimizer steps, for expressions with t and T
+  std::int64_t done = 0, planned = 1;  // optimizer steps, for expressions with t and T
 };
 
 /// One forward and backward pass.

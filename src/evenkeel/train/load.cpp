@@ -71,10 +71,10 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
       loaded.machine.precision);
   copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
                *loaded.parameters, Widen::yes);
-  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
-                                             *loaded.parameters);
   loaded.step = newest.found->step;
-  loaded.model->at_step(loaded.step, planned_steps(loaded.config));
+  const norm::Steps steps = {.done = loaded.step, .planned = planned_steps(loaded.config)};
+  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
+                                             *loaded.parameters, steps);
   return loaded;
 }
 

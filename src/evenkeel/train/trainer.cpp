@@ -38,13 +38,14 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
       schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {
   const auto scheme = config::bind(config.scheme, shape);
-  nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed));
-  model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_);
+  nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
+                 planned_steps(config));
+  model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
+                                       norm::Steps{.done = 0, .planned = planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_);
   rows_ = micro_batch(config, shape.vocabulary);
   progress_.steps = steps_of(config);
   progress_.planned = planned_steps(config);
-  model_->at_step(0, progress_.planned);
 }
 
 StepRecord Trainer::step() {
@@ -56,7 +57,7 @@ StepRecord Trainer::step() {
   progress_.skipped += record.outcome.applied ? 0 : 1;
   progress_.sequences += batch;
   progress_.tokens += batch * config_.model.context;
-  model_->at_step(progress_.step, progress_.planned);
+  model_->at_step({.done = progress_.step, .planned = progress_.planned});
   return record;
 }
 
@@ -93,7 +94,7 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   progress_.sequences = state.at("sequences").get<std::int64_t>();
   progress_.tokens = state.at("tokens").get<std::int64_t>();
   learner_->set_updates(state.at("updates").get<std::int64_t>());
-  model_->at_step(progress_.step, progress_.planned);
+  model_->at_step({.done = progress_.step, .planned = progress_.planned});
 }
 
 void Trainer::start_from(const store::CheckpointFound& checkpoint) {

@@ -21,7 +21,7 @@ void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declar
   const auto refuse = [&](const std::string& name, const auto&... defect) {
     throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
   };
-  for (const auto& [name, shape, role, initial] : declared) {
+  for (const auto& [name, shape, role] : declared) {
     const at::IntArrayRef wanted(shape);
     const auto found = tensors.find(name);
     if (found == tensors.end()) refuse(name, wanted, " of scheme ", scheme, " is missing");
@@ -63,13 +63,13 @@ nn::ModelOptions options_of(const Golden& golden, const VerifyOptions& options) 
 
 VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
     : parameters_(declared_in(golden), options.precision),
-      model_(golden.model.scheme, options_of(golden, options), parameters_) {
+      model_(golden.model.scheme, options_of(golden, options), parameters_,
+             {.done = golden.model.done, .planned = golden.model.planned}) {
   const at::NoGradGuard no_grad;
   for (const auto& parameter : parameters_.all()) {
     parameter.master.copy_(golden.parameters.at(parameter.name));
   }
   parameters_.publish();
-  model_.at_step(golden.model.done, golden.model.planned);
 }
 
 }  // namespace evenkeel::train

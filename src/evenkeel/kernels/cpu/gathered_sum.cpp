@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/gathered_sum.h"
+
+#include <algorithm>
+#include <array>
+
+namespace evenkeel::kernels::cpu {
+
+template <typename T>
+EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __restrict place,
+                            std::int64_t count, T* __restrict to, std::int64_t width) {
+  constexpr std::int64_t kColumns = 256;  // sums at a time: they stay in the nearest cache
+  std::array<Wide<T>, kColumns> sums;
+  for (std::int64_t begin = 0; begin < width; begin += kColumns) {
+    const auto columns = std::min(kColumns, width - begin);
+    sums.fill(0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T* __restrict const row = rows + place[i] * width + begin;
+#pragma omp simd
+      for (std::int64_t j = 0; j < columns; ++j) {
+        sums[static_cast<std::size_t>(j)] += static_cast<Wide<T>>(load(row + j));
+      }
+    }
+#pragma omp simd
+    for (std::int64_t j = 0; j < columns; ++j) {
+      store(to + begin + j, static_cast<double>(sums[static_cast<std::size_t>(j)]));
+    }
+  }
+}
+
+template void gathered_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t);
+template void gathered_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t);
+template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t);
+
+}  // namespace evenkeel::kernels::cpu

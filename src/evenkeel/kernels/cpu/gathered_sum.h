@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/simd.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// The sum of some rows in the order in which they are named, in float (double for double),
+/// rounded once.
+///
+///   to[j] = sum over i of rows[place[i], j]
+///
+/// \param rows   [any, width]
+/// \param place  [count]
+/// \param to     [width], no row of `rows`
+template <typename T>
+void gathered_sum(const T* rows, const std::int64_t* place, std::int64_t count, T* to,
+                  std::int64_t width);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/evaluate/loss.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "evenkeel/nn/batch.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel {
+namespace {
+
+using testing::TinyModel;
+
+constexpr std::int64_t kContext = 16;
+
+/// 100 tokens that the tiny model knows, in documents of 7 and an end; document i has i + 1 nats.
+data::Corpus some_text(bool exact) {
+  data::Corpus corpus;
+  corpus.exact = exact;
+  for (std::int64_t i = 0; i <= 96; ++i) {
+    corpus.tokens.push_back(static_cast<std::uint16_t>((i * i * 7 + 3) % 31));
+    if (i % 8 != 0 || i == 96) continue;
+    corpus.documents.push_back({i + 1, i + 8, static_cast<double>(i / 8 + 1)});
+  }
+  return corpus;
+}
+
+/// -ln p of every scored token, in float64 from the logits.
+double nats_by_hand(const TinyModel& tiny, const data::ValidationWindows& windows) {
+  const at::NoGradGuard no_grad;
+  const auto batch = windows.batch(0, windows.count());
+  const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
+  const auto log_p = at::log_softmax(tiny.model->logits(tiny.model->hidden(ids)), -1);
+  const auto chosen = log_p.gather(-1, targets.clamp_min(0).unsqueeze(-1)).squeeze(-1);
+  return -at::where(targets >= 0, chosen, 0.0).sum().item<double>();
+}
+
+TEST(Evaluate, IsTheMeanLossOfTheScoredTokensForAnyNumberOfRows) {
+  const TinyModel tiny("hybrid_norm_star");
+  const auto corpus = some_text(false);
+  const data::ValidationWindows windows(corpus, kContext, 0);
+  const double nats = nats_by_hand(tiny, windows);
+  for (const std::int64_t rows : {1, 4, 100}) {
+    const auto result = evaluate::evaluate(*tiny.model, windows, rows);
+    EXPECT_EQ(result.tokens, 96);
+    EXPECT_NEAR(result.nats_per_token, nats / 96, 1e-12 * nats);
+    EXPECT_NEAR(result.perplexity, std::exp(nats / 96), 1e-10 * result.perplexity);
+    EXPECT_NEAR(result.bits_per_byte, nats / 96 / std::numbers::ln2, 1e-12 * nats);
+    EXPECT_FALSE(result.floor);
+    EXPECT_FALSE(result.gap);
+  }
+}
+
+// Twelve documents of 1 + 2 + ... + 12 = 78 nats and 96 tokens, two in each window of 16.
+TEST(Evaluate, MeasuresFromTheEntropyOfTheTextIfItIsKnown) {
+  const TinyModel tiny("hybrid_norm_star");
+  const auto corpus = some_text(true);
+  const data::ValidationWindows windows(corpus, kContext, 0);
+  const auto result = evaluate::evaluate(*tiny.model, windows, 3);
+  ASSERT_TRUE(result.floor && result.gap);
+  EXPECT_NEAR(*result.floor, 78.0 / 96, 1e-12);
+  EXPECT_NEAR(*result.gap, result.nats_per_token - 78.0 / 96, 1e-12);
+}
+
+TEST(Evaluate, PassesNanThrough) {
+  TinyModel tiny("hybrid_norm_star", nn::Precision::float32);
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("final_norm.gain").master.fill_(std::numeric_limits<double>::quiet_NaN());
+  const auto corpus = some_text(true);
+  const auto result =
+      evaluate::evaluate(*tiny.model, data::ValidationWindows(corpus, kContext, 0), 2);
+  EXPECT_TRUE(std::isnan(result.nats_per_token));
+  EXPECT_TRUE(std::isnan(result.perplexity));
+  EXPECT_TRUE(std::isnan(result.bits_per_byte));
+  EXPECT_TRUE(std::isnan(result.gap.value()));
+  EXPECT_EQ(result.tokens, 96);
+}
+
+// e^x is infinite in float64 from 710 nats on.
+TEST(Evaluate, GivesAnInfinitePerplexityToAHugeLoss) {
+  TinyModel tiny("hybrid_norm_star", nn::Precision::float32);
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("final_norm.gain").master.mul_(1e5);
+  const auto corpus = some_text(false);
+  const auto result =
+      evaluate::evaluate(*tiny.model, data::ValidationWindows(corpus, kContext, 0), 2);
+  EXPECT_GT(result.nats_per_token, 710);
+  EXPECT_TRUE(std::isfinite(result.nats_per_token));
+  EXPECT_EQ(result.perplexity, std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace evenkeel

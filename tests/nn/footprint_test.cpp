@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/footprint.h"
+
+#include <gtest/gtest.h>
+
+#include "evenkeel/config/scheme.h"
+
+namespace evenkeel {
+namespace {
+
+// HybridNorm* with 2 blocks of width 8, heads of 4 (2 query, 1 key), inner width 12:
+//   embedding               10 * 8                               =   80
+//   matrices   2 * (16 * 8 + 8 * 8 + 24 * 8 + 8 * 12)            =  960
+//   gains      8 + 3 * 4 + 8, then 3 * 4 + 8, and 8 at the end   =   56
+nn::Footprint footprint(const nn::Batching& batching, bool tied = true) {
+  const norm::Shape shape{.layers = 2,
+                          .width = 8,
+                          .heads = 2,
+                          .kv_heads = 1,
+                          .inner = 12,
+                          .vocabulary = 10,
+                          .context = 4};
+  return nn::footprint(config::bind(config::find_scheme("hybrid_norm_star"), shape), 10, tied,
+                       batching);
+}
+
+TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {
+  const auto bytes = footprint({.compute_bytes = 4});
+  EXPECT_EQ(bytes.weights, 1096 * 4);
+  EXPECT_EQ(bytes.gradients, 1096 * 4);
+  EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
+  EXPECT_EQ(footprint({.split = true, .compute_bytes = 4}).gradients, 1096 * 4);
+}
+
+// Masters and moments are float32; matrices have bfloat16 copies and gradients, gains have not.
+TEST(Footprint, HoldsMastersBesideBfloat16Copies) {
+  const auto bytes = footprint({.compute_bytes = 2});
+  EXPECT_EQ(bytes.weights, 1096 * 4 + 1040 * 2);
+  EXPECT_EQ(bytes.gradients, 1040 * 2 + 56 * 4);
+  EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
+}
+
+TEST(Footprint, HoldsFloat32SumsWhereBfloat16GradientsOfPartsAdd) {
+  EXPECT_EQ(footprint({.split = true, .compute_bytes = 2}).gradients, 1040 * (2 + 4) + 56 * 4);
+}
+
+TEST(Footprint, HoldsDoublesInFloat64) {
+  const auto bytes = footprint({.compute_bytes = 8});
+  EXPECT_EQ(bytes.weights, 1096 * 8);
+  EXPECT_EQ(bytes.gradients, 1096 * 8);
+  EXPECT_EQ(bytes.moments, 2 * 1096 * 8);
+}
+
+TEST(Footprint, CountsAHeadOfItsOwn) {
+  EXPECT_EQ(footprint({.compute_bytes = 4}, /*tied=*/false).weights, (1096 + 80) * 4);
+}
+
+TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {
+  const auto one = footprint({.sequences = 1});
+  const auto three = footprint({.sequences = 3});
+  EXPECT_EQ(three.activations, 3 * one.activations);
+  EXPECT_EQ(three.weights, one.weights);
+  const auto tables = footprint({.sequences = 3, .explicit_attention = true});
+  // 2 blocks, 4 tables of 3 * 4 tokens by 4 positions by 2 heads
+  EXPECT_EQ(tables.activations - three.activations, 2 * 4 * 12 * 4 * 2 * 4);
+}
+
+}  // namespace
+}  // namespace evenkeel

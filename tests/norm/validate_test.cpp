@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/validate.h"
+
+#include <gtest/gtest.h>
+
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::norm {
+namespace {
+
+/// Pre-Norm in one block.
+Scheme one_block() {
+  Scheme scheme;
+  scheme.words.name = "mine";
+  scheme.shape = {.layers = 1,
+                  .width = 16,
+                  .heads = 4,
+                  .kv_heads = 2,
+                  .inner = 24,
+                  .vocabulary = 31,
+                  .context = 16};
+  scheme.blocks.resize(1);
+  scheme.blocks[0].attention.input = Norm{};
+  scheme.blocks[0].feed_forward.input = Norm{};
+  return scheme;
+}
+
+std::string refusal(const Scheme& scheme) {
+  try {
+    validate(scheme);
+  } catch (const SchemeError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string with_input(const Norm& norm) {
+  auto scheme = one_block();
+  scheme.blocks[0].attention.input = norm;
+  return refusal(scheme);
+}
+
+std::string with_query(const Norm& norm) {
+  auto scheme = one_block();
+  scheme.blocks[0].attention.q = norm;
+  return refusal(scheme);
+}
+
+std::string no_effect(const std::string& place, const std::string& words) {
+  return "scheme mine, block 1, " + place + ": bad_value: " + words +
+         "; leave it out, or state `kind` to start from the kind's defaults";
+}
+
+TEST(Validate, RefusesARotationWhereNothingIsRotated) {
+  EXPECT_EQ(with_input({.rope = Rope::before}),
+            no_effect("attention.input",
+                      "rope = \"before\" has no effect here: only q and k are rotated"));
+  EXPECT_EQ(with_query({.rope = Rope::before}), "accepted");
+}
+
+TEST(Validate, RefusesAGainAHeadWithoutHeads) {
+  const auto words =
+      no_effect("attention.q", "heads_share = false has no effect here: the scope is not \"head\"");
+  EXPECT_EQ(with_query({.heads_share = false}), words);
+  EXPECT_EQ(with_query({.scope = Scope::head, .heads_share = false}), "accepted");
+}
+
+TEST(Validate, RefusesToShapeAGainThatIsNotThere) {
+  const auto refused = [](const std::string& setting) {
+    return no_effect("attention.input",
+                     setting + " has no effect here: affine = \"none\" has no gain");
+  };
+  EXPECT_EQ(with_input({.affine = Affine::none, .gain_init = 2}), refused("gain_init"));
+  EXPECT_EQ(with_input({.affine = Affine::none, .gain_form = GainForm::one_plus_w}),
+            refused("gain_form"));
+  EXPECT_EQ(with_input({.affine = Affine::none, .stored_at = 2}), refused("stored_at"));
+  auto scale_norm = norm_of(Kind::scale_norm);  // its gain starts at sqrt(D) by default
+  scale_norm.affine = Affine::none;
+  EXPECT_EQ(with_input(scale_norm), "accepted");
+}
+
+TEST(Validate, CountsParametersWithoutTheStepsOfARun) {
+  auto scheme = one_block();
+  scheme.norm_parameters = Expression::parse("2*d + 0*T");
+  EXPECT_EQ(refusal(scheme),
+            "scheme mine, norm_parameters: unknown_variable: \"T\" has no value at this place in "
+            "\"2*d + 0*T\"");
+  scheme.norm_parameters = Expression::parse("2*d");
+  EXPECT_EQ(refusal(scheme), "accepted");
+}
+
+}  // namespace
+}  // namespace evenkeel::norm
