@@ -269,9 +269,11 @@ class Memory(program.Case):
         done = self.evenkeel(
             "train", "--quiet", *small(model_width=16384, model_inner=65536),
             before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.assertEqual((done.returncode, done.stderr.decode()),
+        told = done.stderr.decode().splitlines()  # before it, perhaps, that little memory is free
+        self.assertEqual((done.returncode, told[-1]),
                          (75, "evenkeel: out of memory; `evenkeel plan` shows what a configuration "
-                              "needs\n"))
+                              "needs"))
+        self.assertLessEqual(len(told), 2)
 
 
 class Divergence(program.Case):

@@ -174,7 +174,7 @@ class TrainedModel(program.Case):
 
     def test_eval_refuses_what_the_weights_were_not_made_for(self):
         self.refuse(78, 'run: the model was trained with scheme = "hybrid_norm_star", but "pre_norm" '
-                    "is asked for; leave it out", "eval", "--run", "run", "--scheme", "pre_norm")
+                    "is asked for; leave it out", "eval", "--run", "run", "--set", "scheme=pre_norm")
         self.refuse(78, "run: the model was trained with model.rope_theta = 10000.0, but 500.0 is asked "
                     "for; leave it out", "eval", "--run", "run", "--set", "model.rope_theta=500")
 

@@ -202,7 +202,7 @@ Section optimizer() {
 Section schedule() {
   Keys<Schedule> keys("schedule", "The learning rate over the run.", &Config::schedule);
   keys.word("kind", &Schedule::kind, {"cosine", "linear", "constant", "wsd"});
-  keys.integer_or("auto", "steps", &Schedule::steps);
+  keys.integer_or("auto", "steps", &Schedule::steps, kAtLeastOne);
   keys.number("peak", &Schedule::peak, kPositive);
   keys.number("floor", &Schedule::floor, kFromZeroToOne);
   keys.length("warmup", &Schedule::warmup);
