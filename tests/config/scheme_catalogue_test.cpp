@@ -71,7 +71,7 @@ TEST(Catalogue, BindsAtEveryDepthWithTheExpectedWarningsOnly) {
   const std::set<std::string> post = {"post_norm", "b2t", "span_norm"};  // warn when deep
   for (const auto& name : catalogue()) {
     for (const std::int64_t layers : {1, 2, 3, 4, 12, 32}) {
-      const auto scheme = bind(find_scheme(name), small_shape(layers));
+      const auto scheme = bind(find_scheme(name), tiny_shape(layers));
       auto expected = layers > 1 ? scheme.words.warnings : std::vector<std::string>();
       if (layers > 16 && post.contains(name)) expected.emplace_back("deep_post_norm");
       EXPECT_EQ(warnings(scheme), expected) << name << ", " << layers << " blocks";

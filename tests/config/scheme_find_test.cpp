@@ -11,7 +11,7 @@ namespace {
 class SchemeFile : public InAFolder {
  protected:
   static std::string error(const std::string& name) {
-    return message_of([&] { bind(find_scheme(name), small_shape(4)); });
+    return message_of([&] { bind(find_scheme(name), tiny_shape(4)); });
   }
 };
 
@@ -26,25 +26,25 @@ TEST_F(SchemeFile, FindsItsParentBesideItThenInSchemesThenInTheCatalogue) {
   std::filesystem::create_directory("mine");
   std::filesystem::create_directory("schemes");
   write_file("mine/child.toml", "extends = 'peri_ln'");
-  EXPECT_TRUE(bind(find_scheme("mine/child.toml"), small_shape(2)).embedding_norm);
+  EXPECT_TRUE(bind(find_scheme("mine/child.toml"), tiny_shape(2)).embedding_norm);
   write_file("schemes/peri_ln.toml", "logits.scale = 2");
-  EXPECT_FALSE(bind(find_scheme("mine/child.toml"), small_shape(2)).embedding_norm);
+  EXPECT_FALSE(bind(find_scheme("mine/child.toml"), tiny_shape(2)).embedding_norm);
   write_file("mine/peri_ln.toml", "logits.scale = 3");
-  EXPECT_EQ(bind(find_scheme("mine/child.toml"), small_shape(2)).logits_scale,
+  EXPECT_EQ(bind(find_scheme("mine/child.toml"), tiny_shape(2)).logits_scale,
             norm::Number(norm::Expression(3)));
 }
 
 TEST_F(SchemeFile, OfTheCatalogueHasItsParentInTheCatalogue) {
   std::filesystem::create_directory("schemes");
   write_file("schemes/hybrid_norm.toml", "logits.scale = 2");
-  EXPECT_TRUE(bind(find_scheme("hybrid_norm_star"), small_shape(2)).final);
+  EXPECT_TRUE(bind(find_scheme("hybrid_norm_star"), tiny_shape(2)).final);
 }
 
 TEST_F(SchemeFile, ExtendsAFileByItsPath) {
   std::filesystem::create_directory("mine");
   write_file("mine/parent.toml", "final = 'norm'");
   write_file("child.toml", "extends = 'mine/parent.toml'");
-  EXPECT_TRUE(bind(find_scheme("child.toml"), small_shape(2)).final);
+  EXPECT_TRUE(bind(find_scheme("child.toml"), tiny_shape(2)).final);
 }
 
 TEST_F(SchemeFile, TellsFileAndLineOfAMistake) {

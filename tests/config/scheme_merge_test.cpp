@@ -77,7 +77,7 @@ TEST(Extends, ASlotsTableWithoutAKindStartsFromTheSchemesNorm) {
 }
 
 TEST(Extends, NoneEmptiesASlotAndDropsARule) {
-  const auto gemma3 = bind(find_scheme("gemma3"), small_shape(2));
+  const auto gemma3 = bind(find_scheme("gemma3"), tiny_shape(2));
   EXPECT_FALSE(gemma3.blocks[0].attention.softcap);
   EXPECT_FALSE(gemma3.logits_softcap);
   const auto scheme = scheme_of(R"(extends = 'keel'

@@ -8,23 +8,15 @@
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/validate.h"
+#include "support/shapes.h"
 
 namespace evenkeel::config {
 
-/// The small model of the golden numbers, with `layers` blocks.
-inline norm::Shape small_shape(std::int64_t layers) {
-  return {.layers = layers,
-          .width = 16,
-          .heads = 4,
-          .kv_heads = 2,
-          .inner = 24,
-          .vocabulary = 31,
-          .context = 16};
-}
+using testing::tiny_shape;
 
 /// A scheme written in a test, for a model of `layers` blocks.
 inline norm::Scheme scheme_of(std::string_view toml, std::int64_t layers = 4) {
-  return bind(inline_scheme(toml::parse(toml), ""), small_shape(layers));
+  return bind(inline_scheme(toml::parse(toml), ""), tiny_shape(layers));
 }
 
 /// The message with which a scheme is refused, or "accepted".

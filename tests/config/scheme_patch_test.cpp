@@ -16,7 +16,7 @@ Blocks named(const std::string& where, std::int64_t layers = 12) {
   const Patch patch{&table, {"test", "layers[0]"}};
   Blocks blocks;
   for (std::int64_t l = 1; l <= layers; ++l) {
-    if (selects(patch, l, small_shape(layers))) blocks.push_back(l);
+    if (selects(patch, l, tiny_shape(layers))) blocks.push_back(l);
   }
   return blocks;
 }
@@ -78,14 +78,14 @@ TEST(Layers, MayChangeOneKeyOfALearnedValueAndDropADamp) {
 }
 
 TEST(Layers, HybridNormStarDiffersFromHybridNormInBlockOneOnly) {
-  const auto star = bind(find_scheme("hybrid_norm_star"), small_shape(4));
-  const auto plain = bind(find_scheme("hybrid_norm"), small_shape(4));
+  const auto star = bind(find_scheme("hybrid_norm_star"), tiny_shape(4));
+  const auto plain = bind(find_scheme("hybrid_norm"), tiny_shape(4));
   EXPECT_FALSE(star.blocks[0] == plain.blocks[0]);
   for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(star.blocks[i] == plain.blocks[i]) << i;
 }
 
 TEST(Layers, MixLnIsPostNormForTheFirstQuarterOfTheDepth) {
-  const auto scheme = bind(find_scheme("mix_ln"), small_shape(12));
+  const auto scheme = bind(find_scheme("mix_ln"), tiny_shape(12));
   for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(scheme.blocks[i].attention.residual.has_value(), i < 3) << i;
     EXPECT_EQ(scheme.blocks[i].feed_forward.input.has_value(), i >= 3) << i;

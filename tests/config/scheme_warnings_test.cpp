@@ -53,7 +53,7 @@ TEST(Warning, BoundedKindsWithoutAnEmbeddingScale) {
 TEST(Warning, DeepPostNormBeyondSixteenBlocks) {
   EXPECT_EQ(warnings(scheme_of(kPost, 24)), Codes({"deep_post_norm"}));
   EXPECT_EQ(warnings(scheme_of(kPost, 16)), Codes());
-  EXPECT_EQ(warnings(bind(find_scheme("deep_norm"), small_shape(24))), Codes());
+  EXPECT_EQ(warnings(bind(find_scheme("deep_norm"), tiny_shape(24))), Codes());
 }
 
 TEST(Warning, ClipWithQkNorm) {

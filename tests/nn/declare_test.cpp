@@ -6,6 +6,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/norm/validate.h"
+#include "support/shapes.h"
 
 namespace evenkeel {
 namespace {
@@ -44,14 +45,8 @@ INSTANTIATE_TEST_SUITE_P(Paper, Sizes,
                                            Size{"1.2b_code", 1178.5, 973.1, 67584, 37888}));
 
 TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
-  const norm::Shape shape{.layers = 2,
-                          .width = 8,
-                          .heads = 2,
-                          .kv_heads = 1,
-                          .inner = 12,
-                          .vocabulary = 10,
-                          .context = 4};
-  const auto scheme = config::bind(config::find_scheme("hybrid_norm_star"), shape);
+  const auto scheme =
+      config::bind(config::find_scheme("hybrid_norm_star"), testing::countable_shape());
   std::string names;
   for (const auto& each : nn::declare(scheme, 10, /*tied=*/true)) {
     names += each.name;
@@ -82,32 +77,19 @@ TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
 
 // One dyt at each of 2 N + 1 places: a gain and a bias of d values, and one alpha.
 TEST(Declare, ListsTheOtherPartsOfANorm) {
-  const norm::Shape shape{.layers = 2,
-                          .width = 8,
-                          .heads = 2,
-                          .kv_heads = 1,
-                          .inner = 12,
-                          .vocabulary = 10,
-                          .context = 4};
   const auto source =
       config::inline_scheme(toml::parse("extends = \"pre_norm\"\nnorm = \"dyt\"\n"
                                         "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n"),
                             ".");
-  const auto declared = nn::declare(config::bind(source, shape), 10, /*tied=*/true);
+  const auto declared =
+      nn::declare(config::bind(source, testing::countable_shape()), 10, /*tied=*/true);
   EXPECT_EQ(nn::count(declared).norms, 5 * 17);
   EXPECT_EQ(declared[3].name, "blocks.0.attention.input_norm.alpha");
 }
 
 TEST(Declare, CountsTheNormParametersOfEveryScheme) {
-  const norm::Shape shape{.layers = 4,
-                          .width = 16,
-                          .heads = 4,
-                          .kv_heads = 2,
-                          .inner = 24,
-                          .vocabulary = 31,
-                          .context = 16};
   for (const auto& name : config::catalogue()) {
-    const auto scheme = config::bind(config::find_scheme(name), shape);
+    const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(4));
     EXPECT_EQ(nn::count(nn::declare(scheme, 31, true)).norms, norm::norm_parameters(scheme))
         << name;
   }

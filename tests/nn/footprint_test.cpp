@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/config/scheme.h"
+#include "support/shapes.h"
 
 namespace evenkeel {
 namespace {
@@ -13,15 +14,9 @@ namespace {
 //   matrices   2 * (16 * 8 + 8 * 8 + 24 * 8 + 8 * 12)            =  960
 //   gains      8 + 3 * 4 + 8, then 3 * 4 + 8, and 8 at the end   =   56
 nn::Footprint footprint(const nn::Batching& batching, bool tied = true) {
-  const norm::Shape shape{.layers = 2,
-                          .width = 8,
-                          .heads = 2,
-                          .kv_heads = 1,
-                          .inner = 12,
-                          .vocabulary = 10,
-                          .context = 4};
-  return nn::footprint(config::bind(config::find_scheme("hybrid_norm_star"), shape), 10, tied,
-                       batching);
+  return nn::footprint(
+      config::bind(config::find_scheme("hybrid_norm_star"), testing::countable_shape()), 10, tied,
+      batching);
 }
 
 TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {

@@ -39,7 +39,7 @@ at::Tensor decoded(const TinyModel& tiny, const at::Tensor& ids) {
 }
 
 bool runs(const std::string& name) {
-  return norm::not_run_yet(config::bind(config::find_scheme(name), tiny_shape())).empty();
+  return norm::not_run_yet(config::bind(config::find_scheme(name), tiny_shape(3))).empty();
 }
 
 TEST(Model, DecodesWithACacheWhatTheFullForwardGives) {
@@ -99,7 +99,7 @@ TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
                                         "feed_forward = { input = \"none\", skip = \"stream\" }\n"),
                             ".");
   TinyModel hybrid("hybrid_norm");
-  TinyModel moved(other, Precision::float64, {}, tiny_shape());
+  TinyModel moved(other, Precision::float64, {}, tiny_shape(3));
   const at::NoGradGuard no_grad;
   for (const auto& parameter : hybrid.parameters->all()) {
     auto name = parameter.name;
@@ -116,8 +116,7 @@ TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
 // The first block of HybridNorm* is Pre-Norm with q, k, v norms; with one block and no other
 // difference its feed-forward skip is the stream, not the normed stream.
 TEST(HybridNormStar, DiffersFromHybridNormInItsFirstBlockOnly) {
-  auto shape = tiny_shape();
-  shape.layers = 2;
+  const auto shape = tiny_shape(2);
   const auto star = config::bind(config::find_scheme("hybrid_norm_star"), shape);
   const auto plain = config::bind(config::find_scheme("hybrid_norm"), shape);
   EXPECT_NE(star.blocks[0], plain.blocks[0]);
@@ -130,7 +129,7 @@ TEST(Model, HasTheGradientsOfItsLoss) {
   const auto ids = some_ids(2, 16);
   const auto targets = some_ids(2, 16).roll(-1, 1).contiguous();
   for (const std::string name : {"hybrid_norm_star", "deep_norm", "gemma2", "mix_ln", "b2t"}) {
-    auto shape = tiny_shape();
+    auto shape = tiny_shape(3);
     shape.layers = 4;
     TinyModel tiny(name, Precision::float64, {}, shape);
     tiny.parameters->zero_gradients();
@@ -161,7 +160,7 @@ TEST(Model, HasTheGradientsOfItsLoss) {
 
 TEST(Model, HasTheSameBitsForAnyNumberOfThreads) {
   const auto ids = some_ids(4, 64);
-  auto shape = tiny_shape();
+  auto shape = tiny_shape(3);
   shape.context = 64;
   const auto gradients = [&](Precision precision, int threads) {
     at::set_num_threads(threads);
@@ -192,7 +191,7 @@ TEST(Model, FollowsExpressionsOfTheStep) {
   const auto source = config::inline_scheme(
       toml::parse("extends = \"pre_norm\"\nattention = { branch_scale = \"min(t/10, 1)\" }\n"),
       ".");
-  TinyModel growing(source, Precision::float64, {}, tiny_shape());
+  TinyModel growing(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel grown("pre_norm");
   const auto ids = some_ids(1, 8);
   growing.model->at_step({.done = 5, .planned = 100});
@@ -214,7 +213,7 @@ TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
                   "score_scale = \"50/T\"\n"
                   "input = { gain_init = \"125/T\", out_scale = \"100/T\" }\n"),
       ".");
-  const TinyModel planned(source, Precision::float64, {}, tiny_shape());
+  const TinyModel planned(source, Precision::float64, {}, tiny_shape(3));
   TinyModel plain("pre_norm");
   const auto ids = some_ids(1, 8);
   {
@@ -235,7 +234,7 @@ TEST(Model, NamesWhatItCannotRun) {
   const auto source = config::inline_scheme(
       toml::parse("extends = \"pre_norm\"\nattention = { update = \"sphere\" }\n"), ".");
   try {
-    const TinyModel tiny(source, Precision::float64, {}, tiny_shape());
+    const TinyModel tiny(source, Precision::float64, {}, tiny_shape(3));
     FAIL() << "a sphere update was run";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);

@@ -5,6 +5,7 @@
 
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/scheme_error.h"
+#include "support/shapes.h"
 
 namespace evenkeel::norm {
 namespace {
@@ -13,13 +14,7 @@ namespace {
 Scheme one_block() {
   Scheme scheme;
   scheme.words.name = "mine";
-  scheme.shape = {.layers = 1,
-                  .width = 16,
-                  .heads = 4,
-                  .kv_heads = 2,
-                  .inner = 24,
-                  .vocabulary = 31,
-                  .context = 16};
+  scheme.shape = testing::tiny_shape(1);
   scheme.blocks.resize(1);
   scheme.blocks[0].attention.input = Norm{};
   scheme.blocks[0].feed_forward.input = Norm{};

@@ -12,26 +12,16 @@
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
+#include "support/shapes.h"
 
 namespace evenkeel::testing {
-
-/// 3 blocks of width 16 with 4 heads of 4, 2 key heads, and 31 tokens.
-inline norm::Shape tiny_shape() {
-  return {.layers = 3,
-          .width = 16,
-          .heads = 4,
-          .kv_heads = 2,
-          .inner = 24,
-          .vocabulary = 31,
-          .context = 16};
-}
 
 /// A small model with parameters away from their initial values, so that gains matter.
 struct TinyModel {
   static constexpr std::int64_t kPlannedSteps = 100;
 
   explicit TinyModel(const std::string& name, nn::Precision precision = nn::Precision::float64,
-                     nn::ModelOptions options = {}, norm::Shape shape = tiny_shape())
+                     nn::ModelOptions options = {}, norm::Shape shape = tiny_shape(3))
       : TinyModel(config::find_scheme(name), precision, options, shape) {}
 
   TinyModel(const config::SchemeSource& source, nn::Precision precision, nn::ModelOptions options,

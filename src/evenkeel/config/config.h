@@ -141,6 +141,9 @@ struct Difference {
 /// The keys that differ, in the order of run.toml. `preset` is only a name and is not compared.
 std::vector<Difference> differences(const Config& before, const Config& after);
 
+/// True if `names` has `key` or a table above it: "train" names "train.steps".
+bool is_named(const std::string& key, const std::vector<std::string>& names);
+
 /// The shape that the model of this configuration has; `tokens` is the tokenizer's vocabulary. The
 /// shape's vocabulary is without the rows of pad_vocabulary_to.
 /// \throws Error (usage) for impossible shapes

@@ -65,4 +65,10 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
   return out;
 }
 
+bool is_named(const std::string& key, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return key == name || key.starts_with(name + ".");
+  });
+}
+
 }  // namespace evenkeel::config

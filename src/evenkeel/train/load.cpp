@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/load.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/declare.h"
@@ -17,14 +13,8 @@ namespace evenkeel::train {
 namespace {
 
 /// What may be changed about a trained model: nothing that its weights were made for.
-bool is_free(const std::string& key) {
-  constexpr std::array<std::string_view, 4> kTables = {"data.", "evaluate.", "kernels.", "log."};
-  constexpr std::array<std::string_view, 3> kKeys = {"train.precision", "train.threads",
-                                                     "train.micro_batch"};
-  return std::any_of(kTables.begin(), kTables.end(),
-                     [&](std::string_view table) { return key.starts_with(table); }) ||
-         std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-}
+const std::vector<std::string> kFree = {
+    "data", "evaluate", "kernels", "log", "train.precision", "train.threads", "train.micro_batch"};
 
 [[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
   throw Error(Exit::differs,
@@ -52,7 +42,7 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   loaded.config = config::resolve(all);
   const auto own = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
   for (const auto& each : config::differences(own, loaded.config)) {
-    if (!is_free(each.key)) refuse(*run, each);
+    if (!config::is_named(each.key, kFree)) refuse(*run, each);
   }
   loaded.machine = use_machine(loaded.config.train);
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);

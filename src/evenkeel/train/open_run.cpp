@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/open_run.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <system_error>
 
 #include "evenkeel/base/error.h"
@@ -15,12 +12,7 @@ namespace evenkeel::train {
 namespace {
 
 /// What may change freely when a run goes on: it decides when things are written, not what.
-bool is_free(const std::string& key) {
-  constexpr std::array<std::string_view, 3> kTables = {"evaluate.", "checkpoint.", "log."};
-  const bool in_table = std::any_of(kTables.begin(), kTables.end(),
-                                    [&](std::string_view table) { return key.starts_with(table); });
-  return in_table || key == "train.threads" || key == "preset";
-}
+const std::vector<std::string> kFree = {"evaluate", "checkpoint", "log", "train.threads"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
@@ -56,17 +48,16 @@ void go_on(OpenRun& run, const Request& request) {
   run.config = config::resolve(sources);
 
   for (const auto& difference : config::differences(before, run.config)) {
+    const bool allowed = config::is_named(difference.key, request.overrides);
     if (is_length(difference.key)) {
-      if (steps_of(run.config) < steps_of(before) &&
-          !overridden(request.overrides, difference.key)) {
-        refuse(run.folder, difference);
-      }
-    } else if (!is_free(difference.key) && !overridden(request.overrides, difference.key)) {
+      if (steps_of(run.config) < steps_of(before) && !allowed) refuse(run.folder, difference);
+    } else if (!allowed && !config::is_named(difference.key, kFree)) {
       refuse(run.folder, difference);
     }
     run.changed.push_back({difference.key, difference.before, difference.after});
   }
-  if (!overridden(request.overrides, "schedule") && steps_of(run.config) != steps_of(before)) {
+  if (!config::is_named("schedule", request.overrides) &&
+      steps_of(run.config) != steps_of(before)) {
     run.config.schedule.steps = planned_steps(before);
   }
 }
@@ -102,12 +93,6 @@ OpenRun open_run(const Request& request) {
   }
   if (!run.lock) run.lock = std::make_unique<store::Lock>(run.folder);
   return run;
-}
-
-bool overridden(const std::vector<std::string>& overrides, const std::string& key) {
-  return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& each) {
-    return key == each || key.starts_with(each + ".");
-  });
 }
 
 }  // namespace evenkeel::train

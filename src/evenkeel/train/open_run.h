@@ -18,7 +18,7 @@ namespace evenkeel::train {
 struct Request {
   config::Sources sources;
   std::optional<std::filesystem::path> run;  // --run
-  std::vector<std::string> overrides;        // --override KEY: may differ on resume
+  std::vector<std::string> overrides;        // --override: keys and tables that may differ
   bool quiet = false;
 };
 
@@ -43,8 +43,5 @@ struct OpenRun {
 /// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
 ///         process owns it; Error (differs) that names the first key that may not change
 OpenRun open_run(const Request& request);
-
-/// True if `key` was named by --override: itself, or a table above it.
-bool overridden(const std::vector<std::string>& overrides, const std::string& key);
 
 }  // namespace evenkeel::train

@@ -101,7 +101,7 @@ void Run::check_identity(const store::CheckpointFound& checkpoint) {
   const auto compare = [&](const char* what, const nlohmann::json& before,
                            const nlohmann::json& after, const char* key) {
     if (before == after) return;
-    if (overridden(request_.overrides, key)) {
+    if (config::is_named(key, request_.overrides)) {
       return note_change(checkpoint.step, what, before.dump(), after.dump());
     }
     throw Error(Exit::differs, text(open_.folder.string(), ": ", what, " was ", before.dump(),

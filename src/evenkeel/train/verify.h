@@ -29,21 +29,21 @@ struct Verification {
 
 /// Computes a golden file again and compares. What is measured, and the tolerances:
 ///
-/// | file         | quantity                    | error                 | float64 | float32 |
-/// | ------------ | --------------------------- | --------------------- | ------- | ------- |
-/// | authors      | logits                      | largest               | 1e-6    | 7e-5    |
-/// |              | gradients                   | largest               | 2e-7    | 2e-5    |
-/// |              | loss, gradient norm, sum of squares of the logits | relative | 1e-12 | 2e-6 |
-/// |              | gradient norm of each parameter | relative          | 1e-12   | -       |
-/// | a trajectory | final parameters            | largest               | 1e-7    | 2e-5    |
-/// |              | loss, gradient norm         | relative, of any step | 1e-12   | 5e-6    |
-/// |              | learning rate               | relative, of any step | 1e-12   | 1e-12   |
-/// | schemes      | logits, gradients           | largest, of the tensor's largest magnitude |
-/// 1e-10 | 2e-5 | |              | loss                        | relative              | 1e-12   |
-/// 2e-5    |
+/// | file         | quantity                        | error                 | float64 | float32 |
+/// | ------------ | ------------------------------- | --------------------- | ------- | ------- |
+/// | authors      | logits                          | largest               | 1e-6    | 7e-5    |
+/// |              | gradients                       | largest               | 2e-7    | 2e-5    |
+/// |              | loss, gradient norm, sum of l^2 | relative              | 1e-12   | 2e-6    |
+/// |              | gradient norm of a parameter    | relative              | 1e-12   | -       |
+/// | a trajectory | final parameters                | largest               | 1e-7    | 2e-5    |
+/// |              | loss, gradient norm             | relative, of any step | 1e-12   | 5e-6    |
+/// |              | learning rate                   | relative, of any step | 1e-12   | 1e-12   |
+/// | schemes      | logits, gradients               | largest, scaled       | 1e-10   | 2e-5    |
+/// |              | loss                            | relative              | 1e-12   | 2e-5    |
 ///
-/// The first two rows are the rounding of float32 files and twice what float32 arithmetic was seen
-/// to do; those of `schemes`, which are float64, are rounding alone.
+/// l are the logits; a scaled error is one of the tensor's largest magnitude. The first two rows
+/// are the rounding of float32 files and twice what float32 arithmetic was seen to do; those of
+/// `schemes`, which are float64, are rounding alone.
 ///
 /// \throws Error as VerifyModel does
 Verification verify(const Golden& golden, const VerifyOptions& options);
