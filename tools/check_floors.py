@@ -29,6 +29,7 @@ FLOORS = {  # from the ground up; a floor lists everything it may include
     "optim": ["base", "kernels", "memory", "norm", "ops", "config", "toml", "store", "nn", "torch"],
     "generate": ["base", "memory", "norm", "ops", "config", "toml", "store", "data", "nn", "torch"],
     "evaluate": ["base", "memory", "norm", "ops", "config", "toml", "store", "data", "nn", "torch"],
+    "probe": ["base", "memory", "norm", "ops", "config", "toml", "data", "nn", "torch"],
 }
 FLOORS["train"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["cli"] = sorted({*FLOORS, "toml", "torch"})

@@ -23,7 +23,7 @@ class CommandLine(program.Case):
 
     def test_an_unknown_verb(self):
         self.refuse(64, 'no verb is named "trian"; did you mean "train"? known: config, eval, generate, '
-                    "plan, report, runs, schemes, train, verify", "trian")
+                    "plan, probe, report, runs, schemes, train, verify", "trian")
 
     def test_an_unknown_option(self):
         self.refuse(64, "The following arguments were not expected: 3 --stpes; see `evenkeel --help`",
@@ -179,11 +179,11 @@ class Scheme(program.Case):
                          'or take "stream"',
                          'extends = "hybrid_norm"\n[feed_forward]\ninput = "none"\nskip = "normed"\n')
 
-    def test_a_scheme_that_this_version_cannot_run(self):
-        self.write("mine.toml", 'extends = "pre_norm"\nlayout = "parallel"\n')
-        self.refuse(64, "scheme mine: this version cannot run layout \"parallel\"; "
-                    "`evenkeel schemes` lists those it runs", "train", "--quiet", *small(),
-                    "--scheme", "mine.toml")
+    def test_statistics_over_tokens_without_a_permit(self):
+        self.refuse_file('scheme mine, block 1, attention.input: leaky_statistics: a batch_norm lets a '
+                         "token see others, later ones included; if that is meant, write "
+                         '{ kind = "batch_norm", allow_leakage = true }',
+                         'extends = "pre_norm"\nattention = { input = "batch_norm" }\n')
 
 
 class Text(program.Case):

@@ -55,6 +55,12 @@ class Resume(program.Case):
     def test_under_a_scheme_whose_factors_change_with_the_step(self):
         self.check_resumed((7,), scheme="prores")
 
+    def test_under_schemes_that_keep_states(self):
+        for scheme in ("batch_norm", "batch_renorm", "sigma_reparam"):
+            with self.subTest(scheme=scheme):
+                self.check_resumed((7,), scheme=scheme)
+                shutil.rmtree(self.folder / "whole")
+
     def test_with_steps_in_several_parts(self):
         self.check_resumed((7,), train_batch=4, train_micro_batch=2)
 

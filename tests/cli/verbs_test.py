@@ -8,7 +8,8 @@ import re
 import program
 from program import folder_of, metrics, small
 
-VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "runs", "verify"]
+VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "runs", "verify",
+         "probe"]
 SCREEN = (45, 100)  # lines, columns
 
 
@@ -247,6 +248,39 @@ class Runs(program.Case):
         os.symlink("/dev/stdout", device)
         self.assertIn("<html", self.succeed("report", "one", "--output", device)[0])
         self.assertTrue(device.is_symlink())
+
+
+class Notes(program.Case):
+    """What a user may not expect of a scheme is said once, when a run begins."""
+
+    def notes(self, scheme, **changed):
+        error = self.succeed("train", "--run", scheme, "--scheme", scheme,
+                             *small(train_steps=1, **changed))[1]
+        return re.findall(r"^note   (.*)\n", error, re.MULTILINE)
+
+    def test_norms_that_see_other_tokens(self):
+        for scheme in ("batch_norm", "batch_renorm"):
+            leak = (f"{scheme} in attention.input, feed_forward.input, final: in training a token sees "
+                    "others, later ones included; evaluation uses running values and is causal")
+            self.assertEqual(self.notes(scheme), [leak])
+            self.assertEqual(json.loads((self.folder / scheme / "provenance.json").read_text())["leaks"],
+                             [leak])
+        self.assertEqual(self.notes("instance_norm"),
+                         ["instance_norm in attention.input, feed_forward.input, final: in training and "
+                          "in evaluation a token sees later ones, so no loss here is that of a "
+                          "causal model"])
+
+    def test_attention_that_cannot_be_flash(self):
+        note = "scores are capped, which flash attention cannot do: attention is computed explicitly"
+        self.assertEqual(self.notes("gemma2", kernels_attention="flash"), [note])
+        self.assertEqual(self.notes("rybakov_soft_cap"), [note])
+        self.assertEqual(self.notes("rybakov_qk_norm_cap", kernels_attention="explicit"), [])
+        self.assertEqual(self.notes("pre_norm", kernels_attention="flash"), [])
+
+    def test_generate_without_later_tokens_takes_no_cache(self):
+        self.train("run", train_steps=2, scheme="instance_norm")
+        words = ["generate", "--run", "run", "--tokens", 12, "--temperature", 0]
+        self.assertEqual(self.succeed(*words)[0], self.succeed(*words, "--no-cache")[0])
 
 
 class OwnScheme(program.Case):

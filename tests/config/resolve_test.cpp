@@ -64,10 +64,10 @@ TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
             "from, micro_batch, precision, steps, threads, tokens");
   EXPECT_EQ(file_error("sede = 3"),
             "mine.toml:1: sede: unknown key; did you mean \"seed\"? known: checkpoint, data, "
-            "evaluate, health, kernels, log, model, optimizer, preset, schedule, scheme, seed, "
-            "train");
+            "evaluate, health, kernels, log, model, optimizer, preset, probe, schedule, scheme, "
+            "seed, train");
   for (const auto* const section : {"model", "data", "train", "optimizer", "schedule", "evaluate",
-                                    "checkpoint", "health", "log", "kernels"}) {
+                                    "checkpoint", "probe", "health", "log", "kernels"}) {
     const auto message = file_error(text("[", section, "]\nqqqqqq = 1"));
     EXPECT_EQ(message.rfind(text("mine.toml:2: ", section, ".qqqqqq: unknown key; known: "), 0), 0U)
         << message;

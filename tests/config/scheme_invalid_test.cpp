@@ -98,6 +98,13 @@ const std::vector<Invalid> kInvalid = {
     {"bad_value", "init = [{ weights = ['attention.q'] }]"},
     {"bad_value", "hooks = [{ kind = 'unit_norm', weights = ['head'], axis = 'rows' }]"},
     {"bad_value", "hooks = [{ kind = 'clip' }]"},
+    {"bad_value", "hooks = [{ kind = 'profile' }]"},
+    {"bad_value", R"(reparameterize = [{ rule = 'weight_norm', weights = ['attention.q'] },
+                                       { rule = 'sigma_reparam', weights = ['attention.q'] }])"},
+    {"unknown_key", "norm = { kind = 'batch_norm', epsilon_at = 'outside' }"},
+    {"bad_value", R"(hooks = [{ kind = 'profile' }]
+                     attention.skip_scale = { learned = 'vector', init = 1, through = 'exp' }
+                     feed_forward.skip_scale = { learned = 'vector', init = 1 })"},
     {"bad_skip", "attention.skip = 'residual'"},
     {"bad_skip", "attention.skip = []"},
     {"bad_skip", "attention.skip = 1"},

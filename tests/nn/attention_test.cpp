@@ -3,7 +3,10 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
 #include <torch/types.h>
+
+#include "support/close.h"
 
 namespace evenkeel {
 namespace {
@@ -22,7 +25,8 @@ class LargeScores : public ::testing::Test {
   }
 
   at::Tensor apply(AttentionPath path, std::optional<double> softcap, at::ScalarType dtype) const {
-    return causal_attention(q.to(dtype), k.to(dtype), v.to(dtype), 1, softcap, path)
+    return causal_attention({.q = q.to(dtype), .k = k.to(dtype), .softcap = softcap}, v.to(dtype),
+                            path)
         .to(at::kDouble);
   }
 
@@ -45,6 +49,69 @@ TEST_F(LargeScores, AreAsExactBelowASoftCap) {
   EXPECT_LE(error(AttentionPath::explicit_scores, 50),
             2 * error(AttentionPath::flash, std::nullopt));
 }
+
+// What flash attention lacks is written down, whatever was asked for.
+TEST_F(LargeScores, BelowASoftCapComeFromTheOnlyPathThatHasOne) {
+  EXPECT_TRUE(apply(AttentionPath::flash, 50, at::kFloat)
+                  .equal(apply(AttentionPath::explicit_scores, 50, at::kFloat)));
+}
+
+/// Gradients of one attention branch by the rows of q, k, v and by the output matrix, where the
+/// rows of v are multiplied by c first.
+class ScaledValues : public ::testing::TestWithParam<AttentionPath> {
+ protected:
+  static std::vector<at::Tensor> gradients(double c, bool with_norms) {
+    torch::manual_seed(6);
+    const std::int64_t heads = 4, kv_heads = 2, dk = 4, width = 16, positions = 6;
+    const auto x = torch::randn({2, positions, width}, at::kDouble);
+    const auto dy = torch::randn({2, positions, width}, at::kDouble);
+    auto rows = torch::randn({(heads + 2 * kv_heads) * dk, width}, at::kDouble);
+    rows.narrow(0, (heads + kv_heads) * dk, kv_heads * dk).mul_(c);
+    const auto qkv = rows.requires_grad_();
+    const auto output = torch::randn({width, width}, at::kDouble).requires_grad_();
+
+    nn::Attention attention{.heads = heads, .kv_heads = kv_heads, .head_width = dk};
+    attention.qkv = nn::Matrix(qkv);
+    attention.output = nn::Matrix(output);
+    attention.scale = nn::Factor(0.5);
+    attention.path = GetParam();
+    const auto norm = [&](std::int64_t count) {
+      const norm::Norm tiny_epsilon{.scope = norm::Scope::head, .epsilon = 1e-30};
+      const auto gain = torch::full({dk}, 1.5, at::kDouble);
+      return nn::NormLayer(tiny_epsilon, {}, count * dk, count, {.gain = gain}, /*fused=*/true);
+    };
+    if (with_norms) {
+      attention.q_norm = norm(heads);
+      attention.k_norm = norm(kv_heads);
+      attention.v_norm = norm(kv_heads);
+    }
+    const auto rotary = nn::Rotary::of(0, positions, dk, 1e4, at::kDouble);
+    const auto y = attention(x, rotary, nn::Mode::training, nullptr, nullptr);
+    const auto got = torch::autograd::grad({y}, {qkv, output}, {dy});
+    const auto by_part = got[0].split_with_sizes({heads * dk, kv_heads * dk, kv_heads * dk});
+    return {by_part[0], by_part[1], got[1]};
+  }
+};
+
+// With norms on q, k and v the gradients of W_Q, W_K and W_O do not know the size of W_V; without
+// them they grow with it.
+TEST_P(ScaledValues, LeaveTheOtherGradientsAloneUnderNorms) {
+  for (const double c : {0.01, 3.0, 1000.0}) {
+    const auto plain = gradients(1, /*with_norms=*/true);
+    const auto scaled = gradients(c, /*with_norms=*/true);
+    const auto bare = gradients(1, /*with_norms=*/false);
+    const auto grown = gradients(c, /*with_norms=*/false);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const double size = plain[i].abs().max().item<double>();
+      EXPECT_TRUE(testing::close(scaled[i], plain[i], 1e-10, 1e-12 * size)) << c << ", " << i;
+      const double large = c * bare[i].abs().max().item<double>();
+      EXPECT_TRUE(testing::close(grown[i], c * bare[i], 1e-10, 1e-12 * large)) << c << ", " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothPaths, ScaledValues,
+                         ::testing::Values(AttentionPath::flash, AttentionPath::explicit_scores));
 
 }  // namespace
 }  // namespace evenkeel

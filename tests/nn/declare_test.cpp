@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/norm/validate.h"
@@ -50,7 +51,7 @@ TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
   std::string names;
   for (const auto& each : nn::declare(scheme, 10, /*tied=*/true)) {
     names += each.name;
-    for (const auto size : each.shape) names += " " + std::to_string(size);
+    for (const auto size : each.shape) names += text(" ", size);
     names += "\n";
   }
   EXPECT_EQ(names,

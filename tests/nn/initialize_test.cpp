@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "evenkeel/config/scheme.h"
@@ -135,6 +136,29 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
   EXPECT_TRUE(all("blocks.3.attention.input_norm.gain", 0.25));
   EXPECT_TRUE(all("blocks.3.attention.input_norm.bias", 0));
   EXPECT_TRUE(all("blocks.0.feed_forward.input_norm.gain", 0.001));
+}
+
+// Both rules start where evaluation makes sense: W = V, and W = V/sigma with a sigma near the
+// largest singular value from below.
+TEST(Initialize, StartsComputedMatricesNearTheStoredOnes) {
+  const auto start = [](const std::string& name) {
+    const auto scheme = config::bind(config::find_scheme(name), kShape);
+    auto parameters =
+        std::make_unique<nn::Parameters>(nn::declare(scheme, 320, true), nn::Precision::float64);
+    nn::initialize(*parameters, scheme, "scheme", 1, kSteps);
+    return parameters;
+  };
+  const auto normed = start("weight_norm");
+  const auto down = normed->at("blocks.0.feed_forward.down.weight").master;
+  EXPECT_TRUE(normed->at("blocks.0.feed_forward.down.row_gain").master.allclose(down.norm(2, -1)));
+  const auto divided = start("sigma_reparam");
+  const auto v = divided->at("blocks.1.attention.qkv.weight").master.narrow(0, 0, 128);
+  const auto left = divided->find_state("blocks.1.attention.q.left");
+  const auto right = divided->find_state("blocks.1.attention.q.right");
+  const auto sigma = at::dot(left, at::mv(v, right)).item<double>();
+  const auto largest = std::get<1>(at::linalg_svd(v)).max().item<double>();
+  EXPECT_GT(sigma, 0.6 * largest);
+  EXPECT_LE(sigma, largest);
 }
 
 TEST(Initialize, IsAFunctionOfTheSeedAndTheNameOnly) {

@@ -22,7 +22,8 @@ class NormLayer : public ::testing::Test {
 
   static at::Tensor apply(const norm::Norm& norm, const at::Tensor& rows, const at::Tensor& g = {},
                           const at::Tensor& b = {}, std::int64_t heads = 1, bool fused = true) {
-    return nn::NormLayer(norm, {}, rows.size(-1), heads, g, b, fused)(rows);
+    return nn::NormLayer(norm, {}, rows.size(-1), heads, {.gain = g, .bias = b}, fused)(
+        rows, nn::Mode::evaluation);
   }
 
   at::Tensor x = torch::randn({2, 3, 8}, at::kDouble);

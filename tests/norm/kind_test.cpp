@@ -38,6 +38,8 @@ TEST(Kind, HasOnlyTheFieldsThatMeanSomething) {
   EXPECT_FALSE(has(Kind::layer_norm, "partial"));
   EXPECT_FALSE(has(Kind::dyt, "epsilon"));
   EXPECT_TRUE(has(Kind::batch_norm, "allow_leakage"));
+  EXPECT_TRUE(has(Kind::instance_norm, "epsilon_at"));
+  EXPECT_FALSE(has(Kind::batch_norm, "epsilon_at")) << "always inside";
   EXPECT_FALSE(has(Kind::rms_norm, "allow_leakage"));
 }
 
@@ -74,6 +76,32 @@ TEST(Describe, SaysWhatDiffersFromTheKind) {
   layer_norm.affine = Affine::vector;
   EXPECT_EQ(describe(layer_norm),
             "layer_norm, no bias, gain starts at 1/sqrt(2*N), result times 0.5");
+}
+
+TEST(Describe, SaysWhatOnlySomeKindsHave) {
+  auto derf = norm_of(Kind::derf);
+  derf.alpha_init = 0.2;
+  derf.shift_init = 1;
+  EXPECT_EQ(describe(derf), "derf, alpha starts at 0.2, shift starts at 1");
+  auto seed_norm = norm_of(Kind::seed_norm);
+  seed_norm.beta_init = 0.1;
+  EXPECT_EQ(describe(seed_norm), "seed_norm, beta starts at 0.1");
+  auto batch_renorm = norm_of(Kind::batch_renorm);
+  batch_renorm.momentum = 0.5;
+  batch_renorm.rate_max = 3;
+  batch_renorm.shift_max = 5;
+  EXPECT_EQ(describe(batch_renorm), "batch_renorm, momentum 0.5, rate at most 3, shift at most 5");
+}
+
+TEST(Describe, SaysAllOfALearnedNumber) {
+  EXPECT_EQ(describe(Number(Expression::parse("1/sqrt(d)"))), "1/sqrt(d)");
+  EXPECT_EQ(describe(Number(Learned{.init = 2})), "learned scalar from 2");
+  EXPECT_EQ(describe(Number(Learned{.size = Learned::Size::per_head,
+                                    .init = 0.1,
+                                    .through = Learned::Through::exp,
+                                    .at_most = Expression(100),
+                                    .stored_at = Expression(1)})),
+            "learned per_head from 0.1, through exp, at most 100, stored at 1");
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ def check_kernels(dtype, gain, bias):
     _, mean, rstd = ops.layer_norm_forward(x, gain, bias, EPSILON)
     check(ops.layer_norm_forward.default, (x, gain, bias, EPSILON))
     check(ops.layer_norm_backward.default, (dy, x, gain, bias, mean, rstd))
+    check(ops.affine_forward.default, (x, gain, bias))
+    check(ops.affine_backward.default, (dy, x, gain, bias))
     check(ops.sum_of_squares.default, (x,))
 
 
@@ -62,6 +64,7 @@ def check_operators():
     check(ops.rms_norm.default, (x, gain, EPSILON))
     check(ops.add_rms_norm.default, (x, y, gain, EPSILON))
     check(ops.layer_norm.default, (x, gain, bias, EPSILON))
+    check(ops.affine.default, (x, gain, bias))
 
 
 def check_gradients():
@@ -72,6 +75,7 @@ def check_gradients():
     assert check(lambda a: ops.rms_norm(a, None, EPSILON), (x,))
     assert check(lambda a, b, g: ops.add_rms_norm(a, b, g, EPSILON), (x, y, gain))
     assert check(lambda a, g, b: ops.layer_norm(a, g, b, EPSILON), (x, gain, bias))
+    assert check(ops.affine, (x, gain, bias))
 
 
 def sublayers(x, gain, bias):

@@ -251,20 +251,14 @@ TEST_F(GoldenErrors, MixturesOfExpertsAreNotOfThisVersion) {
          "x.json: this version cannot run mixtures of experts, but \"config.n_experts\" is 8");
 }
 
-TEST_F(GoldenErrors, ASchemeThatCannotRunIsNotToldByItsParameters) {
-  write(kSchemes, [](Content&) {});
-  auto golden = read_golden(file_);
-  golden.model.scheme.parallel = true;
-  golden.parameters.clear();
-  try {
-    verify(golden, {});
-    FAIL() << "must be refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    EXPECT_STREQ(error.what(),
-                 "scheme post_norm: this version cannot run layout \"parallel\"; "
-                 "`evenkeel schemes` lists those it runs");
-  }
+TEST_F(GoldenErrors, AMissingStateIsNamed) {
+  write("schemes/batch_renorm", [](Content& content) {
+    content.tensors.erase("buffer.blocks.0.attention.input_norm.running_std");
+  });
+  expect(
+      Exit::data,
+      "x.safetensors: state blocks.0.attention.input_norm.running_std [16] of scheme batch_renorm "
+      "is missing");
 }
 
 TEST_F(GoldenErrors, ASchemeThatIsNotInTheCatalogueIsNamed) {

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenFile,
                          name_of_way);
 
 TEST(GoldenFiles, AreAllThere) {
-  EXPECT_EQ(own_files().size(), 19u);
+  EXPECT_EQ(own_files().size(), 28u);
 }
 
 // Only mixtures of experts and schemes that are not in the catalogue may be refused.

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/schemes.h"
+
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
-#include <memory>
+#include <set>
 #include <utility>
 
-#include "evenkeel/base/number.h"
-#include "evenkeel/cli/verb.h"
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/config/scheme_check.h"
 #include "evenkeel/norm/describe.h"
-#include "evenkeel/norm/validate.h"
-#include "evenkeel/train/trainer.h"
+#include "evenkeel/norm/scheme_error.h"
+#include "evenkeel/norm/slots.h"
 
 namespace evenkeel::cli {
 
@@ -21,11 +23,69 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   evenkeel schemes                                  the catalogue, by family
+  evenkeel schemes --family hybrid                  one family of it
+  evenkeel schemes --kind dyt                       those that have such a norm anywhere
   evenkeel schemes show hybrid_norm_star            block by block, and what it adds
-  evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size
+  evenkeel schemes diff pre_norm hybrid_norm        what differs, place by place
+  evenkeel schemes new mine --extends hybrid_norm   a file of your own to begin with
+  evenkeel schemes check mine.toml                  is it sound, at every depth?
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
-void list_family(const std::string& family, const std::vector<norm::Words>& schemes) {
+struct Options {
+  std::shared_ptr<Common> common = std::make_shared<Common>();
+  std::optional<std::string> family, kind;
+  bool markdown = false;
+};
+
+void check_family(const std::string& family, const std::vector<Listed>& catalogue) {
+  std::set<std::string> families;
+  for (const auto& each : catalogue) families.insert(each.words.family);
+  if (families.contains(family)) return;
+  throw Error(Exit::usage, text("--family: no family is named \"", family, "\"",
+                                did_you_mean(family, {families.begin(), families.end()})));
+}
+
+void check_kind(const std::string& kind) {
+  try {
+    norm::kind_named(kind);
+  } catch (const norm::SchemeError& error) {
+    throw Error(Exit::usage, text("--kind: ", error.explanation()));
+  }
+}
+
+/// The part of the catalogue that is asked for.
+/// \throws Error (usage) for a family or kind that does not exist
+std::vector<Listed> chosen(const Options& options) {
+  auto all = listed_catalogue();
+  if (options.family) check_family(*options.family, all);
+  if (options.kind) check_kind(*options.kind);
+  std::erase_if(all, [&](const Listed& each) {
+    const auto& kinds = each.kinds;
+    const bool has_kind =
+        !options.kind || std::find(kinds.begin(), kinds.end(), *options.kind) != kinds.end();
+    return !has_kind || (options.family && each.words.family != *options.family);
+  });
+  return all;
+}
+
+nlohmann::ordered_json as_json(const std::vector<Listed>& schemes) {
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& [words, kinds, norm_parameters] : schemes) {
+    all.push_back({{"name", words.name},
+                   {"family", words.family},
+                   {"title", words.title},
+                   {"attention", words.equation_attention},
+                   {"feed_forward", words.equation_feed_forward},
+                   {"elsewhere", words.equation_other},
+                   {"kinds", kinds},
+                   {"norm_parameters", norm_parameters},
+                   {"source", words.source},
+                   {"note", words.note}});
+  }
+  return all;
+}
+
+void print_family(const std::string& family, const std::vector<norm::Words>& schemes) {
   std::printf("%s\n", family.c_str());
   for (const auto& words : schemes) {
     std::printf("  %-28s %s\n", words.name.c_str(), words.title.c_str());
@@ -34,128 +94,79 @@ void list_family(const std::string& family, const std::vector<norm::Words>& sche
   }
 }
 
-Exit list(const Common& common) {
+void print(const std::vector<Listed>& schemes) {
+  if (schemes.empty()) {
+    std::printf("no scheme of this family has a norm of this kind\n");
+    return;
+  }
   std::map<std::string, std::vector<norm::Words>> families;
-  auto all = nlohmann::ordered_json::array();
-  for (const auto& name : config::catalogue()) {
-    const auto words = config::words_of(config::find_scheme(name));
-    families[words.family].push_back(words);
-    all.push_back({{"name", name},
-                   {"family", words.family},
-                   {"title", words.title},
-                   {"attention", words.equation_attention},
-                   {"feed_forward", words.equation_feed_forward},
-                   {"source", words.source}});
-  }
-  if (common.json) {
-    std::printf("%s\n", all.dump().c_str());
-    return Exit::done;
-  }
+  for (const auto& each : schemes) families[each.words.family].push_back(each.words);
   std::printf(
       "n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
       "and v; F is the feed-forward half.\n\n");
-  for (const auto& [family, schemes] : families) list_family(family, schemes);
-  std::printf("\n%zu schemes; `evenkeel schemes show NAME` shows one block by block\n", all.size());
-  return Exit::done;
+  for (const auto& [family, words] : families) print_family(family, words);
+  std::printf("\n%zu %s; `evenkeel schemes show NAME` shows one block by block\n", schemes.size(),
+              schemes.size() == 1 ? "scheme" : "schemes");
 }
 
-void print_words(const norm::Words& words) {
-  const auto line = [](const char* name, const std::string& value) {
-    if (!value.empty()) std::printf("%-14s %s\n", name, value.c_str());
-  };
-  line("scheme", words.name + (words.title.empty() ? "" : ": " + words.title));
-  line("source", words.source);
-  line("attention", words.equation_attention);
-  line("feed-forward", words.equation_feed_forward);
-  line("elsewhere", words.equation_other);
-  line("note", words.note);
-}
-
-/// A scheme bound to the shape of a model.
-struct Shown {
-  std::string preset;
-  norm::Scheme scheme;
-  nn::Counts counts;
-};
-
-Shown shown(const Common& common) {
-  const auto config = config::resolve(common.sources());
-  auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
-  const auto rows = train::embedding_rows(config.model, scheme.shape.vocabulary);
-  const auto counts = nn::count(nn::declare(scheme, rows, scheme.tied.value_or(config.model.tied)));
-  return {config.preset, std::move(scheme), counts};
-}
-
-void print(const Shown& shown) {
-  const auto& [preset, scheme, counts] = shown;
-  print_words(scheme.words);
-  std::printf("\n%s\n", norm::diagram(scheme).c_str());
-  std::printf("%-14s %s of %s parameters (preset %s: %lld layers, width %lld, %lld heads)\n",
-              "norms", with_commas(counts.norms).c_str(), with_commas(counts.total).c_str(),
-              preset.c_str(), static_cast<long long>(scheme.shape.layers),
-              static_cast<long long>(scheme.shape.width),
-              static_cast<long long>(scheme.shape.heads));
-  for (const auto& warning : norm::validate(scheme)) {
-    std::printf("%-14s %s: %s\n", "warning", warning.code.c_str(), warning.explanation.c_str());
-  }
-  for (const auto& missing : norm::not_run_yet(scheme)) {
-    std::printf("%-14s this version cannot run %s\n", "not yet", missing.c_str());
-  }
-}
-
-nlohmann::ordered_json as_json(const Shown& shown) {
-  const auto& [preset, scheme, counts] = shown;
-  const auto& words = scheme.words;
-  auto warnings = nlohmann::ordered_json::array();
-  for (const auto& [code, explanation] : norm::validate(scheme)) {
-    warnings.push_back({{"code", code}, {"explanation", explanation}});
-  }
-  return {{"name", words.name},
-          {"family", words.family},
-          {"title", words.title},
-          {"attention", words.equation_attention},
-          {"feed_forward", words.equation_feed_forward},
-          {"elsewhere", words.equation_other},
-          {"source", words.source},
-          {"note", words.note},
-          {"diagram", norm::diagram(scheme)},
-          {"preset", preset},
-          {"layers", scheme.shape.layers},
-          {"width", scheme.shape.width},
-          {"heads", scheme.shape.heads},
-          {"parameters", counts.total},
-          {"norm_parameters", counts.norms},
-          {"warnings", warnings},
-          {"not_yet", norm::not_run_yet(scheme)}};
-}
-
-Exit show(const Common& common) {
-  const auto scheme = shown(common);
-  if (common.json) {
-    std::printf("%s\n", as_json(scheme).dump().c_str());
+Exit list(const Options& options) {
+  const auto schemes = chosen(options);
+  if (options.markdown) {
+    std::printf("%s", catalogue_page(schemes).c_str());
+  } else if (options.common->json) {
+    std::printf("%s\n", as_json(schemes).dump().c_str());
   } else {
-    print(scheme);
+    print(schemes);
   }
   return Exit::done;
+}
+
+/// The options of the list; they mean nothing to a subcommand.
+void add_filters(CLI::App& app, Options& options, const std::vector<CLI::App*>& parts) {
+  auto* const family = app.add_option("--family", options.family, "list only this family");
+  auto* const kind = app.add_option("--kind", options.kind,
+                                    "list only schemes that have a norm of "
+                                    "this kind anywhere");
+  auto* const markdown =
+      app.add_flag("--markdown", options.markdown, "the catalogue as docs/schemes.md shows it");
+  family->type_name("FAMILY");
+  kind->type_name("KIND");
+  for (auto* const part : parts) {
+    for (auto* const option : {family, kind, markdown}) part->excludes(option);
+  }
 }
 
 }  // namespace
 
+std::vector<Listed> listed_catalogue() {
+  std::vector<Listed> all;
+  for (const auto& scheme : config::usual_catalogue()) {
+    std::vector<std::string> kinds;
+    for (const auto kind : norm::kinds_of(scheme)) kinds.emplace_back(norm::name_of(kind));
+    all.push_back({scheme.words, std::move(kinds),
+                   scheme.norm_parameters ? scheme.norm_parameters->formula() : ""});
+  }
+  return all;
+}
+
 Verb add_schemes(CLI::App& program) {
-  const auto common = std::make_shared<Common>();
-  auto* const app = program.add_subcommand("schemes", "list normalization schemes, or show one");
-  add_json(*app, *common);
+  const auto options = std::make_shared<Options>();
+  auto* const app = program.add_subcommand(
+      "schemes", "list normalization schemes; show, compare, check or begin one");
+  add_json(*app, *options->common);
   app->footer(kExamples);
-  auto* const one = app->add_subcommand("show", "a scheme block by block");
-  one->add_option("scheme", common->scheme, "a name or a .toml file")
-      ->type_name("NAME|FILE")
-      ->required();
-  one->add_option("--preset", common->preset, "sizes of the model: tiny, nano, 151m, ...")
-      ->type_name("NAME");
-  add_changes(*one, *common);
-  add_json(*one, *common);
-  one->footer(kExamples);
-  return {app, [common, one] { return one->parsed() ? show(*common) : list(*common); }};
+  const std::array<Verb, 4> parts = {
+      add_schemes_show(*app, options->common), add_schemes_diff(*app, options->common),
+      add_schemes_check(*app, options->common), add_schemes_new(*app)};
+  add_filters(*app, *options, {parts[0].app, parts[1].app, parts[2].app, parts[3].app});
+  parts[3].app->excludes(app->get_option("--json"));  // it has nothing to say in JSON
+  app->require_subcommand(0, 1);
+  return {app, [options, parts] {
+            for (const auto& part : parts) {
+              if (part.app->parsed()) return part.body();
+            }
+            return list(*options);
+          }};
 }
 
 }  // namespace evenkeel::cli

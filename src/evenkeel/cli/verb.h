@@ -54,6 +54,7 @@ Verb add_generate(CLI::App& program);
 Verb add_eval(CLI::App& program);
 Verb add_verify(CLI::App& program);
 Verb add_schemes(CLI::App& program);
+Verb add_probe(CLI::App& program);
 Verb add_plan(CLI::App& program);
 Verb add_config(CLI::App& program);
 Verb add_report(CLI::App& program);

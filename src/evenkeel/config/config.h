@@ -78,8 +78,15 @@ struct Checkpoint {
   double seconds = 0;  // 0: not by time
 };
 
+struct Probe {
+  std::vector<std::int64_t> steps;          // optimizer steps, from 1
+  std::int64_t every = 0;                   // and every so many; 0: none
+  std::vector<std::string> what = {"all"};  // measures
+};
+
 struct Health {
-  std::string on_nonfinite = "skip";  // "warn" is not offered: a bad step never touches weights
+  std::string on_spike = "warn";      // "warn", "skip", "stop"
+  std::string on_nonfinite = "skip";  // "skip", "stop"; a bad step never touches weights
   std::int64_t budget = 20;           // skipped steps in a row or in all before exit 76
 };
 
@@ -104,6 +111,7 @@ struct Config {
   Schedule schedule;
   Evaluate evaluate;
   Checkpoint checkpoint;
+  Probe probe;
   Health health;
   Log log;
   Kernels kernels;

@@ -6,6 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/length.h"
+#include "evenkeel/config/measures.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
@@ -87,6 +88,27 @@ class Keys {
           return table.strings(key, value);
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
+  }
+  void words(std::string_view key, std::vector<std::string> Part::* field,
+             std::vector<std::string> choices) {
+    add(
+        key, field,
+        [key, choices = std::move(choices)](Table& table, const std::vector<std::string>& value) {
+          return table.words(key, value, choices);
+        },
+        [](const std::vector<std::string>& value) { return list_text(value); });
+  }
+  void integers(std::string_view key, std::vector<int64_t> Part::* field, IntegerRange range) {
+    add(
+        key, field,
+        [key, range](Table& table, const std::vector<int64_t>& value) {
+          return table.integers(key, value, range);
+        },
+        [](const std::vector<int64_t>& value) {
+          std::string out;
+          for (const auto each : value) out += text(out.empty() ? "" : ", ", each);
+          return "[" + out + "]";
+        });
   }
   void other(Key key) { section_.keys.push_back(std::move(key)); }
 
@@ -225,8 +247,17 @@ Section checkpoint() {
   return keys.done();
 }
 
+Section probe() {
+  Keys<Probe> keys("probe", "A look inside: measures by layer.", &Config::probe);
+  keys.integers("steps", &Probe::steps, kAtLeastOne);
+  keys.integer("every", &Probe::every, kCount);
+  keys.words("what", &Probe::what, measure_words());
+  return keys.done();
+}
+
 Section health() {
   Keys<Health> keys("health", "What to do about a bad step.", &Config::health);
+  keys.word("on_spike", &Health::on_spike, {"warn", "skip", "stop"});
   keys.word("on_nonfinite", &Health::on_nonfinite, {"skip", "stop"});
   keys.integer("budget", &Health::budget, kAtLeastOne);
   return keys.done();
@@ -254,7 +285,7 @@ std::string full_name(const Section& section, const Key& key) {
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {top(),       model(),    data(),     train(),
                                                 optimizer(), schedule(), evaluate(), checkpoint(),
-                                                health(),    log(),      kernels()};
+                                                probe(),     health(),   log(),      kernels()};
   return sections;
 }
 

@@ -175,7 +175,7 @@ class Binder {
     if (const auto* const node = at("hooks")) {
       scheme_.hooks = read_hooks(*node, top_.in("hooks"), around_.sizes);
     }
-    if (const auto* const node = at("norm_parameters")) {
+    if (const auto* const node = at("norm_parameters"); node != nullptr && !is_none(*node)) {
       scheme_.norm_parameters = read_expression(*node, top_.in("norm_parameters"));
     }
   }

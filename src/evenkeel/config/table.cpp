@@ -152,11 +152,36 @@ std::string Table::string(std::string_view key, std::string fallback) {
 std::string Table::word(std::string_view key, std::string fallback,
                         const std::vector<std::string>& choices) {
   auto word = string(key, std::move(fallback));
-  if (std::find(choices.begin(), choices.end(), word) == choices.end()) {
-    throw Error(Exit::usage, text(place(*node(key)), full_name(key), ": unknown word ",
-                                  in_quotes(word), did_you_mean(word, choices)));
-  }
+  check_word(key, word, choices);
   return word;
+}
+
+std::vector<std::string> Table::words(std::string_view key, std::vector<std::string> fallback,
+                                      const std::vector<std::string>& choices) {
+  auto words = strings(key, std::move(fallback));
+  for (const auto& word : words) check_word(key, word, choices);
+  return words;
+}
+
+void Table::check_word(std::string_view key, const std::string& word,
+                       const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return;
+  throw Error(Exit::usage, text(place(*node(key)), full_name(key), ": unknown word ",
+                                in_quotes(word), did_you_mean(word, choices)));
+}
+
+std::vector<std::int64_t> Table::integers(std::string_view key, std::vector<std::int64_t> fallback,
+                                          IntegerRange range) {
+  const auto* const at = node(key);
+  if (at == nullptr) return fallback;
+  const auto* const list = at->as_array();
+  if (list == nullptr) refuse(key, "a list of integers", *at);
+  std::vector<std::int64_t> out;
+  for (const auto& each : *list) {
+    if (!holds(range, each)) refuse(text(key, "[", out.size(), "]"), wanted(range, each), each);
+    out.push_back(each.value_or(std::int64_t{0}));
+  }
+  return out;
 }
 
 std::vector<std::string> Table::strings(std::string_view key, std::vector<std::string> fallback) {

@@ -68,6 +68,12 @@ class Table {
   std::string string(std::string_view key, std::string fallback);
   std::string word(std::string_view key, std::string fallback,
                    const std::vector<std::string>& choices);
+  /// One word or a list of at least one.
+  std::vector<std::string> words(std::string_view key, std::vector<std::string> fallback,
+                                 const std::vector<std::string>& choices);
+  /// A list of integers of the range, which may be empty.
+  std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> fallback,
+                                     IntegerRange range);
   /// One string or a list of at least one, none of them empty.
   std::vector<std::string> strings(std::string_view key, std::vector<std::string> fallback);
 
@@ -86,6 +92,9 @@ class Table {
   std::string full_name(std::string_view key) const;
 
  private:
+  void check_word(std::string_view key, const std::string& word,
+                  const std::vector<std::string>& choices);
+
   const toml::table* table_;
   std::string name_;
   std::vector<std::string> known_;

@@ -79,6 +79,15 @@ TrainingWindows::TrainingWindows(const Corpus& corpus, std::int64_t context, std
   EK_ASSERT(context > 0 && token_count(corpus) > context);
 }
 
+Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
+  if (rows == batch.rows) return batch;
+  const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
+  const auto cut = [&](const std::vector<std::int64_t>& all) {
+    return std::vector(all.begin() + first * width, all.begin() + (first + rows) * width);
+  };
+  return {cut(batch.inputs), cut(batch.targets), rows, batch.scored};
+}
+
 Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
   const Philox random(seed_, "data");
   constexpr std::uint64_t kPhase = ~std::uint64_t{0};  // a counter that no permutation uses

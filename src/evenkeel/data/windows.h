@@ -17,6 +17,10 @@ struct Batch {
   std::int64_t rows = 0, scored = 0;          // scored: targets that are not kIgnored
 };
 
+/// Rows `first` .. `first + rows - 1` of a batch. `scored` counts those of the whole batch: it is
+/// what a mean over the batch divides by.
+Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows);
+
 /// Training windows: window `slot` of optimizer step `step` is a pure function of
 /// (seed, step * batch + slot). Each epoch cuts the text at a random phase into windows of
 /// context + 1 tokens and visits them in a random order.

@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch.h"
+#include "evenkeel/norm/leakage.h"
 
 namespace evenkeel::generate {
 
@@ -18,7 +19,9 @@ namespace {
 class Reader {
  public:
   Reader(const nn::Model& model, bool cached)
-      : model_(model), context_(model.scheme().shape.context), cached_(cached) {}
+      : model_(model),
+        context_(model.scheme().shape.context),
+        cached_(cached && norm::causal_in_evaluation(model.scheme())) {}
 
   /// The logits after the last token of `text`, of which all but the newest were seen before.
   std::vector<double> logits_after(const std::vector<std::int64_t>& text) {
@@ -31,7 +34,7 @@ class Reader {
     }
     const auto fresh = tensor_of(text, seen_);
     seen_ = size;
-    const auto x = model_.hidden(fresh, cached_ ? &cache_ : nullptr);
+    const auto x = model_.hidden(fresh, {.cache = cached_ ? &cache_ : nullptr});
     const auto last = model_.logits(x.select(1, x.size(1) - 1)).to(at::kDouble).contiguous();
     const auto* const values = last.const_data_ptr<double>();
     return {values, values + last.numel()};

@@ -6,14 +6,15 @@
 #include <limits>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/ops/affine.h"
 
 namespace evenkeel::nn {
 
 namespace {
 
 /// Scores and weights written down: the meaning of attention, and the way for what flash lacks.
-at::Tensor explicit_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                              double scale, std::optional<double> softcap) {
+at::Tensor explicit_attention(const AttentionInputs& inputs, const at::Tensor& v) {
+  const auto& [q, k, scale, softcap] = inputs;
   const auto kv_heads = k.size(1);
   const auto group = q.size(1) / kv_heads;
   const auto queries = q.size(2);
@@ -33,9 +34,9 @@ at::Tensor explicit_attention(const at::Tensor& q, const at::Tensor& k, const at
 }
 
 /// A norm on heads side by side: x [B, T, heads, dk].
-at::Tensor normed(const std::optional<NormLayer>& norm, const at::Tensor& x) {
+at::Tensor normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
   if (!norm) return x;
-  return (*norm)(x.flatten(-2)).view(x.sizes());
+  return (*norm)(x.flatten(-2), mode).view(x.sizes());
 }
 
 void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
@@ -48,30 +49,44 @@ void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
 
 }  // namespace
 
-at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            double scale, std::optional<double> softcap, AttentionPath path) {
-  const bool flash_can = !softcap && q.size(2) == k.size(2);
-  if (path == AttentionPath::explicit_scores || !flash_can) {
-    return explicit_attention(q, k, v, scale, softcap);
-  }
-  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      q, k, v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{}, scale));
+bool flash_can(const AttentionInputs& inputs) {
+  return !inputs.softcap && inputs.q.size(2) == inputs.k.size(2);
 }
 
-at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary,
-                                 KeyValueCache* cache) const {
-  const auto products = at::linear(x, qkv);  // [B, T, (h + 2 kv) * dk]
+at::Tensor causal_attention(const AttentionInputs& inputs, const at::Tensor& v,
+                            AttentionPath path) {
+  if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
+    return explicit_attention(inputs, v);
+  }
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      inputs.q, inputs.k, v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},
+      inputs.scale));
+}
+
+/// A learned scale goes into the queries, so that flash attention need not know it. [B, T, h, dk]
+at::Tensor Attention::scaled(const at::Tensor& q) const {
+  if (!scale.is_learned()) return q;
+  auto value = scale.value();
+  if (value.size(0) > 1) {
+    value = value.unsqueeze(-1).expand({heads, head_width}).reshape({heads * head_width});
+  }
+  return ops::affine(q.flatten(-2), value).view(q.sizes());
+}
+
+at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode mode,
+                                 KeyValueCache* cache, Observer* observer) const {
+  const auto products = at::linear(x, qkv(mode));  // [B, T, (h + 2 kv) * dk]
   const auto query_width = heads * head_width;
   const auto key_width = kv_heads * head_width;
   const auto part = [&](std::int64_t from, std::int64_t width, std::int64_t count) {
     return products.narrow(-1, from, width).unflatten(-1, {count, head_width});
   };
   const auto turned = [&](const at::Tensor& z, const std::optional<NormLayer>& norm, bool first) {
-    return first ? normed(norm, rotary(z)) : rotary(normed(norm, z));
+    return first ? normed(norm, rotary(z), mode) : rotary(normed(norm, z, mode));
   };
   const auto q = turned(part(0, query_width, heads), q_norm, q_norm_after_rotation);
   const auto k = turned(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation);
-  const auto v = normed(v_norm, part(query_width + key_width, key_width, kv_heads));
+  const auto v = normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode);
 
   auto keys = k.transpose(1, 2);
   auto values = v.transpose(1, 2);
@@ -80,9 +95,14 @@ at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary,
     keys = cache->keys.narrow(2, 0, cache->length);
     values = cache->values.narrow(2, 0, cache->length);
   }
-  auto context = causal_attention(q.transpose(1, 2), keys, values, scale, softcap, path);
-  context = normed(context_norm, context.transpose(1, 2));
-  return at::linear(context.flatten(-2), output);
+  const AttentionInputs inputs = {.q = scaled(q).transpose(1, 2),
+                                  .k = keys,
+                                  .scale = scale.is_learned() ? 1 : scale.fixed(),
+                                  .softcap = softcap};
+  if (observer != nullptr) observer->sees_attention(l, inputs);
+  auto context = causal_attention(inputs, values, path);
+  context = normed(context_norm, context.transpose(1, 2), mode);
+  return at::linear(context.flatten(-2), output(mode));
 }
 
 }  // namespace evenkeel::nn

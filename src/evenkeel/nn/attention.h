@@ -7,7 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/rotary.h"
 
 namespace evenkeel::nn {
@@ -21,31 +24,39 @@ struct KeyValueCache {
   std::int64_t length = 0;  // positions filled
 };
 
+/// Whether flash attention can do it: no soft cap, and no positions before the queries.
+bool flash_can(const AttentionInputs& inputs);
+
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
 /// Beside bfloat16, scores and softmax are float32; the weights are rounded to bfloat16.
 ///
-/// \param q     [B, h, T, dk], the last T of the positions that k covers
-/// \param k, v  [B, kv, S, dk], S >= T
-/// \param softcap  c tanh(s / c) on the scores; flash attention cannot do it
+/// \param inputs  q covers the last T of the S positions of k; softcap c: c tanh(s / c)
+/// \param v       [B, kv, S, dk]
+/// \param path    flash where it can, unless explicit_scores
 /// \return [B, h, T, dk]
-at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            double scale, std::optional<double> softcap, AttentionPath path);
+at::Tensor causal_attention(const AttentionInputs& inputs, const at::Tensor& v, AttentionPath path);
 
 /// The attention branch of one block: norms on q, k, v and context where the scheme has them.
 struct Attention {
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
-  at::Tensor qkv;     // [(heads + 2 * kv_heads) * head_width, width], rows q, k, v
-  at::Tensor output;  // [width, heads * head_width]
+  Matrix qkv;     // [(heads + 2 * kv_heads) * head_width, width], rows q, k, v
+  Matrix output;  // [width, heads * head_width]
   std::optional<NormLayer> q_norm, k_norm, v_norm, context_norm;
   bool q_norm_after_rotation = false, k_norm_after_rotation = false;  // rope = "before"
-  double scale = 0;
+  Factor scale;  // of the scores; learned: [1], or one a head
   std::optional<double> softcap;
   AttentionPath path = AttentionPath::automatic;
+  std::int64_t l = 0;  // the block's number, for the observer
 
-  /// \param x      [B, T, width]
-  /// \param cache  if given, x continues the positions in it, and its keys and values are added
+  /// \param x         [B, T, width]
+  /// \param cache     if given, x continues the positions in it, and its keys and values are added
+  /// \param observer  may be null
   /// \return [B, T, width]
-  at::Tensor operator()(const at::Tensor& x, const Rotary& rotary, KeyValueCache* cache) const;
+  at::Tensor operator()(const at::Tensor& x, const Rotary& rotary, Mode mode, KeyValueCache* cache,
+                        Observer* observer) const;
+
+ private:
+  at::Tensor scaled(const at::Tensor& q) const;
 };
 
 }  // namespace evenkeel::nn

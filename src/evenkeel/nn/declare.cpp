@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/nn/declare.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/learned.h"
+#include "evenkeel/norm/logical.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/validate.h"
 
@@ -13,11 +16,18 @@ namespace evenkeel::nn {
 
 namespace {
 
+bool names(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
 /// Tensors in the order in which they are declared. Which norms there are, and how large, is what
 /// norm::slots_of() says.
 class List {
  public:
-  explicit List(const norm::Scheme& scheme) : slots_(norm::slots_by_name(scheme)) {}
+  explicit List(const norm::Scheme& scheme)
+      : scheme_(scheme),
+        slots_(norm::slots_by_name(scheme)),
+        numbers_(norm::learned_numbers_of(scheme)) {}
 
   void add(const std::string& name, std::vector<std::int64_t> shape, Role role) {
     declared_.push_back({name, std::move(shape), role});
@@ -31,12 +41,41 @@ class List {
     for (const auto& part : norm::parts_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + part.name, {part.size}, Role::gain);
     }
+    for (const auto& state : norm::states_of(*slot.norm, slot.width, slot.heads)) {
+      add(name + "." + state.name, {state.size}, Role::state);
+    }
+  }
+
+  /// The learned numbers whose names begin so.
+  void numbers(const std::string& prefix) {
+    for (const auto& number : numbers_) {
+      if (number.name.starts_with(prefix)) add(number.name, {number.size}, Role::scale);
+    }
+  }
+
+  /// What reparameterizations add to the matrices of block i.
+  void reparameterization(std::int64_t i) {
+    for (const auto& rule : scheme_.reparameterize) {
+      for (const auto& matrix : norm::logical_matrices(scheme_.shape)) {
+        if (!names(rule.weights, matrix.name)) continue;
+        const auto name = text("blocks.", i, ".", matrix.name);
+        if (rule.rule == "weight_norm") {
+          add(name + ".row_gain", {matrix.rows}, Role::scale);
+        } else {
+          add(name + ".gamma", {1}, Role::scale);
+          add(name + ".left", {matrix.rows}, Role::state);
+          add(name + ".right", {matrix.columns}, Role::state);
+        }
+      }
+    }
   }
 
   std::vector<Declared> declared() && { return std::move(declared_); }
 
  private:
+  const norm::Scheme& scheme_;
   std::map<std::string, norm::Slot> slots_;
+  std::vector<norm::LearnedNumber> numbers_;
   std::vector<Declared> declared_;
 };
 
@@ -57,6 +96,8 @@ void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
   list.norm(f + "hidden_norm");
   list.add(f + "down.weight", {shape.width, shape.inner}, Role::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
+  list.numbers(text("blocks.", i, "."));
+  list.reparameterization(i);
 }
 
 }  // namespace
@@ -71,10 +112,12 @@ std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, boo
   const auto width = scheme.shape.width;
   List list(scheme);
   list.add("embedding.weight", {rows, width}, Role::embedding);
+  list.numbers("embedding_scale");
   list.norm("embedding_norm");
   for (std::int64_t i = 0; i < scheme.shape.layers; ++i) declare_block(list, scheme.shape, i);
   for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
   if (!tied) list.add("head.weight", {rows, width}, Role::matrix);
+  list.numbers("logits_scale");
   auto declared = std::move(list).declared();
   EK_ASSERT(count(declared).norms == norm::norm_parameters(scheme));
   return declared;
@@ -83,6 +126,7 @@ std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, boo
 Counts count(const std::vector<Declared>& declared) {
   Counts counts;
   for (const auto& each : declared) {
+    if (each.role == Role::state) continue;
     counts.total += each.numel();
     if (each.role == Role::embedding || each.name == "head.weight") {
       counts.embedding += each.numel();

@@ -15,6 +15,8 @@ enum class Role {
   embedding,  // rows of tokens; tied, it is the head too
   matrix,     // every other matrix, an untied head included
   gain,       // parameters of norms: one dimension, at least float32
+  scale,      // learned numbers that are no part of a norm: the same
+  state,      // no parameter: what is kept from step to step without a gradient
 };
 
 struct Declared {

@@ -5,15 +5,14 @@
 
 namespace evenkeel::nn {
 
-at::Tensor FeedForward::operator()(const at::Tensor& x) const {
-  auto products = at::linear(x, up_gate);
-  if (up_gate_scale) products = products * *up_gate_scale;
-  const auto inner = down.size(1);
+at::Tensor FeedForward::operator()(const at::Tensor& x, Mode mode) const {
+  const auto products = up_gate_scale(at::linear(x, up_gate(mode)));
+  const auto inner = products.size(-1) / 2;
   const auto up = products.narrow(-1, 0, inner);
   const auto gate = products.narrow(-1, inner, inner);
   auto hidden = at::silu(gate) * up;
-  if (hidden_norm) hidden = (*hidden_norm)(hidden);
-  return at::linear(hidden, down);
+  if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
+  return at::linear(hidden, down(mode));
 }
 
 }  // namespace evenkeel::nn

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
 
 namespace evenkeel::nn {
@@ -12,13 +14,13 @@ namespace evenkeel::nn {
 /// The feed-forward branch of one block: down(norm(silu(gate) * up)).
 /// \source Shazeer 2020, arXiv:2002.05202, eq. 6 (SwiGLU)
 struct FeedForward {
-  at::Tensor up_gate;  // [2 * inner, width], rows up, then gate
-  at::Tensor down;     // [width, inner]
-  std::optional<double> up_gate_scale;
+  Matrix up_gate;        // [2 * inner, width], rows up, then gate
+  Matrix down;           // [width, inner]
+  Factor up_gate_scale;  // of both products: [1] or [2 * inner]
   std::optional<NormLayer> hidden_norm;
 
   /// \param x  [B, T, width]
-  at::Tensor operator()(const at::Tensor& x) const;
+  at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 };
 
 }  // namespace evenkeel::nn

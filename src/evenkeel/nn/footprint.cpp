@@ -20,6 +20,7 @@ constexpr double kProgram = 300e6;  // resident after start, with the built-in c
 /// in double.
 bool is_fused(const Norm& norm) {
   return norm.epsilon_at == norm::EpsilonAt::inside && norm.heads_share &&
+         norm.affine != norm::Affine::scalar && norm.pre_scale == norm::PreScale::none &&
          (norm.kind == Kind::layer_norm || (norm.kind == Kind::rms_norm && norm.partial == 1));
 }
 

@@ -12,35 +12,16 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/philox.h"
 #include "evenkeel/config/init.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/norm/distribution.h"
-#include "evenkeel/norm/slots.h"
+#include "evenkeel/norm/initial.h"
+#include "evenkeel/norm/logical.h"
 
 namespace evenkeel::nn {
 
 namespace {
 
 using norm::Distribution;
-
-/// Some rows of a stored matrix that have a name of their own.
-struct Logical {
-  std::string name;  // "attention.q"
-  std::int64_t first = 0, rows = 0;
-};
-
-/// What a stored matrix of a block is made of.
-std::vector<Logical> parts_of(const std::string& stored, const norm::Shape& shape) {
-  const auto query = shape.heads * shape.head_width();
-  const auto key = shape.kv_heads * shape.head_width();
-  if (stored == "attention.qkv.weight") {
-    return {
-        {"attention.q", 0, query}, {"attention.k", query, key}, {"attention.v", query + key, key}};
-  }
-  if (stored == "feed_forward.up_gate.weight") {
-    return {{"feed_forward.up", 0, shape.inner}, {"feed_forward.gate", shape.inner, shape.inner}};
-  }
-  const auto name = stored.substr(0, stored.rfind('.'));
-  return {{name, 0, shape.width}};
-}
 
 /// A standard normal number, given that its magnitude is at most `cut`. Rejection, from the normal
 /// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: either
@@ -98,21 +79,47 @@ double factor_of(const std::vector<norm::InitFactor>& factors, const std::string
   return product;
 }
 
-/// What the parameter behind a gain starts at.
-double stored_gain(const norm::Norm& norm, const norm::Variables& variables) {
-  if (norm.stored_at) return norm.stored_at->value(variables);
-  const double gain = norm.gain_init.value(variables);
-  return norm.gain_form == norm::GainForm::one_plus_w ? gain - 1 : gain;
+/// What starts at one value everywhere: norms and learned numbers.
+void fill_equal(Parameters& parameters, const norm::Scheme& scheme, const norm::Steps& steps) {
+  for (const auto& [name, value] : norm::initial_values(scheme, steps)) {
+    const auto state = parameters.find_state(name);
+    (state.defined() ? state : parameters.at(name).master).fill_(value);
+  }
 }
 
-void fill_norms(Parameters& parameters, const norm::Scheme& scheme, const norm::Steps& steps) {
-  for (auto& group : parameters.groups()) {
-    if (group.role == Role::gain) group.master.zero_();
+/// A row of random numbers of length 1.
+void fill_unit(at::Tensor vector, const Philox& random) {
+  constexpr double kStandard = 1;
+  fill(vector.unsqueeze(0), {.kind = Distribution::Kind::normal, .first = kStandard}, random, 0, 1);
+  vector.div_(vector.to(at::kDouble).square().sum().sqrt().item<double>());
+}
+
+/// Row gains start at the lengths of the rows, so that the product starts as without the rule. The
+/// vectors of sigma_reparam start one step from a random one: from there sigma is above 0.
+void fill_rule(Parameters& parameters, const std::string& rule, const std::string& name,
+               const at::Tensor& rows, std::uint64_t seed) {
+  if (rule == "weight_norm") {
+    const auto lengths = rows.to(at::kDouble).square().sum(-1).sqrt();
+    parameters.at(name + ".row_gain").master.copy_(lengths);
+    return;
   }
-  for (const auto& slot : norm::slots_of(scheme)) {
-    if (slot.norm->affine == norm::Affine::none) continue;
-    const auto variables = norm::variables_of(slot, scheme.shape, steps);
-    parameters.at(slot.name + ".gain").master.fill_(stored_gain(*slot.norm, variables));
+  parameters.at(name + ".gamma").master.fill_(1);
+  const auto right = parameters.find_state(name + ".right");
+  fill_unit(right, Philox(seed, "init/" + name + ".right"));
+  power_iteration(rows, parameters.find_state(name + ".left"), right);
+}
+
+void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme,
+                              std::uint64_t seed) {
+  for (const auto& [rule, weights] : scheme.reparameterize) {
+    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
+      const bool named = std::find(weights.begin(), weights.end(), matrix.name) != weights.end();
+      for (std::int64_t i = 0; named && i < scheme.shape.layers; ++i) {
+        const auto stored = parameters.at(text("blocks.", i, ".", matrix.stored, ".weight")).master;
+        fill_rule(parameters, rule, text("blocks.", i, ".", matrix.name),
+                  stored.narrow(0, matrix.first, matrix.rows), seed);
+      }
+    }
   }
 }
 
@@ -128,7 +135,7 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const auto embedding = config::parse_init(own ? scheme.embedding_init : init, variables);
   const auto factors = own ? scheme.init : config::init_factors(init);
 
-  fill_norms(parameters, scheme, start);
+  fill_equal(parameters, scheme, start);
   for (const auto& parameter : parameters.all()) {
     if (parameter.shape.size() != 2) continue;
     const Philox random(seed, "init/" + parameter.name);
@@ -140,11 +147,13 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
     const auto dot = parameter.name.find('.', std::string("blocks.").size());
     const auto block = std::stoll(parameter.name.substr(std::string("blocks.").size()));
     const auto in_this_block = scheme.shape.variables_of_block(block + 1, start);
-    for (const auto& part : parts_of(parameter.name.substr(dot + 1), scheme.shape)) {
-      fill(parameter.master.narrow(0, part.first, part.rows), base, random,
-           part.first * parameter.shape[1], factor_of(factors, part.name, in_this_block));
+    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
+      if (matrix.stored + ".weight" != parameter.name.substr(dot + 1)) continue;
+      fill(parameter.master.narrow(0, matrix.first, matrix.rows), base, random,
+           matrix.first * matrix.columns, factor_of(factors, matrix.name, in_this_block));
     }
   }
+  fill_reparameterizations(parameters, scheme, seed);
   parameters.publish();
 }
 

@@ -10,65 +10,13 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/cross_entropy.h"
 #include "evenkeel/nn/embedding.h"
-#include "evenkeel/norm/validate.h"
+#include "evenkeel/norm/logical.h"
 
 namespace evenkeel::nn {
-
-namespace {
-
-using norm::Tap;
-
-/// A number of a rule that is not learned.
-double fixed(const norm::Number& number, const norm::Variables& variables) {
-  EK_ASSERT(std::holds_alternative<norm::Expression>(number));
-  return std::get<norm::Expression>(number).value(variables);
-}
-
-ResidualRule rule_of(const norm::Residual& residual, const norm::Variables& variables) {
-  return {residual.skip, fixed(residual.skip_scale, variables),
-          fixed(residual.branch_scale, variables)};
-}
-
-at::Tensor scaled(const at::Tensor& x, double factor) {
-  return factor == 1 ? x : x * factor;
-}
-
-/// One sublayer, the only place that gives a scheme its meaning:
-///
-///   read = input ? norm(stream) : stream
-///   out  = branch(read);  out = output ? norm(out) : out
-///   s    = skip_scale * (sum of taps: stream | normed (= read) | block_input) + branch_scale * out
-///   s    = residual ? norm(s) : s
-template <typename Branch>
-Stream half(Stream& stream, Stream& block_input, const std::optional<NormLayer>& input,
-            const std::optional<NormLayer>& output, const std::optional<NormLayer>& residual,
-            const ResidualRule& rule, const Branch& branch) {
-  const auto read = input ? stream.normed(*input) : stream.value();
-  auto out = branch(read);
-  if (output) out = (*output)(out);
-
-  at::Tensor skip;
-  for (const auto tap : rule.skip) {
-    const auto& tapped = tap == Tap::normed   ? read
-                         : tap == Tap::stream ? stream.value()
-                                              : block_input.value();
-    skip = skip.defined() ? skip + tapped : tapped;
-  }
-  Stream sum(scaled(skip, rule.skip_scale), scaled(out, rule.branch_scale));
-  return residual ? Stream(sum.normed(*residual)) : sum;
-}
-
-}  // namespace
 
 Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
              const norm::Steps& steps)
     : scheme_(std::move(scheme)), options_(options), parameters_(&parameters) {
-  if (const auto missing = norm::not_run_yet(scheme_); !missing.empty()) {
-    std::string list;
-    for (const auto& each : missing) list += (list.empty() ? "" : ", ") + each;
-    throw Error(Exit::usage, text("scheme ", scheme_.words.name, ": this version cannot run ", list,
-                                  "; `evenkeel schemes` lists those it runs"));
-  }
   at_step(steps);
 }
 
@@ -79,15 +27,66 @@ void Model::at_step(const norm::Steps& steps) {
   blocks_.clear();
   for (std::int64_t i = 0; i < scheme_.shape.layers; ++i) blocks_.push_back(block(slots, i));
   embedding_norm_ = layer(slots, "embedding_norm");
+  stream_x_norm_ = layer(slots, "stream_x_norm");
+  stream_y_norm_ = layer(slots, "stream_y_norm");
   final_norm_ = layer(slots, "final_norm");
-  embedding_scale_ = fixed(scheme_.embedding_scale, variables);
-  logits_scale_ = fixed(scheme_.logits_scale, variables);
+  embedding_scale_ = factor("embedding_scale", scheme_.embedding_scale, variables);
+  logits_scale_ = factor("logits_scale", scheme_.logits_scale, variables);
+  if (scheme_.dual) y_init_ = scheme_.dual->y_init.value(variables);
   if (scheme_.logits_softcap) logits_softcap_ = scheme_.logits_softcap->value(variables);
 }
 
-at::Tensor Model::hidden(const at::Tensor& ids, ModelCache* cache) const {
+/// One sublayer:
+///
+///   base = stream, or stream + norm(y)
+///   read = input ? norm(base) : base
+///   out  = branch(read);  out = output ? norm(out) : out
+///   y    = y + write_y * out
+///   the new stream: added()
+template <typename Branch>
+void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half which,
+                     const Pass& pass, const Branch& branch) const {
+  at::Tensor read;
+  if (half.dual) {
+    const auto base = state.stream.value() + (*half.dual)(state.second, pass.mode);
+    read = half.input ? (*half.input)(base, pass.mode) : base;
+  } else {
+    read = half.input ? state.stream.normed(*half.input, pass.mode) : state.stream.value();
+  }
+  auto out = branch(read);
+  if (half.output) out = (*half.output)(out, pass.mode);
+  const auto& before = state.stream.value();
+  if (pass.observer != nullptr) pass.observer->sees_branch(l, which, before, out);
+  if (state.second.defined()) state.second = state.second + out * half.write_y;
+  state.stream = added(half.rule, {before, read, state.block_input}, out, pass.mode);
+}
+
+/// Both halves at once, from the same stream; one sum, by the rules of attention.
+void Model::run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                         const Rotary& rotary, KeyValueCache* cache) const {
+  const auto& first = block.around_attention;
+  const auto& second = block.around_feed_forward;
+  const auto mode = pass.mode;
+  const auto read = first.input ? state.stream.normed(*first.input, mode) : state.stream.value();
+  const auto before = state.stream.value();
+  const auto also_read = block.shares_input ? read
+                         : second.input     ? (*second.input)(before, mode)
+                                            : before;
+  auto attention = block.attention(read, rotary, mode, cache, pass.observer);
+  if (first.output) attention = (*first.output)(attention, mode);
+  auto feed_forward = block.feed_forward(also_read, mode);
+  if (second.output) feed_forward = (*second.output)(feed_forward, mode);
+  if (pass.observer != nullptr) {
+    pass.observer->sees_branch(l, Half::attention, before, attention);
+    pass.observer->sees_branch(l, Half::feed_forward, before, feed_forward);
+  }
+  state.stream = added(first.rule, {before, read, before}, attention, mode,
+                       second.rule.branch_scale(feed_forward));
+}
+
+at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto positions = ids.size(1);
-  const auto first = cache != nullptr ? cache->front().length : 0;
+  const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
   const auto dk = scheme_.shape.head_width();
   const auto dtype = compute_dtype(parameters_->precision());
   const auto needed = std::max(first + positions, scheme_.shape.context);
@@ -98,20 +97,33 @@ at::Tensor Model::hidden(const at::Tensor& ids, ModelCache* cache) const {
                          rotary_.sine.narrow(0, first, positions)};
 
   auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
-  if (embedding_norm_) x = (*embedding_norm_)(x);
-  Stream stream(scaled(x, embedding_scale_));
+  if (embedding_norm_) x = (*embedding_norm_)(x, pass.mode);
+  x = embedding_scale_(x);
+  State state{Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}};
+  if (pass.observer != nullptr) pass.observer->sees_stream(0, x);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto& b = blocks_[i];
-    auto* const kept = cache != nullptr ? &(*cache)[i] : nullptr;
-    auto block_input = stream;
-    stream = half(stream, block_input, b.attention_input, b.attention_output, b.attention_residual,
-                  b.attention_rule,
-                  [&](const at::Tensor& read) { return b.attention(read, rotary, kept); });
-    stream = half(stream, block_input, b.feed_forward_input, b.feed_forward_output,
-                  b.feed_forward_residual, b.feed_forward_rule,
-                  [&](const at::Tensor& read) { return b.feed_forward(read); });
+    const auto l = static_cast<std::int64_t>(i) + 1;
+    if (l == pass.left_out) continue;
+    auto* const kept = pass.cache != nullptr ? &(*pass.cache)[i] : nullptr;
+    if (scheme_.parallel) {
+      run_parallel(state, b, l, pass, rotary, kept);
+    } else {
+      if (b.taps_its_input) state.block_input = state.stream.value();
+      run_half(state, b.around_attention, l, Half::attention, pass, [&](const at::Tensor& read) {
+        return b.attention(read, rotary, pass.mode, kept, pass.observer);
+      });
+      run_half(state, b.around_feed_forward, l, Half::feed_forward, pass,
+               [&](const at::Tensor& read) { return b.feed_forward(read, pass.mode); });
+    }
+    if (pass.observer != nullptr) pass.observer->sees_stream(l, state.stream.value());
   }
-  return final_norm_ ? stream.normed(*final_norm_) : stream.value();
+  if (state.second.defined()) {
+    auto sum = state.stream.value();
+    if (stream_x_norm_) sum = (*stream_x_norm_)(sum, pass.mode);
+    state.stream = Stream(sum, (*stream_y_norm_)(state.second, pass.mode));
+  }
+  return final_norm_ ? state.stream.normed(*final_norm_, pass.mode) : state.stream.value();
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {
@@ -120,12 +132,13 @@ at::Tensor Model::logits(const at::Tensor& x) const {
   const bool padded = weight.size(0) != options_.vocabulary;
   const auto rows = padded ? weight.narrow(0, 0, options_.vocabulary) : weight;
   auto y = at::linear(x, rows).to(master_dtype(parameters_->precision()));
-  y = scaled(y, logits_scale_);
+  y = logits_scale_(y);
   return logits_softcap_ ? at::tanh(y / *logits_softcap_) * *logits_softcap_ : y;
 }
 
-at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets) const {
-  const auto x = hidden(ids).flatten(0, 1);
+at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets,
+                           const Pass& pass) const {
+  const auto x = hidden(ids, pass).flatten(0, 1);
   return cross_entropy_sum(logits(x), targets.flatten());
 }
 
@@ -144,49 +157,108 @@ std::optional<NormLayer> Model::layer(const Slots& slots, const std::string& nam
   const auto found = slots.find(name);
   if (found == slots.end()) return std::nullopt;
   const auto& slot = found->second;
+  const auto part = [&](const char* end) { return parameters_->find(name + end); };
+  const bool renorm = slot.norm->kind == norm::Kind::batch_renorm;
+  NormTensors tensors = {
+      .gain = part(".gain"),
+      .bias = part(".bias"),
+      .alpha = part(".alpha"),
+      .shift = part(".shift"),
+      .beta = part(".beta"),
+      .running_mean = parameters_->find_state(name + ".running_mean"),
+      .running_scale = parameters_->find_state(name + (renorm ? ".running_std" : ".running_var"))};
   return NormLayer(*slot.norm, norm::variables_of(slot, scheme_.shape, steps_), slot.width,
-                   slot.heads, parameters_->find(name + ".gain"), parameters_->find(name + ".bias"),
-                   options_.fused);
+                   slot.heads, std::move(tensors), options_.fused);
+}
+
+Factor Model::factor(const std::string& name, const norm::Number& number,
+                     const norm::Variables& variables) const {
+  return Factor(number, variables, parameters_->find(name));
+}
+
+Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
+  const auto prefix = text("blocks.", i, ".");
+  std::vector<Matrix::Part> parts;
+  for (const auto& logical : norm::logical_matrices(scheme_.shape)) {
+    if (logical.stored != stored) continue;
+    const auto name = prefix + logical.name;
+    parts.push_back({.first = logical.first,
+                     .rows = logical.rows,
+                     .row_gain = parameters_->find(name + ".row_gain"),
+                     .gamma = parameters_->find(name + ".gamma"),
+                     .left = parameters_->find_state(name + ".left"),
+                     .right = parameters_->find_state(name + ".right")});
+  }
+  const bool plain = std::none_of(parts.begin(), parts.end(), [](const Matrix::Part& part) {
+    return part.row_gain.defined() || part.gamma.defined();
+  });
+  if (plain) parts.clear();
+  return Matrix(parameters_->at(prefix + stored + ".weight").value, std::move(parts));
+}
+
+Model::HalfBlock Model::half_block(const Slots& slots, const std::string& prefix,
+                                   const norm::Residual& add,
+                                   const norm::Variables& variables) const {
+  HalfBlock half;
+  half.dual = layer(slots, prefix + "dual_norm");
+  half.input = layer(slots, prefix + "input_norm");
+  half.output = layer(slots, prefix + "output_norm");
+  half.rule = {.skip = add.skip,
+               .skip_scale = factor(prefix + "skip_scale", add.skip_scale, variables),
+               .branch_scale = factor(prefix + "branch_scale", add.branch_scale, variables),
+               .update = add.update,
+               .angle_decay = add.angle_decay.value(variables),
+               .angle_scale = parameters_->find(prefix + "angle_scale"),
+               .angle_bias = parameters_->find(prefix + "angle_bias"),
+               .residual = layer(slots, prefix + "residual_norm"),
+               .damp = std::nullopt};
+  if (scheme_.dual) half.write_y = scheme_.dual->write_y.value(variables);
+  return half;
 }
 
 Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   const auto& shape = scheme_.shape;
   const auto& [attention, feed_forward, damp] = scheme_.blocks.at(static_cast<std::size_t>(i));
   const auto v = shape.variables_of_block(i + 1, steps_);
-  const auto a = text("blocks.", i, ".attention.");
-  const auto f = text("blocks.", i, ".feed_forward.");
+  const auto prefix = text("blocks.", i, ".");
+  const auto a = prefix + "attention.";
+  const auto f = prefix + "feed_forward.";
 
   Block b;
-  b.attention_input = layer(slots, a + "input_norm");
-  b.attention_output = layer(slots, a + "output_norm");
-  b.attention_residual = layer(slots, a + "residual_norm");
-  b.attention_rule = rule_of(attention.add, v);
-  b.feed_forward_input = layer(slots, f + "input_norm");
-  b.feed_forward_output = layer(slots, f + "output_norm");
-  b.feed_forward_residual = layer(slots, f + "residual_norm");
-  b.feed_forward_rule = rule_of(feed_forward.add, v);
+  b.around_attention = half_block(slots, a, attention.add, v);
+  b.around_feed_forward = half_block(slots, f, feed_forward.add, v);
+  if (damp) {
+    b.around_attention.rule.damp = factor(prefix + "damp", *damp, v);
+    b.around_feed_forward.rule.damp = b.around_attention.rule.damp;
+  }
+  b.shares_input = feed_forward.shares_input;
+  for (const auto* const add : {&attention.add, &feed_forward.add}) {
+    b.taps_its_input = b.taps_its_input ||
+                       std::count(add->skip.begin(), add->skip.end(), norm::Tap::block_input) > 0;
+  }
 
   auto& at = b.attention;
   at.heads = shape.heads;
   at.kv_heads = shape.kv_heads;
   at.head_width = shape.head_width();
-  at.qkv = parameters_->at(a + "qkv.weight").value;
-  at.output = parameters_->at(a + "output.weight").value;
+  at.qkv = matrix(i, "attention.qkv");
+  at.output = matrix(i, "attention.output");
   at.q_norm = layer(slots, a + "q_norm");
   at.k_norm = layer(slots, a + "k_norm");
   at.v_norm = layer(slots, a + "v_norm");
   at.context_norm = layer(slots, a + "context_norm");
   at.q_norm_after_rotation = attention.q && attention.q->rope == norm::Rope::before;
   at.k_norm_after_rotation = attention.k && attention.k->rope == norm::Rope::before;
-  at.scale = attention.score_scale ? fixed(*attention.score_scale, v)
-                                   : 1 / std::sqrt(static_cast<double>(shape.head_width()));
+  at.scale = attention.score_scale ? factor(a + "score_scale", *attention.score_scale, v)
+                                   : Factor(1 / std::sqrt(static_cast<double>(shape.head_width())));
   if (attention.softcap) at.softcap = attention.softcap->value(v);
   at.path = options_.attention;
+  at.l = i + 1;
 
-  b.feed_forward.up_gate = parameters_->at(f + "up_gate.weight").value;
-  b.feed_forward.down = parameters_->at(f + "down.weight").value;
+  b.feed_forward.up_gate = matrix(i, "feed_forward.up_gate");
+  b.feed_forward.down = matrix(i, "feed_forward.down");
   if (feed_forward.up_gate_scale) {
-    b.feed_forward.up_gate_scale = fixed(*feed_forward.up_gate_scale, v);
+    b.feed_forward.up_gate_scale = factor(f + "up_gate_scale", *feed_forward.up_gate_scale, v);
   }
   b.feed_forward.hidden_norm = layer(slots, f + "hidden_norm");
   return b;

@@ -10,9 +10,14 @@
 #include <vector>
 
 #include "evenkeel/nn/attention.h"
+#include "evenkeel/nn/factor.h"
 #include "evenkeel/nn/feed_forward.h"
+#include "evenkeel/nn/matrix.h"
+#include "evenkeel/nn/mode.h"
 #include "evenkeel/nn/norm_layer.h"
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/nn/residual.h"
 #include "evenkeel/nn/stream.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/norm/slots.h"
@@ -27,14 +32,16 @@ struct ModelOptions {
   AttentionPath attention = AttentionPath::automatic;
 };
 
-/// How a half block adds its branch: s = skip_scale * (sum of taps) + branch_scale * branch.
-struct ResidualRule {
-  std::vector<norm::Tap> skip;
-  double skip_scale = 1, branch_scale = 1;
-};
-
 /// Keys and values of all blocks.
 using ModelCache = std::vector<KeyValueCache>;
+
+/// What a forward pass is for, and who looks on.
+struct Pass {
+  Mode mode = Mode::evaluation;
+  ModelCache* cache = nullptr;   // if given, ids continue the positions in it
+  Observer* observer = nullptr;  // may be null
+  std::int64_t left_out = 0;     // a block, from 1, that passes its stream on as it is; 0: none
+};
 
 /// A decoder transformer under a normalization scheme. Holds no numbers of its own: the tensors
 /// are those of `Parameters`.
@@ -48,10 +55,9 @@ class Model {
   /// Computes every expression of the scheme anew: the numbers of a scheme may change with t.
   void at_step(const norm::Steps& steps);
 
-  /// \param ids    [B, T], int64
-  /// \param cache  if given, ids continue the positions in it
+  /// \param ids  [B, T], int64
   /// \return the final stream, normed where the scheme says so. [B, T, width]
-  at::Tensor hidden(const at::Tensor& ids, ModelCache* cache = nullptr) const;
+  at::Tensor hidden(const at::Tensor& ids, const Pass& pass = {}) const;
 
   /// \param x  [..., width], from hidden()
   /// \return [..., vocabulary]
@@ -60,7 +66,8 @@ class Model {
   /// Sum of -ln softmax(logits)[target] over all targets that are >= 0.
   /// \param ids, targets  [B, T], int64
   /// \return a scalar of at least float32, summed in a fixed order
-  at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets) const;
+  at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
+                      const Pass& pass = {}) const;
 
   /// An empty cache for `batch` sequences of at most `capacity` positions.
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;
@@ -68,24 +75,48 @@ class Model {
   const norm::Scheme& scheme() const { return scheme_; }
 
  private:
+  /// What stands around a branch.
+  struct HalfBlock {
+    std::optional<NormLayer> dual;  // on the second stream, where the half reads x + norm(y)
+    std::optional<NormLayer> input, output;
+    ResidualRule rule;
+    double write_y = 1;  // of the branch, into the second stream
+  };
   struct Block {
-    std::optional<NormLayer> attention_input, attention_output, attention_residual;
-    std::optional<NormLayer> feed_forward_input, feed_forward_output, feed_forward_residual;
+    HalfBlock around_attention, around_feed_forward;
     Attention attention;
     FeedForward feed_forward;
-    ResidualRule attention_rule, feed_forward_rule;
+    bool shares_input = false;    // parallel: the feed-forward half reads what attention reads
+    bool taps_its_input = false;  // a skip takes the stream that entered the block
+  };
+  /// The streams between two halves.
+  struct State {
+    Stream stream;
+    at::Tensor second;       // y, of a scheme with two streams
+    at::Tensor block_input;  // if the block taps it
   };
 
   using Slots = std::map<std::string, norm::Slot>;
   std::optional<NormLayer> layer(const Slots& slots, const std::string& name) const;
+  Factor factor(const std::string& name, const norm::Number& number,
+                const norm::Variables& variables) const;
+  Matrix matrix(std::int64_t i, const std::string& stored) const;
+  HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
+                       const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
+  template <typename Branch>
+  void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
+                const Branch& branch) const;
+  void run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                    const Rotary& rotary, KeyValueCache* cache) const;
 
   norm::Scheme scheme_;
   ModelOptions options_;
   const Parameters* parameters_;
   std::vector<Block> blocks_;
-  std::optional<NormLayer> embedding_norm_, final_norm_;
-  double embedding_scale_ = 1, logits_scale_ = 1;
+  std::optional<NormLayer> embedding_norm_, stream_x_norm_, stream_y_norm_, final_norm_;
+  Factor embedding_scale_, logits_scale_;
+  double y_init_ = 1;  // of two streams
   std::optional<double> logits_softcap_;
   norm::Steps steps_;
   mutable Rotary rotary_;  // of positions 0 .. context - 1

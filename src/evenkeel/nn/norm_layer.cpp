@@ -2,14 +2,18 @@
 #include "evenkeel/nn/norm_layer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/add_rms_norm.h"
+#include "evenkeel/ops/affine.h"
 #include "evenkeel/ops/layer_norm.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
+#include "evenkeel/ops/rows.h"
 
 namespace evenkeel::nn {
 
@@ -19,106 +23,189 @@ using norm::Affine;
 using norm::EpsilonAt;
 using norm::Kind;
 using norm::Scope;
+namespace reference = ops::reference;
 
 /// absmax8: rows divided by an eighth of their largest magnitude, a constant to the gradient; in
-/// float32 or wider, so that nothing is rounded before the statistic.
+/// double, so that nothing is rounded before the statistic.
 at::Tensor rescaled(const at::Tensor& x) {
   constexpr double kEighth = 0.125;
-  const auto row = x.to(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  const auto row = x.to(at::kDouble);
   const auto largest = row.detach().abs().amax(-1, /*keepdim=*/true) * kEighth;
   return row / at::where(largest > 0, largest, 1.0);
 }
 
-ops::reference::Epsilon place_of(EpsilonAt at) {
-  using ops::reference::Epsilon;
-  return at == EpsilonAt::inside    ? Epsilon::inside
-         : at == EpsilonAt::outside ? Epsilon::outside
-                                    : Epsilon::clamp;
+reference::Epsilon place_of(EpsilonAt at) {
+  return at == EpsilonAt::inside    ? reference::Epsilon::inside
+         : at == EpsilonAt::outside ? reference::Epsilon::outside
+                                    : reference::Epsilon::clamp;
+}
+
+std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor.to(at::kDouble)) : std::nullopt;
+}
+
+/// A gain or bias in the dtype that the fused operators take beside such rows.
+std::optional<at::Tensor> beside(const at::Tensor& rows, const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor.to(ops::wide(rows.scalar_type()))) : std::nullopt;
 }
 
 }  // namespace
 
-NormLayer::NormLayer(const norm::Norm& norm, norm::Variables variables, std::int64_t width,
-                     std::int64_t heads, at::Tensor gain, at::Tensor bias, bool fused)
+NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, std::int64_t width,
+                     std::int64_t heads, NormTensors tensors, bool fused)
     : norm_(norm),
       features_(norm.scope == Scope::head ? width / heads : width),
       heads_(norm.scope == Scope::head ? heads : 1),
-      gain_(std::move(gain)),
-      bias_(std::move(bias)),
+      gain_factor_(norm::gain_factor(norm, variables)),
+      out_scale_(norm.out_scale.value(variables)),
+      rate_max_(norm.rate_max.value(variables)),
+      shift_max_(norm.shift_max.value(variables)),
+      tensors_(std::move(tensors)),
       fused_(fused) {
-  variables["width"] = static_cast<double>(features_);
-  out_scale_ = norm.out_scale.value(variables);
-  if (norm.stored_at) {
-    gain_factor_ = norm.gain_init.value(variables) / norm.stored_at->value(variables);
-  }
-  EK_ASSERT(gain_.defined() == (norm.affine != Affine::none));
-  EK_ASSERT(bias_.defined() == (norm.affine == Affine::vector_bias));
+  if (norm.groups) groups_ = static_cast<std::int64_t>(norm.groups->value(variables));
+  EK_ASSERT(tensors_.gain.defined() == (norm.affine != Affine::none));
+  EK_ASSERT(tensors_.bias.defined() == (norm.affine == Affine::vector_bias));
 }
 
-at::Tensor NormLayer::operator()(const at::Tensor& x) const {
-  const bool split = heads_ > 1 || norm_.scope == Scope::head;
-  const auto rows = split ? x.unflatten(-1, {heads_, features_}) : x;  // [..., D]
-  const bool scaled_row = norm_.pre_scale == norm::PreScale::absmax8;
-  const auto seen = scaled_row ? rescaled(rows) : rows;
-  const auto gain = gain_per_feature();
-
+at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
+  const auto rows = norm_.scope == Scope::head ? x.unflatten(-1, {heads_, features_}) : x;
+  const auto seen = norm_.pre_scale == norm::PreScale::absmax8 ? rescaled(rows) : rows;
   at::Tensor y;
-  if (const bool one_gain = !gain || gain->dim() == 1; fused_ && one_gain && is_plain_rms()) {
-    y = ops::rms_norm(seen, gain, norm_.epsilon);
-    if (bias_.defined()) y = y + (bias_ * out_scale_).to(y.scalar_type());
-  } else if (fused_ && one_gain && norm_.kind == Kind::layer_norm &&
+  if (has_fused_gain() && is_plain_rms() && !tensors_.bias.defined()) {
+    y = ops::rms_norm(seen, beside(seen, effective_gain()), norm_.epsilon);
+  } else if (has_fused_gain() && norm_.kind == Kind::layer_norm && out_scale_ == 1 &&
              norm_.epsilon_at == EpsilonAt::inside) {
-    const auto bias = bias_.defined() ? std::optional(bias_ * out_scale_) : std::nullopt;
-    y = ops::layer_norm(seen, gain, bias, norm_.epsilon);
+    y = ops::layer_norm(seen, beside(seen, effective_gain()), beside(seen, tensors_.bias),
+                        norm_.epsilon);
   } else {
-    const auto bias = bias_.defined()
-                          ? std::optional(bias_.view({-1, features_}).squeeze(0) * out_scale_)
-                          : std::nullopt;
-    y = ops::reference::affine(statistic(seen), gain, bias, seen.scalar_type());
+    y = with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
   }
-  if (!gain && out_scale_ != 1) y = y * out_scale_;
-  return (split ? y.flatten(-2) : y).to(x.scalar_type());
+  return y.reshape(x.sizes()).to(x.scalar_type());
 }
 
 std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::after_add(
     const at::Tensor& residual, const at::Tensor& branch) const {
-  const bool simple = fused_ && is_plain_rms() && norm_.scope == Scope::token &&
-                      norm_.pre_scale == norm::PreScale::none && gain_.defined() &&
-                      !bias_.defined();
+  const bool simple = has_fused_gain() && is_plain_rms() && norm_.scope == Scope::token &&
+                      norm_.pre_scale == norm::PreScale::none && tensors_.gain.defined() &&
+                      !tensors_.bias.defined();
   if (!simple) return std::nullopt;
-  return ops::add_rms_norm(residual, branch, gain_per_feature(), norm_.epsilon);
+  return ops::add_rms_norm(residual, branch, *beside(residual, effective_gain()), norm_.epsilon);
 }
 
-/// The effective gain times out_scale: [D], or [heads, D] if heads do not share it.
-std::optional<at::Tensor> NormLayer::gain_per_feature() const {
-  if (!gain_.defined()) return std::nullopt;
-  auto gain = gain_factor_ == 1 ? gain_ : gain_ * gain_factor_;
-  if (norm_.gain_form == norm::GainForm::one_plus_w) gain = gain + 1;
-  if (out_scale_ != 1) gain = gain * out_scale_;
-  if (norm_.scope == Scope::head && !norm_.heads_share) {
-    return gain.view({heads_, -1}).expand({heads_, features_});
+/// The gain that acts, times out_scale: [D] or one value, [heads * D] if heads do not share it;
+/// undefined if it is 1. In double where it is not the parameter itself.
+at::Tensor NormLayer::effective_gain() const {
+  const bool every_head = heads_ > 1 && !norm_.heads_share;
+  if (!tensors_.gain.defined()) {
+    return out_scale_ == 1 ? at::Tensor()
+                           : at::full({every_head ? 1 : features_}, out_scale_, at::kDouble);
   }
-  return gain.expand({features_});
+  auto gain = tensors_.gain;
+  if (gain_factor_ != 1) gain = gain.to(at::kDouble) * gain_factor_;
+  if (norm_.gain_form == norm::GainForm::one_plus_w) gain = gain.to(at::kDouble) + 1;
+  if (out_scale_ != 1) gain = gain.to(at::kDouble) * out_scale_;
+  const bool one_a_head = norm_.affine == Affine::scalar && every_head;
+  if (!one_a_head) return gain;
+  return gain.to(at::kDouble).unsqueeze(-1).expand({heads_, features_}).flatten();
+}
+
+/// out_scale * (gain * rows + bias), for rows in double whose last axes are [heads, D] or [D].
+at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
+  const bool every_head = heads_ > 1 && !norm_.heads_share;
+  const auto wide = every_head ? rows.flatten(-2) : rows;
+  auto bias = in_double(tensors_.bias);
+  if (bias && out_scale_ != 1) bias = *bias * out_scale_;
+  const bool has_gain = norm_.kind == Kind::seed_norm;  // by now
+  const auto gain = has_gain ? std::nullopt : in_double(effective_gain());
+  return gain || bias ? ops::affine(wide, gain, bias) : wide;
 }
 
 /// The part of the norm before its gain, in double.
-at::Tensor NormLayer::statistic(const at::Tensor& x) const {
+at::Tensor NormLayer::statistic(const at::Tensor& rows, Mode mode) const {
   const auto at = place_of(norm_.epsilon_at);
+  const auto wide = rows.to(at::kDouble);
   switch (norm_.kind) {
     case Kind::layer_norm:
-      return ops::reference::layer_rows(x, norm_.epsilon, at);
+      return reference::layer_rows(wide, norm_.epsilon, at);
     case Kind::rms_norm:
-      return ops::reference::rms_rows(x, norm_.epsilon, at, norm_.partial);
+      return reference::rms_rows(wide, norm_.epsilon, at, norm_.partial);
     case Kind::l2:
     case Kind::scale_norm:
-      return ops::reference::unit_rows(x, norm_.epsilon, at);
+      return reference::unit_rows(wide, norm_.epsilon, at);
+    case Kind::group_norm:
+      return reference::group_rows(wide, groups_, norm_.epsilon, at);
+    case Kind::dyt:
+      if (!fused_) return reference::dyt_rows(wide, *in_double(tensors_.alpha));
+      return at::tanh(ops::affine(wide, in_double(tensors_.alpha)));
+    case Kind::derf:
+      if (!fused_) {
+        return reference::derf_rows(wide, *in_double(tensors_.alpha), *in_double(tensors_.shift));
+      }
+      return at::erf(ops::affine(wide, in_double(tensors_.alpha), in_double(tensors_.shift)));
+    case Kind::instance_norm:
+      return reference::instance_rows(wide.flatten(2), norm_.epsilon, at).view(rows.sizes());
+    case Kind::batch_norm:
+    case Kind::batch_renorm:
+      return over_batch(wide, mode);
+    case Kind::seed_norm:
     case Kind::scale:
-      return x.to(at::kDouble);
-    default:
       break;
   }
-  EK_ASSERT(!"a kind that not_run_yet() refuses");
-  return x;
+  return wide;
+}
+
+/// (alpha * tanh(x . beta) + gain) * x / sqrt(mean(x^2) + epsilon)
+/// \source arXiv:2510.22777 (SeeDNorm)
+at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
+  const auto wide = rows.to(at::kDouble);
+  const auto x_hat = reference::rms_rows(wide, norm_.epsilon, place_of(norm_.epsilon_at));
+  const auto alpha = in_double(tensors_.alpha), beta = in_double(tensors_.beta);
+  const auto fixed_order = [&] {
+    const auto dot = ops::affine(wide, beta).sum(-1, /*keepdim=*/true);
+    return ops::affine(at::tanh(dot) * x_hat, alpha);
+  };
+  const auto moved = fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
+  const bool every_head = heads_ > 1 && !norm_.heads_share;
+  const auto still =
+      ops::affine(every_head ? x_hat.flatten(-2) : x_hat, in_double(effective_gain()));
+  return moved * out_scale_ + still.view(x_hat.sizes());
+}
+
+/// Every feature over all rows of the batch; in evaluation over the running values.
+at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
+  const auto flat = rows.reshape({-1, features_});
+  const auto mean = tensors_.running_mean.to(at::kDouble);
+  const auto scale = tensors_.running_scale.to(at::kDouble);
+  const bool renorm = norm_.kind == Kind::batch_renorm;
+  if (mode == Mode::evaluation) {
+    const auto deviation = renorm ? scale : (scale + norm_.epsilon).sqrt();
+    return ((flat - mean) / deviation).view(rows.sizes());
+  }
+  const auto count = flat.size(0);
+  if (count < 2) {
+    throw Error(Exit::usage, text("a norm over the batch needs 2 tokens or more, but got ", count));
+  }
+  auto y = reference::batch_rows(flat, norm_.epsilon);
+  const auto batch = reference::batch_moments(flat.detach());
+  const auto deviation = (batch.variance + norm_.epsilon).sqrt();
+  if (renorm) {  // both are constants to the gradient
+    const auto rate = (deviation / scale).clamp(1 / rate_max_, rate_max_);
+    const auto shift = ((batch.mean - mean) / scale).clamp(-shift_max_, shift_max_);
+    y = y * rate + shift;
+  }
+  const auto move = [&](const at::Tensor& running, const at::Tensor& observed) {
+    const at::NoGradGuard no_grad;
+    running.copy_(running + norm_.momentum * (observed - running));
+  };
+  const auto unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
+  move(tensors_.running_mean, batch.mean);
+  move(tensors_.running_scale, renorm ? deviation : batch.variance * unbiased);
+  return y.view(rows.sizes());
+}
+
+/// Fused operators take one gain a feature, the same for all rows.
+bool NormLayer::has_fused_gain() const {
+  return fused_ && norm_.affine != Affine::scalar && (heads_ == 1 || norm_.heads_share);
 }
 
 bool NormLayer::is_plain_rms() const {

@@ -7,41 +7,55 @@
 #include <optional>
 #include <tuple>
 
+#include "evenkeel/nn/mode.h"
 #include "evenkeel/norm/scheme.h"
 
 namespace evenkeel::nn {
 
+/// The tensors of one norm, as norm::parts_of() and norm::states_of() list them; undefined where
+/// the norm has none.
+struct NormTensors {
+  at::Tensor gain, bias;
+  at::Tensor alpha, shift, beta;           // dyt, derf, seed_norm
+  at::Tensor running_mean, running_scale;  // [D]: of batch_norm the variance, of batch_renorm the
+                                           // deviation; moved in place by a training pass
+};
+
 /// One norm of a model with its parameters: x -> out_scale * (gain * statistic(x) + bias).
 class NormLayer {
  public:
-  /// \param norm       of a kind that not_run_yet() accepts
-  /// \param variables  of its place; `width` is set here
+  /// \param variables  of its place: norm::variables_of()
   /// \param heads      vectors in the last axis of x that a norm of scope head sees apart
-  /// \param gain, bias parameters as declare() lists them; undefined where the norm has none
-  /// \param fused      false: run the formulas of ops/reference.h, as norms without a fused
-  ///                   operator always do
-  NormLayer(const norm::Norm& norm, norm::Variables variables, std::int64_t width,
-            std::int64_t heads, at::Tensor gain, at::Tensor bias, bool fused);
+  /// \param fused      false: run the formulas of ops/reference.h
+  NormLayer(const norm::Norm& norm, const norm::Variables& variables, std::int64_t width,
+            std::int64_t heads, NormTensors tensors, bool fused);
 
-  /// \param x  [..., width]; floating point
+  /// \param x  [..., width], of kinds that see other tokens [B, T, width]; floating point
   /// \return the same shape and dtype
-  at::Tensor operator()(const at::Tensor& x) const;
+  /// \throws Error (usage) for batch statistics of a single token
+  at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 
   /// (residual + branch, norm of it) in one pass, where the norm allows it.
   std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
 
  private:
-  std::optional<at::Tensor> gain_per_feature() const;
-  at::Tensor statistic(const at::Tensor& x) const;
+  at::Tensor effective_gain() const;
+  at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
+  at::Tensor seed_norm(const at::Tensor& rows) const;
+  at::Tensor over_batch(const at::Tensor& rows, Mode mode) const;
+  at::Tensor with_affine(const at::Tensor& rows) const;
+  bool has_fused_gain() const;
   bool is_plain_rms() const;
 
   norm::Norm norm_;
-  std::int64_t features_;   // D: values that one statistic covers
-  std::int64_t heads_;      // 1 for scope token
-  double gain_factor_ = 1;  // of the stored parameter: gain_init / stored_at
+  std::int64_t features_;    // D: values of one row
+  std::int64_t heads_;       // rows beside one another in the last axis of x; 1 for scope token
+  std::int64_t groups_ = 1;  // group_norm
+  double gain_factor_ = 1;   // of the stored parameter: gain_init / stored_at
   double out_scale_ = 1;
-  at::Tensor gain_, bias_;
+  double rate_max_ = 1, shift_max_ = 0;  // batch_renorm
+  NormTensors tensors_;
   bool fused_;
 };
 

@@ -34,17 +34,22 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     : precision_(precision) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
-  for (const auto role : {Role::embedding, Role::matrix, Role::gain}) {
+  for (const auto role : {Role::embedding, Role::matrix, Role::gain, Role::scale}) {
     std::int64_t size = 0;
     for (const auto& each : declared) size += each.role == role ? each.numel() : 0;
     if (size == 0) continue;
-    const auto values = role == Role::gain ? masters : compute_dtype(precision);
+    const bool small = role == Role::gain || role == Role::scale;
+    const auto values = small ? masters : compute_dtype(precision);
     Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, values)};
     group.value = values == masters ? group.master : at::zeros({size}, values);
     groups_.push_back(group);
   }
   std::vector<std::int64_t> filled(groups_.size());
   for (const auto& each : declared) {
+    if (each.role == Role::state) {
+      states_[each.name] = at::zeros(each.shape, masters);
+      continue;
+    }
     std::size_t group = 0;
     while (groups_[group].role != each.role) ++group;
     Parameter parameter{each.name, each.shape, group, filled[group], {}, {}};
@@ -61,6 +66,11 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
 at::Tensor Parameters::find(const std::string& name) const {
   const auto place = index_.find(name);
   return place == index_.end() ? at::Tensor() : all_[place->second].value;
+}
+
+at::Tensor Parameters::find_state(const std::string& name) const {
+  const auto place = states_.find(name);
+  return place == states_.end() ? at::Tensor() : place->second;
 }
 
 const Parameter& Parameters::at(const std::string& name) const {

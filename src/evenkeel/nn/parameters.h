@@ -39,10 +39,11 @@ struct Parameter {
   at::Tensor part_of(const at::Tensor& flat) const;
 };
 
-/// The parameters of a model and their gradients, in flat buffers by role.
+/// The parameters of a model and their gradients, in flat buffers by role; and its states, the
+/// tensors that no optimizer sees.
 class Parameters {
  public:
-  /// All zero.
+  /// All zeros: initialize() fills them.
   Parameters(const std::vector<Declared>& declared, Precision precision);
 
   const std::vector<Parameter>& all() const { return all_; }
@@ -55,6 +56,11 @@ class Parameters {
   /// \throws std::logic_error if there is none
   const Parameter& at(const std::string& name) const;
 
+  /// A tensor that is kept without a gradient; undefined if the model has none of that name.
+  at::Tensor find_state(const std::string& name) const;
+  /// All of them, by name.
+  const std::map<std::string, at::Tensor>& states() const { return states_; }
+
   /// Rounds every master into what the forward pass reads; after masters were changed by hand.
   void publish();
   void zero_gradients();
@@ -64,6 +70,7 @@ class Parameters {
   std::vector<Group> groups_;
   std::vector<Parameter> all_;
   std::map<std::string, std::size_t> index_;
+  std::map<std::string, at::Tensor> states_;
 };
 
 }  // namespace evenkeel::nn

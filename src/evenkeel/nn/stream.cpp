@@ -20,7 +20,7 @@ const at::Tensor& Stream::value() {
   return value_;
 }
 
-at::Tensor Stream::normed(const NormLayer& norm) {
+at::Tensor Stream::normed(const NormLayer& norm, Mode mode) {
   if (!value_.defined()) {
     if (auto both = norm.after_add(skip_, branch_)) {
       value_ = std::get<0>(*both);
@@ -28,7 +28,7 @@ at::Tensor Stream::normed(const NormLayer& norm) {
       return std::get<1>(*both);
     }
   }
-  return norm(value());
+  return norm(value(), mode);
 }
 
 }  // namespace evenkeel::nn

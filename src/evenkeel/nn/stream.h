@@ -19,7 +19,7 @@ class Stream {
   const at::Tensor& value();
 
   /// norm(stream); writes the sum down in the same pass where it can.
-  at::Tensor normed(const NormLayer& norm);
+  at::Tensor normed(const NormLayer& norm, Mode mode);
 
  private:
   at::Tensor value_;          // undefined while the sum is pending

@@ -32,6 +32,12 @@ std::string differences(const Norm& norm) {
   say(norm.pre_scale != usual.pre_scale, "row divided by its absmax/8 first");
   say(norm.out_scale != usual.out_scale, "result times ", norm.out_scale.formula());
   say(norm.rope != usual.rope, "after the rotation");
+  say(norm.alpha_init != usual.alpha_init, "alpha starts at ", norm.alpha_init.formula());
+  say(norm.shift_init != usual.shift_init, "shift starts at ", norm.shift_init.formula());
+  say(norm.beta_init != usual.beta_init, "beta starts at ", norm.beta_init.formula());
+  say(norm.momentum != usual.momentum, "momentum ", plain(norm.momentum));
+  say(norm.rate_max != usual.rate_max, "rate at most ", norm.rate_max.formula());
+  say(norm.shift_max != usual.shift_max, "shift at most ", norm.shift_max.formula());
   return out;
 }
 
@@ -39,6 +45,18 @@ std::string differences(const Norm& norm) {
 
 std::string describe(const Norm& norm) {
   return text(name_of(norm.kind), norm.scope == Scope::head ? " per head" : "", differences(norm));
+}
+
+std::string describe(const Number& number) {
+  if (const auto* const fixed = std::get_if<Expression>(&number)) return fixed->formula();
+  const auto& learned = std::get<Learned>(number);
+  auto out = text("learned ", name_of(learned.size), " from ", learned.init.formula());
+  if (learned.through != Learned::Through::identity) {
+    out += text(", through ", name_of(learned.through));
+  }
+  if (learned.at_most) out += text(", at most ", learned.at_most->formula());
+  if (learned.stored_at) out += text(", stored at ", learned.stored_at->formula());
+  return out;
 }
 
 }  // namespace evenkeel::norm

@@ -14,12 +14,18 @@ std::string_view name_of(Kind kind);
 std::string_view name_of(EpsilonAt at);
 std::string_view name_of(Update update);
 std::string_view name_of(Tap tap);
+std::string_view name_of(Learned::Size size);
+std::string_view name_of(Learned::Through through);
 /// \throws SchemeError unknown_kind with the nearest name
 Kind kind_named(std::string_view name);
 std::vector<std::string> kind_names();
 
-/// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125".
+/// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125". All that differs
+/// from the kind's defaults is said: norms in equal words are equal.
 std::string describe(const Norm& norm);
+
+/// A number in a few words: its formula, or "learned vector from 0.05, through abs".
+std::string describe(const Number& number);
 
 /// Where the norms sit and what is added, block by block, as text for a terminal; equal neighbours
 /// in one group:

@@ -66,13 +66,15 @@ std::vector<std::string> fields_of(Kind kind) {
     fields.insert(fields.end(), more.begin(), more.end());
   };
   const bool bounded = kind == Kind::dyt || kind == Kind::derf;
-  if (!bounded && kind != Kind::scale) add({"epsilon", "epsilon_at"});
+  const bool over_batch = kind == Kind::batch_norm || kind == Kind::batch_renorm;
+  if (!bounded && kind != Kind::scale) add({"epsilon"});
+  if (!bounded && kind != Kind::scale && !over_batch) add({"epsilon_at"});
   if (kind == Kind::rms_norm) add({"partial"});
   if (kind == Kind::group_norm) add({"groups"});
   if (bounded) add({"alpha_init"});
   if (kind == Kind::derf) add({"shift_init"});
   if (kind == Kind::seed_norm) add({"alpha_init", "beta_init"});
-  if (kind == Kind::batch_norm || kind == Kind::batch_renorm) add({"momentum"});
+  if (over_batch) add({"momentum"});
   if (kind == Kind::batch_renorm) add({"rate_max", "shift_max"});
   if (sees_other_tokens(kind)) add({"allow_leakage"});
   return fields;
@@ -99,6 +101,32 @@ std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t he
     parts.push_back({"beta", features});
   }
   return parts;
+}
+
+double stored_initial(const Norm& norm, const std::string& part, const Variables& variables) {
+  if (part == "alpha") return norm.alpha_init.value(variables);
+  if (part == "beta") return norm.beta_init.value(variables);
+  if (part == "shift") return norm.shift_init.value(variables);
+  if (part != "gain") return 0;
+  if (norm.stored_at) return norm.stored_at->value(variables);
+  const double gain = norm.gain_init.value(variables);
+  return norm.gain_form == GainForm::one_plus_w ? gain - 1 : gain;
+}
+
+double gain_factor(const Norm& norm, const Variables& variables) {
+  if (!norm.stored_at) return 1;
+  return norm.gain_init.value(variables) / norm.stored_at->value(variables);
+}
+
+std::vector<State> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+  const auto features = norm.scope == Scope::head ? width / heads : width;
+  if (norm.kind == Kind::batch_norm) {
+    return {{"running_mean", features, 0}, {"running_var", features, 1}};
+  }
+  if (norm.kind == Kind::batch_renorm) {
+    return {{"running_mean", features, 0}, {"running_std", features, 1}};
+  }
+  return {};
 }
 
 std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {

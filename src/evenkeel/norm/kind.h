@@ -27,7 +27,23 @@ struct Part {
 /// The tensors of one norm over `heads` heads of together `width` values.
 std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
-/// Their values together.
+/// What all values of a part start at. A gain is stored less 1 under gain_form "1+w", and starts at
+/// `stored_at` where that is stated.
+double stored_initial(const Norm& norm, const std::string& part, const Variables& variables);
+
+/// By what a stored gain is multiplied before it acts: gain_init / stored_at, or 1.
+double gain_factor(const Norm& norm, const Variables& variables);
+
+/// The tensors that a norm keeps from step to step without a gradient, and where they start:
+/// running values of the kinds over a batch.
+struct State {
+  std::string name;  // "running_mean", "running_var" or "running_std"
+  std::int64_t size = 0;
+  double initial = 0;
+};
+std::vector<State> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+
+/// The values of all parts_of() together.
 std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
 }  // namespace evenkeel::norm

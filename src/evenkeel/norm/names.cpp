@@ -49,6 +49,25 @@ std::string_view name_of(Tap tap) {
   return tap == Tap::normed ? "normed" : "block_input";
 }
 
+std::string_view name_of(Learned::Size size) {
+  if (size == Learned::Size::scalar) return "scalar";
+  return size == Learned::Size::vector ? "vector" : "per_head";
+}
+
+std::string_view name_of(Learned::Through through) {
+  switch (through) {
+    case Learned::Through::identity:
+      return "identity";
+    case Learned::Through::exp:
+      return "exp";
+    case Learned::Through::abs:
+      return "abs";
+    case Learned::Through::silu:
+      return "silu";
+  }
+  EK_ASSERT(false && "every function has a name");
+}
+
 Kind kind_named(std::string_view name) {
   for (const auto& [kind, each] : kKinds) {
     if (each == name) return kind;

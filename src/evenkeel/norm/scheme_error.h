@@ -15,12 +15,16 @@ class SchemeError : public Error {
       : Error(Exit::usage, where.empty() ? text(code, ": ", explanation)
                                          : text(where, ": ", code, ": ", explanation)),
         code_(code),
+        where_(where),
         explanation_(explanation) {}
   const std::string& code() const { return code_; }
   const std::string& explanation() const { return explanation_; }
+  /// The same error with more to say.
+  SchemeError with(const std::string& more) const { return {code_, where_, explanation_ + more}; }
 
  private:
   std::string code_;
+  std::string where_;
   std::string explanation_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/norm/slots.h"
 
+#include <set>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -83,6 +84,12 @@ std::map<std::string, Slot> slots_by_name(const Scheme& scheme) {
   std::map<std::string, Slot> slots;
   for (const auto& slot : slots_of(scheme)) slots.emplace(slot.name, slot);
   return slots;
+}
+
+std::vector<Kind> kinds_of(const Scheme& scheme) {
+  std::set<Kind> kinds;
+  for (const auto& slot : slots_of(scheme)) kinds.insert(slot.norm->kind);
+  return {kinds.begin(), kinds.end()};
 }
 
 Variables variables_of(const Slot& slot, const Shape& shape, const std::optional<Steps>& steps) {

@@ -28,6 +28,9 @@ std::vector<Slot> slots_of(const Scheme& scheme);
 /// The same under the names of their tensors.
 std::map<std::string, Slot> slots_by_name(const Scheme& scheme);
 
+/// The kinds of all norms of the scheme, each once, in the order of Kind.
+std::vector<Kind> kinds_of(const Scheme& scheme);
+
 /// The variables of a slot's expressions: those of its block, and `width`, the features of one row.
 Variables variables_of(const Slot& slot, const Shape& shape,
                        const std::optional<Steps>& steps = {});

@@ -141,9 +141,44 @@ void check_weights(const Scheme& scheme) {
   };
   std::vector<std::string> known(kWeights.begin(), kWeights.end());
   for (const auto& rule : scheme.init) check("init", rule.weights, known);
-  for (const auto& rule : scheme.reparameterize) check("reparameterize", rule.weights, known);
+  std::vector<std::string> taken;
+  for (const auto& rule : scheme.reparameterize) {
+    check("reparameterize", rule.weights, known);
+    for (const auto& name : rule.weights) {
+      if (std::count(taken.begin(), taken.end(), name) > 0) {
+        throw SchemeError("bad_value", place_in(scheme, 0, "reparameterize"),
+                          text(name, " is named twice; one rule computes a matrix"));
+      }
+      taken.push_back(name);
+    }
+  }
   known.insert(known.end(), {"embedding", "head"});
   for (const auto& hook : scheme.hooks) check("hooks", hook.weights, known);
+}
+
+/// The hook profile overwrites what is stored behind every skip_scale.
+void check_profile(const Scheme& scheme) {
+  const bool profiles = std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
+                                    [](const Hook& hook) { return hook.kind == "profile"; });
+  if (!profiles) return;
+  const auto refuse = [&](std::int64_t l, const std::string& place, const char* reason) {
+    throw SchemeError("bad_value", place_in(scheme, l, place),
+                      text("the hook \"profile\" ", reason, "; leave the hook out"));
+  };
+  if (scheme.parallel) refuse(0, "hooks", "measures halves one after the other");
+  std::int64_t l = 0;
+  for (const auto& block : scheme.blocks) {
+    ++l;
+    for (const auto& [half, add] : {std::pair("attention", &block.attention.add),
+                                    std::pair("feed_forward", &block.feed_forward.add)}) {
+      const auto* const learned = std::get_if<Learned>(&add->skip_scale);
+      const bool plain = learned != nullptr && !learned->stored_at &&
+                         learned->through == Learned::Through::identity;
+      if (plain && add->skip == std::vector{Tap::stream}) continue;
+      refuse(l, std::string(half) + ".skip_scale",
+             "fills a learned number that weighs the stream alone, without through or stored_at");
+    }
+  }
 }
 
 void check_count(const Scheme& scheme) {
@@ -166,6 +201,7 @@ std::vector<Warning> validate(const Scheme& scheme) {
   for (const auto& block : scheme.blocks) check_block(scheme, ++l, block);
   check_values(scheme);
   check_weights(scheme);
+  check_profile(scheme);
   check_count(scheme);
   return warnings_of(scheme);
 }

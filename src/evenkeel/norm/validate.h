@@ -20,10 +20,6 @@ struct Warning {
 /// \throws SchemeError with the code of the broken rule and the place
 std::vector<Warning> validate(const Scheme& scheme);
 
-/// What the interpreter of this version cannot run yet, in words; empty if it runs the scheme.
-/// ("learned values", "a second stream", ...)
-std::vector<std::string> not_run_yet(const Scheme& scheme);
-
 /// Parameters of all norms together: gains, biases and other parts, by the scheme's structure.
 std::int64_t norm_parameters(const Scheme& scheme);
 

@@ -54,11 +54,17 @@ inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, Epsilon at = Eps
   return row * inverse_root(measured.square().mean(-1, /*keepdim=*/true), epsilon, at);
 }
 
+/// Rows as distances from their first value, which a mean takes out again: so equal values of
+/// float64 give exactly 0. The shift is a constant to the gradient.
+inline at::Tensor from_first(const at::Tensor& row) {
+  return row.numel() == 0 ? row : row - row.narrow(-1, 0, 1).detach();
+}
+
 /// Centred rows over their standard deviation:
 ///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or as inverse_root() says
 /// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
 inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside) {
-  const auto row = x.to(at::kDouble);
+  const auto row = from_first(x.to(at::kDouble));
   const auto centred = row - row.mean(-1, /*keepdim=*/true);
   return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
 }
@@ -69,6 +75,59 @@ inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = E
 inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::clamp) {
   const auto row = x.to(at::kDouble);
   return row * inverse_root(row.square().sum(-1, /*keepdim=*/true), epsilon, at);
+}
+
+/// Equal runs of features, each centred and over its standard deviation: layer_rows() of each.
+/// \source Wu and He 2018, arXiv:1803.08494, eq. 1-3, for a single position
+inline at::Tensor group_rows(const at::Tensor& x, std::int64_t groups, double epsilon,
+                             Epsilon at = Epsilon::inside) {
+  return layer_rows(x.unflatten(-1, {groups, -1}), epsilon, at).flatten(-2);
+}
+
+/// Every feature centred and over its standard deviation over the positions of one sequence.
+/// \param x  [B, T, D]
+/// \source Ulyanov, Vedaldi and Lempitsky 2016, arXiv:1607.08022, eq. 3
+inline at::Tensor instance_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside) {
+  return layer_rows(x.transpose(-1, -2), epsilon, at).transpose(-1, -2).contiguous();
+}
+
+/// Every feature centred and over its standard deviation over all rows: the layer norm of columns.
+/// \param x  [n, D]
+/// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1
+inline at::Tensor batch_rows(const at::Tensor& x, double epsilon) {
+  return layer_rows(x.t().contiguous(), epsilon).t().contiguous();
+}
+
+/// Mean and biased variance of every feature, [D] each, in double. \param x  [n, D]
+struct BatchMoments {
+  at::Tensor mean, variance;
+};
+inline BatchMoments batch_moments(const at::Tensor& x) {
+  const auto columns = x.to(at::kDouble).t().contiguous();
+  const auto apart = from_first(columns);
+  const auto mean = apart.mean(-1, /*keepdim=*/true);
+  return {columns.select(-1, 0) + mean.squeeze(-1), (apart - mean).square().mean(-1)};
+}
+
+/// tanh(alpha x), in double. \param alpha  [1]
+/// \source Zhu et al. 2025, arXiv:2503.10622, eq. 1 (DyT)
+inline at::Tensor dyt_rows(const at::Tensor& x, const at::Tensor& alpha) {
+  return at::tanh(alpha * x.to(at::kDouble));
+}
+
+/// erf(alpha x + shift), in double. \param alpha, shift  [1]
+/// \source arXiv:2512.10938 (Derf)
+inline at::Tensor derf_rows(const at::Tensor& x, const at::Tensor& alpha, const at::Tensor& shift) {
+  return at::erf(alpha * x.to(at::kDouble) + shift);
+}
+
+/// The part of seed_norm that its gain is added to:
+///   alpha tanh(x . beta) x / rms(x), for rows x_hat = rms_rows(x)
+/// \param alpha, beta  [D]
+/// \source arXiv:2510.22777 (SeeDNorm)
+inline at::Tensor seed_rows(const at::Tensor& x, const at::Tensor& x_hat, const at::Tensor& alpha,
+                            const at::Tensor& beta) {
+  return alpha * at::tanh((beta * x.to(at::kDouble)).sum(-1, /*keepdim=*/true)) * x_hat;
 }
 
 /// gain * rows + bias, rounded to `dtype`.

@@ -53,6 +53,12 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
               name_of(vector->scalar_type()), " on ", vector->device());
 }
 
+void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,
+                           const Tensor& x) {
+  const bool one_value = vector && vector->dim() == 1 && vector->sym_size(0) == 1;
+  check_vector(op, name, vector, one_value ? x.narrow(-1, 0, 1) : x);
+}
+
 void check_same(const char* op, const char* name, const Tensor& tensor, const char* other_name,
                 const Tensor& other) {
   TORCH_CHECK(tensor.sym_sizes() == other.sym_sizes(), "[", op, "] ", name, " must be ",
@@ -68,7 +74,7 @@ void check_epsilon(const char* op, double epsilon) {
 }
 
 Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
-  if (vector) return vector->contiguous();
+  if (vector) return vector->expand({width_of(x)}).contiguous();
   return at::full({width_of(x)}, value, x.options().dtype(wide(x.scalar_type())));
 }
 

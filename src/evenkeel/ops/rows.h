@@ -41,6 +41,10 @@ void check_rows(const char* op, const at::Tensor& x);
 void check_vector(const char* op, const char* name, const OptionalTensor& vector,
                   const at::Tensor& x);
 
+/// \throws as check_vector(), but [1] fits, too
+void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,
+                           const at::Tensor& x);
+
 /// \throws c10::Error, which begins with [op], unless `tensor` has the shape, dtype and device of
 ///         `other`
 void check_same(const char* op, const char* name, const at::Tensor& tensor, const char* other_name,
@@ -49,7 +53,7 @@ void check_same(const char* op, const char* name, const at::Tensor& tensor, cons
 /// \throws c10::Error, which begins with [op], unless epsilon >= 0
 void check_epsilon(const char* op, double epsilon);
 
-/// `vector`, contiguous; or `value` D times if there is none.
+/// `vector`, contiguous, a [1] repeated D times; or `value` D times if there is none.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
 
 /// An uninitialised contiguous tensor like x.

@@ -43,9 +43,10 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
 }
 
 double AdamW::decay_of(nn::Role role) const {
-  const bool decays = role == nn::Role::matrix ||
-                      (role == nn::Role::gain && options_.decay_gains) ||
-                      (role == nn::Role::embedding && options_.decay_embedding);
+  const bool decays =
+      role == nn::Role::matrix ||
+      ((role == nn::Role::gain || role == nn::Role::scale) && options_.decay_gains) ||
+      (role == nn::Role::embedding && options_.decay_embedding);
   return decays ? options_.weight_decay : 0;
 }
 

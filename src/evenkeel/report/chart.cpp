@@ -102,10 +102,14 @@ std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines
   for (const auto& tick : vertical.ticks) longest = std::max(longest, tick.label.size());
   const double label = kLabelGap + kDigitWidth * static_cast<double>(longest);
   const double left = std::max(kLeastLeft, label);
-  return Frame{size, left, linear_axis(x.low, x.high, size.x_ticks), vertical};
+  // Steps and layers are whole numbers; a single one gets the ticks of any range.
+  const double across = x.high - x.low;
+  const int ticks =
+      across < 1 ? size.x_ticks : static_cast<int>(std::min<double>(size.x_ticks, across));
+  return Frame{size, left, linear_axis(x.low, x.high, ticks), vertical};
 }
 
-std::string axes(const Frame& frame) {
+std::string axes(const Chart& chart, const Frame& frame) {
   std::string out;
   for (const auto& tick : frame.y.ticks) {
     const auto y = unit(frame.down(tick.at));
@@ -128,7 +132,8 @@ std::string axes(const Frame& frame) {
                 unit(leans ? frame.size.width : x), "\" y=\"", unit(frame.bottom() + kLabelDrop),
                 "\">", escaped(tick.label), "</text>\n");
   }
-  return out + text("<text x=\"0\" y=\"", unit(frame.bottom() + kLabelDrop), "\">step</text>\n");
+  return out + text("<text x=\"0\" y=\"", unit(frame.bottom() + kLabelDrop), "\">", chart.across,
+                    "</text>\n");
 }
 
 std::string style_of(const Line& line) {
@@ -158,17 +163,17 @@ std::string curve(const Line& line, const Frame& frame) {
 }
 
 /// Few points are marked, and say their value when pointed at.
-std::string dots(const Line& line, const Frame& frame) {
+std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
   if (line.points.size() > kDotsUpTo || line.stroke != Stroke::dotted) return {};
   constexpr int kDecimals = 4;
   std::string out;
   for (std::size_t at = 0; at < line.points.size(); ++at) {
     const double x = line.points.x[at], y = line.points.y[at];
     if (!std::isfinite(y)) continue;
-    out +=
-        text("<circle class=\"c", line.colour % kColours, "\" cx=\"", unit(frame.across(x)),
-             "\" cy=\"", unit(frame.down(y)), "\" r=\"2.6\"><title>", escaped(line.name), ", step ",
-             with_commas(std::llround(x)), ": ", fixed(y, kDecimals), "</title></circle>\n");
+    out += text("<circle class=\"c", line.colour % kColours, "\" cx=\"", unit(frame.across(x)),
+                "\" cy=\"", unit(frame.down(y)), "\" r=\"2.6\"><title>", escaped(line.name),
+                line.name.empty() ? "" : ", ", chart.across, " ", with_commas(std::llround(x)),
+                ": ", fixed(y, kDecimals), "</title></circle>\n");
   }
   return out;
 }
@@ -188,9 +193,9 @@ std::string drawing(const Chart& chart, const std::vector<Line>& lines, const Fr
   auto out = text("<svg viewBox=\"0 0 ", size.width, ' ', size.height,
                   "\" role=\"img\" aria-label=\"", escaped(chart.title),
                   "\" style=\"min-width:", std::lround(size.width * kSmallestFont / kFont),
-                  "px\">\n", axes(frame));
+                  "px\">\n", axes(chart, frame));
   for (const auto& line : lines) out += curve(line, frame);
-  for (const auto& line : lines) out += dots(line, frame);
+  for (const auto& line : lines) out += dots(chart, line, frame);
   if (chart.reference) out += reference_line(*chart.reference, frame);
   return out + "</svg>\n";
 }

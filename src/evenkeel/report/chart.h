@@ -32,13 +32,14 @@ struct Reference {
 
 enum class Scale { linear, from_zero, logarithmic };
 
-/// A figure: curves over steps.
+/// A figure: curves over steps, or over layers.
 struct Chart {
   std::string title{}, unit{};
   std::string note{};  // one sentence below the title; may be empty
   std::vector<Line> lines{};
   std::optional<Reference> reference{};
   Scale scale = Scale::linear;
+  const char* across = "step";  // what the horizontal axis counts
   bool has_legend = true;
   bool wide = false;         // over the whole page, or half of it
   std::string when_empty{};  // what stands in the place of curves that have no point

@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/section.h"
 
 namespace evenkeel::report {
@@ -205,6 +206,8 @@ std::string comparison_page(std::vector<Run> runs) {
                                    element("p", verdict(runs, differing), "verdict")) +
              "\n" + table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
+  const auto layers = layer_comparison(runs);
+  if (!layers.empty()) out += section("Layer by layer", layers);
   out += section("Configuration that differs", configuration(runs));
   out += section("Environment that differs", environment(runs));
   out += element("footer", "Made by Evenkeel from the files of the run folders.") + "\n";

@@ -131,6 +131,7 @@ Run read_run(const fs::path& folder) {
   with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
   with("status.json", [&](const fs::path& file) { read_status(run, file); });
   with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
+  run.layers = layer_maps(store::read_records(folder / "probes.jsonl"));
   with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
   with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
   with("provenance.json",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evenkeel/report/flat.h"
+#include "evenkeel/report/layers.h"
 #include "evenkeel/report/series.h"
 
 namespace evenkeel::report {
@@ -41,6 +42,7 @@ struct Run {
   std::optional<Floor> floor;
 
   std::vector<Event> events;
+  std::vector<LayerMap> layers;                        // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
   Flat settings, environment;                          // run.toml, provenance.json
   std::map<std::string, std::string> missing;          // file -> why it has nothing to show

@@ -10,6 +10,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/section.h"
 
 namespace evenkeel::report {
@@ -204,6 +205,8 @@ std::string run_page(const Run& run) {
   const auto figures = loss_figure(run) + evaluation_figure(run) + gradient_figure(run) +
                        rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
+  const auto layers = layer_figures(run);
+  if (!layers.empty()) out += section("Layer by layer", element("div", layers, "figures"));
   if (run.diagram)
     out += section("Scheme", preformatted(run, run.diagram, "scheme.txt", "diagram"));
   out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));

@@ -70,6 +70,8 @@ Golden of_schemes(const store::Safetensors& file) {
   if (loss.numel() != 1) config.refuse("the loss beside it must be one number");
   pass.loss = loss.item<double>();
   pass.gradients = tensors_after(file, "grad.");
+  pass.states = tensors_after(file, "buffer_after.");
+  if (file.has("logits_eval")) pass.evaluated = real(file, "logits_eval");
   Golden golden;
   golden.path = file.path();
   golden.layout = GoldenLayout::schemes;
@@ -79,6 +81,7 @@ Golden of_schemes(const store::Safetensors& file) {
                   .done = config.whole("t"),
                   .planned = config.whole("T")};
   golden.parameters = unmarked(file);
+  golden.states = tensors_after(file, "buffer.");
   golden.expected = std::move(pass);
   return golden;
 }

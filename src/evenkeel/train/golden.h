@@ -28,9 +28,11 @@ struct GoldenModel {
 
 /// One forward and backward pass.
 struct GoldenPass {
-  at::Tensor logits;  // [B, T, V]
-  double loss = 0;    // mean over the B (T - 1) tokens that have a next one
-  Tensors gradients;  // of every parameter
+  at::Tensor logits;     // [B, T, V], in training
+  double loss = 0;       // mean over the B (T - 1) tokens that have a next one
+  Tensors gradients;     // of every parameter
+  Tensors states;        // after the pass
+  at::Tensor evaluated;  // [B, T, V], from the states before, in evaluation; if there are states
   // Of the authors' files only: exact, where the tensors are rounded to float32.
   double gradient_norm = 0, logits_squares = 0;  // of all parameters; sum over all logits
   std::map<std::string, double> gradient_norms;  // of each parameter
@@ -60,6 +62,7 @@ struct Golden {
   GoldenLayout layout = GoldenLayout::schemes;
   GoldenModel model;
   Tensors parameters;  // at the start
+  Tensors states;      // at the start
   at::Tensor ids;      // [B, T]; of a trajectory [steps, B, T]; int64
   std::variant<GoldenPass, GoldenTrajectory> expected;
 };

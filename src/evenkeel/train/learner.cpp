@@ -13,32 +13,40 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Rows `first` .. `first + rows - 1` of a batch.
-data::Batch part_of(const data::Batch& batch, std::int64_t first, std::int64_t rows) {
-  if (rows == batch.rows) return batch;
-  const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
-  const auto cut = [&](const std::vector<std::int64_t>& all) {
-    return std::vector(all.begin() + first * width, all.begin() + (first + rows) * width);
-  };
-  return {cut(batch.inputs), cut(batch.targets), rows, 0};
+std::map<std::string, at::Tensor> copies_of(std::map<std::string, at::Tensor> tensors) {
+  for (auto& [name, tensor] : tensors) tensor = tensor.clone();
+  return tensors;
 }
 
 }  // namespace
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
                  nn::Parameters& parameters)
-    : options_(options), model_(&model), parameters_(&parameters), optimizer_(options, parameters) {
+    : options_(options),
+      model_(&model),
+      parameters_(&parameters),
+      optimizer_(options, parameters),
+      hooks_(model, parameters) {
   for (const auto& group : parameters.groups()) gradients_.push_back(group.gradient);
 }
 
-Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate) {
+Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
+                       const Judge& judge) {
   Outcome outcome;
+  const auto states = copies_of(parameters_->states());
   outcome.loss = backward(batch, rows);
   outcome.gradient_norm = optim::gradient_norm(gradients_);
   // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
-  if (!std::isfinite(outcome.loss) || !std::isfinite(outcome.gradient_norm)) return outcome;
+  const bool finite = std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm);
+  const bool allowed = !judge || judge(outcome);
+  if (!finite || !allowed) {
+    for (const auto& [name, state] : states) parameters_->find_state(name).copy_(state);
+    hooks_.forget();
+    return outcome;
+  }
   const double scale = optim::clip_scale(outcome.gradient_norm, options_.clip);
   optimizer_.update(gradients_, scale, rate, ++updates_);
+  hooks_.after_update();
   outcome.clipped = scale < 1;
   outcome.applied = true;
   return outcome;
@@ -51,9 +59,10 @@ double Learner::backward(const data::Batch& batch, std::int64_t rows) {
   start_sums(rows < batch.rows);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
-    const auto part = part_of(batch, first, std::min(rows, batch.rows - first));
+    const auto part = data::part_of(batch, first, std::min(rows, batch.rows - first));
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
-    const auto sum = model_->loss_sum(ids, targets);
+    const auto sum =
+        model_->loss_sum(ids, targets, {.mode = nn::Mode::training, .observer = hooks_.observer()});
     loss += sum.item<double>();
     (sum / scored).backward();
     add_to_sums();

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -11,6 +12,7 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
+#include "evenkeel/train/hooks.h"
 
 namespace evenkeel::train {
 
@@ -19,8 +21,11 @@ struct Outcome {
   double loss = 0;           // nats a token, before the update
   double gradient_norm = 0;  // before clipping
   bool clipped = false;
-  bool applied = false;  // false: loss or gradient was not finite, and nothing was changed
+  bool applied = false;  // false: not finite, or refused; nothing was changed
 };
+
+/// Asked when loss and gradient of a step are known: whether to make the update.
+using Judge = std::function<bool(const Outcome&)>;
 
 /// A model and its optimizer: turns a batch into an update.
 class Learner {
@@ -28,12 +33,19 @@ class Learner {
   /// Both must outlive the learner.
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters);
 
+  /// Rules of the scheme that act on fresh weights. \param ids  [B, T]: the first training batch
+  void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
+
   /// Forward, backward and update. The loss is the mean over all scored tokens of the batch,
   /// however it is split; a split changes the result by rounding only.
   ///
   /// \param rows  sequences that go through the model at once
   /// \param rate  learning rate
-  Outcome learn(const data::Batch& batch, std::int64_t rows, double rate);
+  /// \param judge  asked before the update; a step that is not finite is never made
+  Outcome learn(const data::Batch& batch, std::int64_t rows, double rate, const Judge& judge = {});
+
+  /// Of the last batch's mean loss, before clipping: one flat buffer a group.
+  const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
   /// Updates made so far: what bias correction counts.
   std::int64_t updates() const { return updates_; }
@@ -49,6 +61,7 @@ class Learner {
   const nn::Model* model_;
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
+  Hooks hooks_;
   std::vector<at::Tensor> gradients_;  // one a group: its own buffer, or a sum of master's dtype
   std::int64_t updates_ = 0;
 };

@@ -12,7 +12,7 @@ namespace evenkeel::train {
 namespace {
 
 /// What may change freely when a run goes on: it decides when things are written, not what.
-const std::vector<std::string> kFree = {"evaluate", "checkpoint", "log", "train.threads"};
+const std::vector<std::string> kFree = {"evaluate", "checkpoint", "probe", "log", "train.threads"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/generate/generate.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/probe/probe.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/train/signals.h"
 
@@ -57,7 +59,8 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       text_(data::load(open_.config.data, open_.config.model.context)),
       shape_(config::shape_of(open_.config, data::kByteVocabulary)),
       metrics_(open_.folder / "metrics.jsonl"),
-      health_(open_.folder / "health.jsonl") {
+      health_(open_.folder / "health.jsonl"),
+      probes_(open_.folder / "probes.jsonl") {
   const auto& config = open_.config;
   check_memory();
   trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train);
@@ -118,6 +121,9 @@ void Run::step() {
                           ? taken.count()
                           : kMemory * seconds_per_step_ + (1 - kMemory) * taken.count();
   record(step, taken.count(), minor_faults() - faults);
+  for (const auto& profile : step.profiles) {
+    append(probes_, probe::record(trainer_->progress().step, "training", profile));
+  }
   guard(step);
 
   const auto& config = open_.config;
@@ -184,27 +190,32 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
   console_.show(sight, lasting);
 }
 
-/// A step that was not finite is recorded; too many of them end the run.
+/// What the monitor saw is told and recorded; too many skipped steps end the run.
 void Run::guard(const StepRecord& step) {
-  if (step.outcome.applied) return;
   const auto& progress = trainer_->progress();
-  const auto detail =
-      text("loss ", step.outcome.loss, ", gradient norm ", step.outcome.gradient_norm,
-           ": the step was skipped, weights and "
-           "optimizer are as before");
-  console_.warn(text("step ", progress.step, ": ", detail));
-  append(health_, {{"step", progress.step}, {"event", "nonfinite"}, {"detail", detail}});
+  for (const auto& trouble : step.troubles) {
+    console_.warn(text("step ", progress.step, ": ", trouble.event, ": ", line_of(trouble)));
+    append(health_, {{"step", progress.step},
+                     {"event", trouble.event},
+                     {"layer", trouble.layer},
+                     {"tensor", trouble.tensor},
+                     {"detail", line_of(trouble)}});
+  }
+  if (step.outcome.applied) return;
   const auto& health = open_.config.health;
-  const bool stops = health.on_nonfinite == "stop";
+  const bool finite = std::isfinite(step.outcome.loss) && std::isfinite(step.outcome.gradient_norm);
+  const auto* const key = finite ? "on_spike" : "on_nonfinite";
+  const bool stops = (finite ? health.on_spike : health.on_nonfinite) == "stop";
   if (!stops && progress.skipped <= health.budget) return;
   save(/*must=*/false);
   close("diverged");
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged at step ", progress.step, ": ",
-                   progress.skipped, " steps with a loss or gradient that is not finite ",
-                   stops ? "(health.on_nonfinite is \"stop\")"
+                   progress.skipped, " skipped steps ",
+                   stops ? text("(health.", key, " is \"stop\")")
                          : text("(health.budget is ", health.budget, ")"),
-                   "; try a lower schedule.peak or a longer schedule.warmup"));
+                   "; health.jsonl says what was seen; try a lower schedule.peak or a longer "
+                   "schedule.warmup"));
 }
 
 void Run::evaluate() {

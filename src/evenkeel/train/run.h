@@ -66,7 +66,7 @@ class Run {
   norm::Shape shape_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<data::ValidationWindows> validation_;
-  store::Records metrics_, health_;
+  store::Records metrics_, health_, probes_;
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // with leave, since the start
   std::optional<evaluate::Evaluation> last_evaluation_;
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;

@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run is made of, and whether a checkpoint is of the same make.
+#include <algorithm>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
 #include "evenkeel/train/run.h"
 
 namespace evenkeel::train {
+
+namespace {
+
+bool caps_scores(const norm::Scheme& scheme) {
+  return std::any_of(scheme.blocks.begin(), scheme.blocks.end(),
+                     [](const norm::Block& block) { return block.attention.softcap.has_value(); });
+}
+
+/// What a user may not expect of this scheme.
+std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
+  auto notes = norm::leaks_of(scheme);
+  if (config.kernels.attention != "explicit" && caps_scores(scheme)) {
+    notes.emplace_back(
+        "scores are capped, which flash attention cannot do: attention is computed explicitly");
+  }
+  return notes;
+}
+
+}  // namespace
 
 void Run::announce() const {
   const auto& config = open_.config;
@@ -25,6 +47,9 @@ void Run::announce() const {
     console_.say(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
                       with_commas(config.model.vocabulary),
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));
+  }
+  for (const auto& note : notes_of(config, trainer_->model().scheme())) {
+    console_.say(text("note   ", note));
   }
   console_.say(text("run    ", open_.folder.string()));
   for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
@@ -47,6 +72,9 @@ nlohmann::ordered_json Run::identity() const {
                       {"validation_digest", text_.validation.digest}};
   for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
     identity["warnings"].push_back(warning.code);
+  }
+  for (const auto& leak : norm::leaks_of(trainer_->model().scheme())) {
+    identity["leaks"].push_back(leak);
   }
   if (!changes_.empty()) identity["changes"] = changes_;
   return identity;
@@ -87,6 +115,7 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
   }
   metrics_.cut_after(checkpoint.step);
   health_.cut_after(checkpoint.step);
+  probes_.cut_after(checkpoint.step);
   saved_at_ = checkpoint.step;
   for (const auto& line : store::read_records(open_.folder / "metrics.jsonl")) {
     if (line.contains("val_loss")) evaluated_at_ = line.at("step").get<std::int64_t>();

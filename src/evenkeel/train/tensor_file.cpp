@@ -65,8 +65,9 @@ void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Wi
   for (const auto& parameter : parameters.all()) {
     copy_from(file, parameter.name, parameter.master, widen);
   }
+  for (const auto& [name, state] : parameters.states()) copy_from(file, name, state, widen);
   for (const auto& [name, entry] : file.entries()) {
-    if (parameters.find(name).defined()) continue;
+    if (parameters.find(name).defined() || parameters.find_state(name).defined()) continue;
     throw Error(Exit::no_checkpoint,
                 text(file.path(), ": holds ", name, " ", shape_text(entry.shape),
                      ", which the model does not have; it is of another scheme or model"));

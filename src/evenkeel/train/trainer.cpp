@@ -3,11 +3,14 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/batch.h"
 #include "evenkeel/nn/initialize.h"
+#include "evenkeel/probe/gradients.h"
 #include "evenkeel/train/load.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/tensor_file.h"
@@ -43,16 +46,50 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
                                        norm::Steps{.done = 0, .planned = planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_);
+  const auto first = windows_.batch(0, config.train.batch);
+  learner_->before_training(nn::tensors_of(first.inputs, first.targets, first.rows).first);
+  monitor_ = std::make_unique<Monitor>(config.health, *model_, parameters_, planned_steps(config),
+                                       config.optimizer.clip);
   rows_ = micro_batch(config, shape.vocabulary);
   progress_.steps = steps_of(config);
   progress_.planned = planned_steps(config);
 }
 
+bool Trainer::probes(std::int64_t step) const {
+  const auto& [steps, every, what] = config_.probe;
+  return std::find(steps.begin(), steps.end(), step) != steps.end() ||
+         (every > 0 && step % every == 0);
+}
+
+probe::Seen Trainer::look(const std::set<std::string>& what) {
+  const auto windows = windows_.batch(progress_.sequences, config_.train.batch);
+  return probe::look(*model_, parameters_, windows, what, rows_, progress_.planned);
+}
+
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
+  const auto number = progress_.step + 1;
+  const auto windows = windows_.batch(progress_.sequences, batch);
+  const auto what = probes(number) ? probe::named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
-  record.rate = schedule_.rate(progress_.step + 1);
-  record.outcome = learner_->learn(windows_.batch(progress_.sequences, batch), rows_, record.rate);
+  if (!what.empty()) record.profiles = look(what).profiles;
+  std::optional<probe::Moment> before;
+  if (what.contains("update_ratio")) before.emplace(parameters_);
+
+  record.rate = schedule_.rate(number);
+  record.outcome = learner_->learn(windows, rows_, record.rate, [&](const Outcome& outcome) {
+    return monitor_->judge({.step = number,
+                            .batch = &windows,
+                            .first_sequence = progress_.sequences,
+                            .gradients = &learner_->gradients()},
+                           outcome);
+  });
+  record.troubles = monitor_->take();
+  if (before) {
+    for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {
+      record.profiles.push_back(std::move(ratio));
+    }
+  }
   ++progress_.step;
   progress_.skipped += record.outcome.applied ? 0 : 1;
   progress_.sequences += batch;
@@ -71,11 +108,12 @@ store::CheckpointContent Trainer::content() const {
     content.optimizer.push_back(view_of("first." + parameter.name, parameter.part_of(first)));
     content.optimizer.push_back(view_of("second." + parameter.name, parameter.part_of(second)));
   }
-  content.state = {{"step", progress_.step},
-                   {"updates", learner_->updates()},
-                   {"skipped", progress_.skipped},
-                   {"sequences", progress_.sequences},
-                   {"tokens", progress_.tokens}};
+  for (const auto& [name, state] : parameters_.states()) {
+    content.model.push_back(view_of(name, state));
+  }
+  content.state = {{"step", progress_.step},       {"updates", learner_->updates()},
+                   {"skipped", progress_.skipped}, {"sequences", progress_.sequences},
+                   {"tokens", progress_.tokens},   {"health", monitor_->state()}};
   return content;
 }
 
@@ -94,6 +132,7 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   progress_.sequences = state.at("sequences").get<std::int64_t>();
   progress_.tokens = state.at("tokens").get<std::int64_t>();
   learner_->set_updates(state.at("updates").get<std::int64_t>());
+  if (state.contains("health")) monitor_->restore(state.at("health"));
   model_->at_step({.done = progress_.step, .planned = progress_.planned});
 }
 

@@ -9,8 +9,10 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/schedule.h"
+#include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/learner.h"
+#include "evenkeel/train/monitor.h"
 
 namespace evenkeel::train {
 
@@ -28,6 +30,8 @@ struct Progress {
 struct StepRecord {
   Outcome outcome;
   double rate = 0;
+  std::vector<probe::Profile> profiles;  // if the step was probed: of before its update
+  std::vector<Trouble> troubles;
 };
 
 /// A model in training on a text: everything that a checkpoint holds, and one step.
@@ -38,6 +42,9 @@ class Trainer {
           const data::Corpus& text);
 
   StepRecord step();
+
+  /// Probes the next training batch; changes nothing.
+  probe::Seen look(const std::set<std::string>& what);
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
@@ -55,10 +62,13 @@ class Trainer {
   void start_from(const store::CheckpointFound& checkpoint);
 
  private:
+  bool probes(std::int64_t step) const;
+
   config::Config config_;
   nn::Parameters parameters_;
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<Learner> learner_;
+  std::unique_ptr<Monitor> monitor_;
   data::TrainingWindows windows_;
   optim::Schedule schedule_;
   std::int64_t rows_ = 1;  // sequences at once

@@ -104,6 +104,17 @@ data::Batch batch_of(const at::Tensor& ids) {
           scored_in(ids)};
 }
 
+constexpr nn::Pass kTraining = {.mode = nn::Mode::training};
+
+Tensors copies_of(Tensors tensors) {
+  for (auto& [name, tensor] : tensors) tensor = tensor.clone();
+  return tensors;
+}
+
+void put_back(const Tensors& states, nn::Parameters& parameters) {
+  for (const auto& [name, state] : states) parameters.find_state(name).copy_(state);
+}
+
 double mean_loss(const nn::Model& model, const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
@@ -136,11 +147,14 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
                      VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
-  const auto loss = model.loss_sum(golden.ids, next_tokens(golden.ids)) /
+  const auto loss = model.loss_sum(golden.ids, next_tokens(golden.ids), kTraining) /
                     static_cast<double>(scored_in(golden.ids));
   loss.backward();
   const at::NoGradGuard no_grad;
-  const auto logits = model.logits(model.hidden(golden.ids)).to(at::kDouble);
+  const auto after = copies_of(parameters.states());
+  put_back(golden.states, parameters);
+  const auto logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
+  put_back(golden.states, parameters);
 
   const auto allowed = tolerances_of(golden, options);
   Comparison comparison(golden, options);
@@ -148,6 +162,13 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   comparison.total("loss", relative_error(loss.item<double>(), pass.loss), allowed.scalars);
   if (golden.layout == GoldenLayout::authors) {
     add_exact_scalars(pass, logits, parameters, allowed.scalars, comparison);
+  }
+  if (pass.evaluated.defined()) {
+    comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)), pass.evaluated,
+                     allowed.logits);
+  }
+  for (const auto& [name, state] : after) {
+    comparison.tensor(name + " afterwards", state, pass.states.at(name), allowed.tensors);
   }
   for (const auto& parameter : parameters.all()) {
     comparison.tensor("gradient of " + parameter.name, parameter.value.grad(),

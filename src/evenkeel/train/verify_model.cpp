@@ -8,7 +8,6 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/declare.h"
-#include "evenkeel/norm/validate.h"
 
 namespace evenkeel::train {
 
@@ -16,12 +15,13 @@ namespace {
 
 /// The file must have one tensor for each declared parameter, and none besides.
 void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declared,
-                   const Tensors& tensors, const std::string& noun) {
+                   const Tensors& tensors, const std::string& noun, bool of_states = false) {
   const auto& scheme = golden.model.scheme.words.name;
   const auto refuse = [&](const std::string& name, const auto&... defect) {
     throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
   };
   for (const auto& [name, shape, role] : declared) {
+    if ((role == nn::Role::state) != of_states) continue;
     const at::IntArrayRef wanted(shape);
     const auto found = tensors.find(name);
     if (found == tensors.end()) refuse(name, wanted, " of scheme ", scheme, " is missing");
@@ -30,20 +30,22 @@ void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declar
     }
   }
   for (const auto& [name, tensor] : tensors) {
-    const bool known = std::any_of(declared.begin(), declared.end(),
-                                   [&](const auto& each) { return each.name == name; });
+    const bool known =
+        std::any_of(declared.begin(), declared.end(), [&, &wanted = name](const auto& each) {
+          return each.name == wanted && (each.role == nn::Role::state) == of_states;
+        });
     if (!known) refuse(name, tensor.sizes(), " is not of scheme ", scheme);
   }
 }
 
-/// A scheme that cannot run is told by the model, not by the parameters that it lacks.
 std::vector<nn::Declared> declared_in(const Golden& golden) {
   const auto& [scheme, tied, theta, done, planned] = golden.model;
   auto declared = nn::declare(scheme, scheme.shape.vocabulary, tied);
-  if (!norm::not_run_yet(scheme).empty()) return declared;
   check_tensors(golden, declared, golden.parameters, "parameter");
   if (const auto* const pass = std::get_if<GoldenPass>(&golden.expected)) {
     check_tensors(golden, declared, pass->gradients, "gradient of");
+    check_tensors(golden, declared, golden.states, "state", /*of_states=*/true);
+    check_tensors(golden, declared, pass->states, "later state", /*of_states=*/true);
   } else {
     check_tensors(golden, declared, std::get<GoldenTrajectory>(golden.expected).final,
                   "final value of");
@@ -69,6 +71,7 @@ VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
   for (const auto& parameter : parameters_.all()) {
     parameter.master.copy_(golden.parameters.at(parameter.name));
   }
+  for (const auto& [name, state] : golden.states) parameters_.find_state(name).copy_(state);
   parameters_.publish();
 }
 

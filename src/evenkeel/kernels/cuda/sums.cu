@@ -19,7 +19,8 @@ __global__ void row_blocks_kernel(RowGradients<T> of, std::int64_t rows, std::in
   for (std::int64_t row = begin; row < end; ++row) {
     const double dy = load(of.dy + row * width + column);
     const double mean = of.mean == nullptr ? 0 : of.mean[row];
-    dgain += dy * ((load(of.x + row * width + column) - mean) * of.rstd[row]);
+    const double rstd = of.rstd == nullptr ? 1 : of.rstd[row];
+    dgain += dy * ((load(of.x + row * width + column) - mean) * rstd);
     dbias += dy;
   }
   of.dgain[blockIdx.x * width + column] = dgain;

@@ -15,7 +15,7 @@ struct RowGradients {
   const T* dy;         // [rows, width]
   const T* x;          // [rows, width]
   const double* mean;  // [rows], or null for 0
-  const double* rstd;  // [rows]
+  const double* rstd;  // [rows], or null for 1
   double* dgain;       // [blocks, width], written: the sum of dy * (x - mean) * rstd
   double* dbias;       // [blocks, width], written: the sum of dy; or null
 };

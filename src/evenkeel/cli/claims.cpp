@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/claims.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace evenkeel::cli {
+
+namespace {
+
+using probe::Claim;
+using probe::Relation;
+
+std::string print(const char* format, double value) {
+  std::array<char, 64> out{};
+  std::snprintf(out.data(), out.size(), format, value);
+  return out.data();
+}
+
+std::string short_text(double value) {
+  return print("%.4g", value);
+}
+
+std::string padded(const std::string& word, std::size_t width) {
+  return word + std::string(width > word.size() ? width - word.size() : 0, ' ');
+}
+
+const char* verdict(const Claim& claim) {
+  return claim.held() ? "held" : "refuted";
+}
+
+}  // namespace
+
+std::string expectation_of(const Claim& claim) {
+  switch (claim.relation) {
+    case Relation::at_most:
+      return "<= " + short_text(claim.limit);
+    case Relation::at_least:
+      return ">= " + short_text(claim.limit);
+    case Relation::near:
+      break;
+  }
+  return short_text(claim.limit) + " +- " + short_text(claim.tolerance);
+}
+
+std::string table_of(const probe::Claims& claims) {
+  constexpr std::size_t kMeasured = 10, kGap = 2;
+  std::size_t subject = 0, statement = 0, expected = std::string("expected").size();
+  for (const auto& claim : claims) {
+    subject = std::max(subject, claim.subject.size());
+    statement = std::max(statement, claim.statement.size());
+    expected = std::max(expected, expectation_of(claim).size());
+  }
+  const auto line = [&](const std::string& a, const std::string& b, const std::string& c,
+                        const std::string& d, const std::string& e) {
+    return padded(a, subject + kGap) + padded(b, statement + kGap) + padded(c, kMeasured + kGap) +
+           padded(d, expected + kGap) + e + "\n";
+  };
+  auto table = line("claim", "", "measured", "expected", "verdict");
+  for (const auto& claim : claims) {
+    table += line(claim.subject, claim.statement, short_text(claim.measured), expectation_of(claim),
+                  verdict(claim));
+  }
+  const auto refuted = probe::refuted_among(claims);
+  return table + text(claims.size(), " claims: ", claims.size() - refuted, " held, ", refuted,
+                      " refuted\n");
+}
+
+nlohmann::ordered_json json_of(const probe::Claims& claims) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& claim : claims) {
+    list.push_back({{"subject", claim.subject},
+                    {"statement", claim.statement},
+                    {"measured", claim.measured},
+                    {"expected", expectation_of(claim)},
+                    {"limit", claim.limit},
+                    {"held", claim.held()}});
+  }
+  return list;
+}
+
+Exit exit_of(const probe::Claims& claims) {
+  return probe::refuted_among(claims) == 0 ? Exit::done : Exit::refuted;
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/probe.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/cli/probe.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/config/measures.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/report/report.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/load.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel probe                                        the default model on its first batch
+  evenkeel probe --scheme post_norm --set model.layers=16
+  evenkeel probe --run runs/x-1                         a checkpoint, on its validation text
+  evenkeel probe --run runs/x-1 --what skip_loss        what each block is worth
+  evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too
+  evenkeel probe theory                                 bounds of attention's Jacobians, checked
+  evenkeel probe invariance                             what norms leave unchanged, checked
+With --run the values also go to RUN/probes.jsonl and its report. Measures: docs/probes.md)";
+
+struct Options {
+  Common common;
+  std::vector<std::string> what;
+};
+
+/// What was looked at, and what was seen.
+struct Looked {
+  std::string scheme, on;
+  std::int64_t step = 0;
+  probe::Seen seen;
+};
+
+/// \throws Error (usage) for a word that is no measure, or one that needs a run in training
+std::set<std::string> wanted(const Options& options) {
+  const auto known = config::measure_words();
+  for (const auto& word : options.what) {
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      throw Error(Exit::usage,
+                  text("--what ", word, ": no measure has this name", did_you_mean(word, known)));
+    }
+    if (word == "update_ratio") {
+      throw Error(Exit::usage,
+                  "--what update_ratio: is measured inside a run: evenkeel train --set "
+                  "probe.steps=[100]");
+    }
+  }
+  auto what = probe::named(options.what.empty() ? std::vector<std::string>{"all"} : options.what);
+  what.erase("update_ratio");
+  return what;
+}
+
+Looked look_at_start(const Common& common, const std::set<std::string>& what) {
+  const auto config = config::resolve(common.sources());
+  const auto machine = train::use_machine(config.train);
+  const auto corpora = data::load(config.data, config.model.context);
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  train::Trainer trainer(config, shape, machine.precision, corpora.train);
+  return {config.scheme.name, "training", 0, trainer.look(what)};
+}
+
+Looked look_at_run(const Common& common, const std::set<std::string>& what) {
+  const auto loaded = train::load_run(common.run, common.sources());
+  const store::Lock lock(*common.run);  // of a run folder: load_run() has looked
+  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  const auto& config = loaded.config;
+  const auto corpora = data::load(config.data, config.model.context);
+  const data::ValidationWindows windows(corpora.validation, config.model.context,
+                                        config.train.batch);
+  const auto batch = windows.batch(0, windows.count());
+  const auto rows = train::micro_batch(config, loaded.shape.vocabulary);
+  Looked looked{config.scheme.name, "validation", loaded.step,
+                probe::look(*loaded.model, *loaded.parameters, batch, what, rows,
+                            train::planned_steps(config))};
+  store::Records records(*common.run / "probes.jsonl");
+  for (const auto& profile : looked.seen.profiles) {
+    records.append(probe::record(looked.step, looked.on, profile));
+  }
+  report::write_report({*common.run}, *common.run / "report.html");
+  return looked;
+}
+
+nlohmann::ordered_json as_json(const Looked& looked) {
+  auto profiles = nlohmann::ordered_json::array();
+  for (const auto& profile : looked.seen.profiles) {
+    profiles.push_back(probe::record(looked.step, looked.on, profile));
+  }
+  return {{"scheme", looked.scheme},
+          {"step", looked.step},
+          {"on", looked.on},
+          {"loss", looked.seen.loss},
+          {"profiles", std::move(profiles)}};
+}
+
+Exit body(const Options& options) {
+  check_device(options.common);
+  const auto what = wanted(options);
+  const auto looked =
+      options.common.run ? look_at_run(options.common, what) : look_at_start(options.common, what);
+  if (options.common.json) {
+    std::printf("%s\n", as_json(looked).dump().c_str());
+    return Exit::done;
+  }
+  std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
+              looked.scheme.c_str(), static_cast<long long>(looked.step), looked.on.c_str(),
+              looked.seen.loss, probe::table(looked.seen).c_str());
+  return Exit::done;
+}
+
+/// The examples, and what can be measured, a line each.
+std::string footer() {
+  std::string out = std::string(kExamples) + "\nMeasures (all: every one but skip_loss):\n";
+  constexpr std::size_t kColumn = 22;
+  for (const auto& measure : config::measures()) {
+    std::string name = measure.name;
+    name.resize(kColumn, ' ');
+    out += "  " + name + measure.meaning + "\n";
+  }
+  return out;
+}
+
+/// What stands before a subcommand would be without effect.
+/// \throws Error (usage)
+void check_nothing_before(const CLI::App& probe, const CLI::App& part) {
+  for (const auto* const option : probe.get_options()) {
+    if (option->count() == 0) continue;
+    throw Error(Exit::usage, text(option->get_name(), " before ", part.get_name(),
+                                  " has no effect; `evenkeel probe ", part.get_name(),
+                                  " --help` lists its options"));
+  }
+}
+
+}  // namespace
+
+Verb add_probe(CLI::App& program) {
+  const auto options = std::make_shared<Options>();
+  auto* const app = program.add_subcommand(
+      "probe", "look inside a model: gradients, streams, attention by layer");
+  add_layers(*app, options->common);
+  add_run(*app, options->common);
+  app->add_option("--what", options->what, "a measure of the list below, or all; may be repeated")
+      ->type_name("MEASURE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_device(*app, options->common);
+  add_json(*app, options->common);
+  app->footer(footer());
+  const std::vector<Verb> parts = {add_probe_theory(*app), add_probe_invariance(*app)};
+  return {app, [options, app, parts] {
+            for (const auto& part : parts) {
+              if (!part.app->parsed()) continue;
+              check_nothing_before(*app, *part.app);
+              return part.body();
+            }
+            return body(*options);
+          }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "evenkeel/cli/claims.h"
+#include "evenkeel/cli/probe.h"
+#include "evenkeel/probe/causality.h"
+#include "evenkeel/probe/invariance.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel probe invariance
+  evenkeel probe invariance --json
+Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the table.)";
+
+/// What was seen of one cell, after what was expected.
+char letter_of(const probe::Claim& claim) {
+  if (!claim.held()) return '!';
+  return claim.relation == probe::Relation::at_most ? '=' : 'x';
+}
+
+/// The table as letters: a line for each norm, a column for each change.
+/// \param claims  of invariance_claims(): for each row all changes
+std::string overview(const probe::Claims& claims) {
+  constexpr std::size_t kName = 26;
+  const auto& changes = probe::changes();
+  std::string out = "Outputs of a norm on z = x W^T: = invariant, x changes, ! refuted\n\n";
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    out += text("  ", static_cast<char>('a' + i), "  ", changes[i].name, "\n");
+  }
+  out += "\n" + std::string(kName, ' ');
+  for (std::size_t i = 0; i < changes.size(); ++i) out += text(" ", static_cast<char>('a' + i));
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const auto& name = claims[i].subject;
+    if (i % changes.size() == 0) out += "\n" + name + std::string(kName - name.size(), ' ');
+    out += text(" ", letter_of(claims[i]));
+  }
+  return out + "\n\n";
+}
+
+Exit body(bool json) {
+  const auto table = probe::invariance_claims();
+  auto claims = table;
+  for (const auto& part : {probe::equality_claims(), probe::causality_claims(/*seed=*/1)}) {
+    claims.insert(claims.end(), part.begin(), part.end());
+  }
+  if (json) {
+    const nlohmann::ordered_json all = {{"claims", json_of(claims)},
+                                        {"held", exit_of(claims) == Exit::done}};
+    std::printf("%s\n", all.dump(2).c_str());
+  } else {
+    std::printf("%s%s", overview(table).c_str(), table_of(claims).c_str());
+  }
+  return exit_of(claims);
+}
+
+}  // namespace
+
+Verb add_probe_invariance(CLI::App& probe) {
+  const auto json = std::make_shared<bool>(false);
+  auto* const app =
+      probe.add_subcommand("invariance", "what norms leave unchanged, and causality, checked");
+  app->add_flag("--json", *json, "results as JSON on standard output");
+  app->footer(kExamples);
+  return {app, [json] { return body(*json); }};
+}
+
+}  // namespace evenkeel::cli

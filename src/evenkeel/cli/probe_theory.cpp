@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/cli/claims.h"
+#include "evenkeel/cli/probe.h"
+#include "evenkeel/probe/coupling.h"
+#include "evenkeel/probe/theory.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel probe theory
+  evenkeel probe theory --sequence 2 --width 32    sizes where the printed bounds fail
+  evenkeel probe theory --seeds 50 --json
+Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the bounds.)";
+
+constexpr std::int64_t kMostSeeds = 1000;
+constexpr std::int64_t kMostSequence = 32, kMostWidth = 32;  // a Jacobian holds s d^3 numbers
+
+struct Options {
+  probe::TheoryOptions theory;
+  bool json = false;
+};
+
+void check(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  throw Error(Exit::usage, text(option, " must be ", least, " to ", most, ", but is ", value));
+}
+
+void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
+  std::printf(
+      "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
+      "norm and bounds are of the seed nearest its corrected bound, shares the largest of any\n"
+      "seed; exceeded: how many seeds are above the printed bound\n\n",
+      static_cast<long long>(options.sequence), static_cast<long long>(options.width),
+      static_cast<long long>(options.seeds));
+  std::printf("%-9s %-7s %9s %10s %9s %10s %9s %9s\n", "setting", "", "norm", "corrected", "share",
+              "printed", "share", "exceeded");
+  for (const auto& row : rows) {
+    std::printf("%-9s dS/d%-3s %9.4g %10.4g %9.4f %10.4g %9.4f %9lld\n", name_of(row.placement),
+                row.weight, row.norm, row.bound.corrected, row.of_corrected, row.bound.printed,
+                row.of_printed, static_cast<long long>(row.exceeded));
+  }
+  std::printf("\n");
+}
+
+nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& row : rows) {
+    list.push_back({{"setting", name_of(row.placement)},
+                    {"matrix", row.weight},
+                    {"norm", row.norm},
+                    {"corrected_bound", row.bound.corrected},
+                    {"printed_bound", row.bound.printed},
+                    {"share_of_corrected", row.of_corrected},
+                    {"share_of_printed", row.of_printed},
+                    {"seeds_above_printed", row.exceeded}});
+  }
+  return list;
+}
+
+Exit body(const Options& options) {
+  const auto& wish = options.theory;
+  check("--seeds", wish.seeds, 1, kMostSeeds);
+  check("--sequence", wish.sequence, 2, kMostSequence);
+  check("--width", wish.width, 2, kMostWidth);
+  auto [rows, claims] = probe::theory(wish);
+  const auto coupling = probe::coupling_claims(/*seed=*/1);
+  claims.insert(claims.end(), coupling.begin(), coupling.end());
+  if (options.json) {
+    const nlohmann::ordered_json all = {
+        {"sequence", wish.sequence}, {"width", wish.width},
+        {"seeds", wish.seeds},       {"jacobians", jacobians_of(rows)},
+        {"claims", json_of(claims)}, {"held", exit_of(claims) == Exit::done}};
+    std::printf("%s\n", all.dump(2).c_str());
+  } else {
+    print(rows, wish);
+    std::printf("%s", table_of(claims).c_str());
+  }
+  return exit_of(claims);
+}
+
+}  // namespace
+
+Verb add_probe_theory(CLI::App& probe) {
+  const auto options = std::make_shared<Options>();
+  auto* const app =
+      probe.add_subcommand("theory", "Jacobians of one head against their bounds, checked");
+  app->add_option("--seeds", options->theory.seeds, "random heads")->capture_default_str();
+  app->add_option("--sequence", options->theory.sequence, "tokens s")->capture_default_str();
+  app->add_option("--width", options->theory.width, "width d = dk")->capture_default_str();
+  app->add_flag("--json", options->json, "results as JSON on standard output");
+  app->footer(kExamples);
+  return {app, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/norm/scheme.h"
+
+/// The parts of `evenkeel schemes`, one file each.
+namespace evenkeel::cli {
+
+/// A scheme bound to the shape of a model.
+struct Bound {
+  std::string preset;
+  norm::Scheme scheme;
+  nn::Counts counts;
+};
+
+/// The scheme that the configuration names, in the model that it describes.
+/// \throws SchemeError, Error (usage)
+Bound bound(const Common& common);
+
+/// "preset tiny: 4 layers, width 128, 4 heads"
+std::string model_words(const Bound& bound);
+
+/// --preset, --config, --set: the model in which a scheme is looked at.
+void add_model(CLI::App& app, Common& common);
+
+/// A scheme of the catalogue as the list shows it.
+struct Listed {
+  norm::Words words;
+  std::vector<std::string> kinds;
+  std::string norm_parameters;  // a formula
+};
+
+/// The whole catalogue, sorted by name.
+std::vector<Listed> listed_catalogue();
+
+/// The part of docs/schemes.md that is made from the scheme files.
+std::string catalogue_page(const std::vector<Listed>& catalogue);
+
+/// Each adds a subcommand. \param common  of the verb itself: it may hold --json already
+Verb add_schemes_show(CLI::App& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_diff(CLI::App& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_check(CLI::App& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_new(CLI::App& schemes);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+#include "evenkeel/cli/schemes.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme_check.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/leakage.h"
+#include "evenkeel/norm/scheme_error.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+using config::Findings;
+using config::Occurrence;
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel schemes check mine.toml             is it sound, at every depth?
+  evenkeel schemes check schemes/*.toml        says no (exit code 1) if one of them is not)";
+
+struct Options {
+  std::shared_ptr<Common> common;
+  std::vector<std::string> schemes;
+};
+
+template <typename List>
+std::string joined(const List& list) {
+  std::string out;
+  for (const auto& each : list) out += text(out.empty() ? "" : ", ", each);
+  return out;
+}
+
+std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
+  std::vector<std::string> names;
+  for (const auto kind : norm::kinds_of(scheme)) names.emplace_back(norm::name_of(kind));
+  return names;
+}
+
+void print_line(const char* name, const std::string& value) {
+  if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
+}
+
+std::string words(const Findings& findings, const Occurrence& each) {
+  const auto where =
+      each.layers == findings.layers
+          ? std::string()
+          : text(" (of ", joined(findings.layers), " blocks: at ", joined(each.layers), ")");
+  return text(each.warning.code, each.is_expected ? " (expected)" : "", ": ",
+              each.warning.explanation, where);
+}
+
+void print(const std::string& name, const Findings& findings) {
+  const auto& scheme = findings.scheme;
+  std::printf("%s: fine\n", name.c_str());
+  print_line("attention", scheme.words.equation_attention);
+  print_line("feed-forward", scheme.words.equation_feed_forward);
+  print_line("elsewhere", scheme.words.equation_other);
+  const auto kinds = joined(kinds_in(scheme));
+  print_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
+  print_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
+  print_line("same as", joined(findings.same_as));
+  for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
+  for (const auto& each : findings.warnings) print_line("warning", words(findings, each));
+  for (const auto& code : findings.idle) {
+    print_line("note", text("`warnings` expects ", code, ", which does not arise"));
+  }
+}
+
+nlohmann::ordered_json as_json(const std::string& name, const Findings& findings) {
+  const auto& scheme = findings.scheme;
+  auto warnings = nlohmann::ordered_json::array();
+  for (const auto& each : findings.warnings) {
+    warnings.push_back({{"code", each.warning.code},
+                        {"explanation", each.warning.explanation},
+                        {"expected", each.is_expected},
+                        {"layers", each.layers}});
+  }
+  return {{"scheme", name},
+          {"fine", true},
+          {"attention", scheme.words.equation_attention},
+          {"feed_forward", scheme.words.equation_feed_forward},
+          {"kinds", kinds_in(scheme)},
+          {"norm_parameters", findings.count},
+          {"same_as", findings.same_as},
+          {"leaks", norm::leaks_of(scheme)},
+          {"warnings", warnings},
+          {"idle_warnings", findings.idle},
+          {"layers", findings.layers}};
+}
+
+/// A mistake in the file's own text starts with its name already.
+std::string complaint(const std::string& name, const std::string& what) {
+  return what.starts_with(name) ? what : text(name, ": ", what);
+}
+
+/// A scheme that is wrong is refuted; a name that leads nowhere, or a file, is no scheme.
+Exit verdict(const Error& error) {
+  const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
+  if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
+  return error.exit() == Exit::usage ? Exit::refuted : error.exit();
+}
+
+/// A file that is wrong does not stop the others.
+Exit check(const Options& options) {
+  const bool json = options.common->json;
+  const auto known = config::usual_catalogue();
+  auto all = nlohmann::ordered_json::array();
+  auto trouble = Exit::done;
+  for (const auto& name : options.schemes) {
+    try {
+      const auto findings = config::check_scheme(config::find_scheme(name), known);
+      if (json) {
+        all.push_back(as_json(name, findings));
+      } else {
+        print(name, findings);
+      }
+    } catch (const Error& error) {
+      const auto code = verdict(error);
+      if (trouble == Exit::done || code == Exit::refuted) trouble = code;
+      all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
+      if (!json) std::printf("%s\n", complaint(name, error.what()).c_str());
+    }
+  }
+  if (json) std::printf("%s\n", all.dump().c_str());
+  return trouble;
+}
+
+}  // namespace
+
+Verb add_schemes_check(CLI::App& schemes, const std::shared_ptr<Common>& common) {
+  const auto options = std::make_shared<Options>(Options{common, {}});
+  auto* const app =
+      schemes.add_subcommand("check", "read files, bind them at several depths, say what is wrong");
+  app->add_option("schemes", options->schemes, "names or .toml files")
+      ->type_name("NAME|FILE")
+      ->required();
+  add_json(*app, *common);
+  app->footer(kExamples);
+  return {app, [options] { return check(*options); }};
+}
+
+}  // namespace evenkeel::cli

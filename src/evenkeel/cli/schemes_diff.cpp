@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/cli/schemes.h"
+#include "evenkeel/norm/difference.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+using norm::Difference;
+using norm::Relation;
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel schemes diff pre_norm peri_ln
+  evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
+
+struct Options {
+  std::shared_ptr<Common> common;
+  std::string left, right;
+};
+
+/// Two schemes in one model.
+struct Two {
+  Bound left, right;
+  std::vector<Difference> differences;
+  Relation relation = Relation::different;
+};
+
+Two compared(const Options& options) {
+  auto common = *options.common;
+  common.scheme = options.left;
+  auto left = bound(common);
+  common.scheme = options.right;
+  auto right = bound(common);
+  auto differences = norm::differences(left.scheme, right.scheme);
+  const auto relation = norm::relation(left.scheme, right.scheme);
+  return {std::move(left), std::move(right), std::move(differences), relation};
+}
+
+/// What a table of differences does not say by itself; empty if nothing.
+const char* sentence(Relation relation) {
+  switch (relation) {
+    case Relation::same:
+      return "the same function, different names";
+    case Relation::moved:
+      return "the same function: a norm on a sum is the input norm of the half that reads it";
+    case Relation::other_start:
+      return "the same function from other initial weights";
+    case Relation::different:
+      break;
+  }
+  return "";
+}
+
+std::string blocks(const Difference& each) {
+  if (each.first == 0) return each.at_start ? "start" : "model";
+  return each.first == each.last ? text("block ", each.first)
+                                 : text("blocks ", each.first, "-", each.last);
+}
+
+using Row = std::array<std::string, 4>;  // blocks, place, left, right
+
+std::vector<Row> rows_of(const Options& options, const Two& two) {
+  std::vector<Row> rows = {{"", "", options.left, options.right}};
+  std::string group;
+  for (const auto& each : two.differences) {
+    const auto name = blocks(each);
+    rows.push_back({name == group ? "" : name, each.place, each.left, each.right});
+    group = name;
+  }
+  rows.push_back({"norms", "parameters", with_commas(two.left.counts.norms),
+                  with_commas(two.right.counts.norms)});
+  return rows;
+}
+
+void print(const Options& options, const Two& two) {
+  const auto rows = rows_of(options, two);
+  std::array<std::size_t, 3> widths = {};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::printf("in a model of %s\n\n", model_words(two.left).c_str());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      std::printf("%-*s  ", static_cast<int>(widths[i]), row[i].c_str());
+    }
+    std::printf("%s\n", row.back().c_str());
+  }
+  const std::string words = sentence(two.relation);
+  if (!words.empty()) std::printf("\n%s\n", words.c_str());
+}
+
+nlohmann::ordered_json as_json(const Options& options, const Two& two) {
+  auto differences = nlohmann::ordered_json::array();
+  for (const auto& each : two.differences) {
+    nlohmann::ordered_json range;  // null outside the blocks
+    if (each.first > 0) range = {each.first, each.last};
+    differences.push_back({{"blocks", range},
+                           {"place", each.place},
+                           {"left", each.left},
+                           {"right", each.right},
+                           {"only_at_start", each.at_start}});
+  }
+  return {{"left", options.left},
+          {"right", options.right},
+          {"preset", two.left.preset},
+          {"layers", two.left.scheme.shape.layers},
+          {"norm_parameters", {two.left.counts.norms, two.right.counts.norms}},
+          {"same_function", two.relation != Relation::different},
+          {"same_start", two.relation == Relation::same || two.relation == Relation::moved},
+          {"differences", differences}};
+}
+
+Exit diff(const Options& options) {
+  const auto found = compared(options);
+  if (options.common->json) {
+    std::printf("%s\n", as_json(options, found).dump().c_str());
+  } else {
+    print(options, found);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_schemes_diff(CLI::App& schemes, const std::shared_ptr<Common>& common) {
+  const auto options = std::make_shared<Options>(Options{common, "", ""});
+  auto* const app = schemes.add_subcommand("diff", "what differs between two, place by place");
+  app->add_option("left", options->left, "a name or a .toml file")
+      ->type_name("NAME|FILE")
+      ->required();
+  app->add_option("right", options->right, "another one")->type_name("NAME|FILE")->required();
+  add_model(*app, *common);
+  add_json(*app, *common);
+  app->footer(kExamples);
+  return {app, [options] { return diff(*options); }};
+}
+
+}  // namespace evenkeel::cli

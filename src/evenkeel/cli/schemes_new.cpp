@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/cli/schemes.h"
+#include "evenkeel/config/scheme_template.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel schemes new mine                              mine.toml, which begins as hybrid_norm
+  evenkeel schemes new mine --extends peri_ln --out schemes/mine.toml)";
+constexpr std::string_view kSuffix = ".toml";
+
+struct Options {
+  std::string name, parent = "hybrid_norm";
+  std::optional<fs::path> out;
+};
+
+/// A name becomes part of run folders.
+/// \throws Error (usage)
+void check_name(const std::string& name) {
+  const auto is_fit = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 ||
+           std::string_view("._+-").find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  if (!name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), is_fit)) return;
+  throw Error(Exit::usage,
+              text("schemes new: a name must be of letters, digits and ._+-, but is \"", name,
+                   "\"; a folder goes into --out"));
+}
+
+fs::path file_of(const Options& options) {
+  auto name = options.name;
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  check_name(name);
+  auto file = options.out.value_or(name + std::string(kSuffix));
+  if (file.extension() != kSuffix) {
+    throw Error(Exit::usage, text("--out ", file.string(),
+                                  ": the file of a scheme must end in .toml; its stem is the "
+                                  "scheme's name"));
+  }
+  if (fs::exists(fs::symlink_status(file))) {
+    throw Error(Exit::usage, text(file.string(),
+                                  ": exists already and is not overwritten; name "
+                                  "another file with --out"));
+  }
+  return file;
+}
+
+Exit make(const Options& options) {
+  const auto file = file_of(options);
+  const auto name = file.string();
+  try {
+    write_file(file, config::scheme_template(file, options.parent));
+  } catch (const norm::SchemeError& error) {
+    const bool is_missing = error.code() == "unknown_parent";
+    throw Error(Exit::usage, text("--extends ", options.parent, ": ",
+                                  is_missing ? error.explanation() : error.what()));
+  }
+  std::printf("%s: written; as it stands it is %s. Edit it, then\n", name.c_str(),
+              options.parent.c_str());
+  std::printf("  evenkeel schemes check %s\n", name.c_str());
+  std::printf("  evenkeel schemes show %s\n", name.c_str());
+  std::printf("  evenkeel train --scheme %s\n", name.c_str());
+  std::printf("  evenkeel probe --scheme %s\n", name.c_str());
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_schemes_new(CLI::App& schemes) {
+  const auto options = std::make_shared<Options>();
+  auto* const app =
+      schemes.add_subcommand("new", "write a file to begin a scheme of your own with");
+  app->add_option("name", options->name, "what it is called")->type_name("NAME")->required();
+  app->add_option("--extends", options->parent, "what it begins as: a name or a .toml file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  app->add_option("--out", options->out, "where it is written (NAME.toml)")
+      ->type_name("FILE")
+      ->check(not_empty());
+  app->footer(kExamples);
+  return {app, [options] { return make(*options); }};
+}
+
+}  // namespace evenkeel::cli

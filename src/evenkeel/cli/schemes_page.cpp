@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cctype>
+#include <map>
+#include <string_view>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/cli/schemes.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+std::string escaped(const std::string& words, std::string_view letters) {
+  std::string out;
+  for (const char letter : words) {
+    if (letters.find(letter) != std::string_view::npos) out += '\\';
+    out += letter;
+  }
+  return out;
+}
+
+/// Words in a cell or a line: a bar would end the one, stars would slant the other.
+std::string prose(const std::string& words) {
+  return escaped(words, "|*");
+}
+
+std::string code(const std::string& words) {
+  return words.empty() ? "" : text("`", escaped(words, "|"), "`");
+}
+
+std::string row(const Listed& scheme) {
+  const auto& words = scheme.words;
+  return text("| ", code(words.name), " | ", prose(words.title), " | ",
+              code(words.equation_attention), " | ", code(words.equation_feed_forward), " | ",
+              code(scheme.norm_parameters), " | ", prose(words.source), " |\n");
+}
+
+/// What has no column: steps outside the blocks, and the note. Nothing if there is neither.
+std::string remark(const norm::Words& words) {
+  if (words.equation_other.empty() && words.note.empty()) return "";
+  auto line = text("- `", words.name, "`:");
+  if (!words.equation_other.empty()) line += text(" `", words.equation_other, "`.");
+  if (!words.note.empty()) line += text(" ", prose(words.note));
+  return line + "\n";
+}
+
+std::string capitalized(std::string word) {
+  if (!word.empty()) word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
+  return word;
+}
+
+}  // namespace
+
+std::string catalogue_page(const std::vector<Listed>& catalogue) {
+  std::map<std::string, std::vector<Listed>> families;
+  for (const auto& each : catalogue) families[each.words.family].push_back(each);
+  auto page = text(catalogue.size(), " schemes in ", families.size(), " families.\n");
+  for (const auto& [family, schemes] : families) {
+    page += text("\n### ", capitalized(family),
+                 "\n\n| scheme | what it is | attention half | feed-forward half | parameters of "
+                 "the norms | source |\n|---|---|---|---|---|---|\n");
+    std::string notes;
+    for (const auto& each : schemes) {
+      page += row(each);
+      notes += remark(each.words);
+    }
+    if (!notes.empty()) page += "\n" + notes;
+  }
+  return page;
+}
+
+}  // namespace evenkeel::cli

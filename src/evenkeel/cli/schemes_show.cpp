@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/cli/schemes.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/leakage.h"
+#include "evenkeel/norm/validate.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel schemes show hybrid_norm_star            block by block, and what it adds
+  evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
+
+void print_line(const char* name, const std::string& value) {
+  if (!value.empty()) std::printf("%-14s %s\n", name, value.c_str());
+}
+
+void print_words(const norm::Words& words) {
+  print_line("scheme", words.name + (words.title.empty() ? "" : ": " + words.title));
+  print_line("source", words.source);
+  print_line("attention", words.equation_attention);
+  print_line("feed-forward", words.equation_feed_forward);
+  print_line("elsewhere", words.equation_other);
+  print_line("note", words.note);
+}
+
+bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
+  const auto& expected = scheme.words.warnings;
+  return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
+}
+
+void print(const Bound& shown) {
+  const auto& scheme = shown.scheme;
+  print_words(scheme.words);
+  std::printf("\n%s\n", norm::diagram(scheme).c_str());
+  print_line("norms", text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
+                           " parameters (", model_words(shown), ")"));
+  for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
+  for (const auto& warning : norm::validate(scheme)) {
+    print_line("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "",
+                               ": ", warning.explanation));
+  }
+}
+
+nlohmann::ordered_json as_json(const Bound& shown) {
+  const auto& [preset, scheme, counts] = shown;
+  const auto& words = scheme.words;
+  auto warnings = nlohmann::ordered_json::array();
+  for (const auto& warning : norm::validate(scheme)) {
+    warnings.push_back({{"code", warning.code},
+                        {"explanation", warning.explanation},
+                        {"expected", is_expected(scheme, warning)}});
+  }
+  return {{"name", words.name},
+          {"family", words.family},
+          {"title", words.title},
+          {"attention", words.equation_attention},
+          {"feed_forward", words.equation_feed_forward},
+          {"elsewhere", words.equation_other},
+          {"source", words.source},
+          {"note", words.note},
+          {"diagram", norm::diagram(scheme)},
+          {"preset", preset},
+          {"layers", scheme.shape.layers},
+          {"width", scheme.shape.width},
+          {"heads", scheme.shape.heads},
+          {"parameters", counts.total},
+          {"norm_parameters", counts.norms},
+          {"leaks", norm::leaks_of(scheme)},
+          {"warnings", warnings}};
+}
+
+Exit show(const Common& common) {
+  const auto shown = bound(common);
+  if (common.json) {
+    std::printf("%s\n", as_json(shown).dump().c_str());
+  } else {
+    print(shown);
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Bound bound(const Common& common) {
+  const auto config = config::resolve(common.sources());
+  auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  const auto rows = train::embedding_rows(config.model, scheme.shape.vocabulary);
+  const auto counts = nn::count(nn::declare(scheme, rows, scheme.tied.value_or(config.model.tied)));
+  return {config.preset, std::move(scheme), counts};
+}
+
+std::string model_words(const Bound& bound) {
+  const auto& shape = bound.scheme.shape;
+  return text("preset ", bound.preset, ": ", shape.layers, " layers, width ", shape.width, ", ",
+              shape.heads, " heads");
+}
+
+void add_model(CLI::App& app, Common& common) {
+  app.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
+      ->type_name("NAME");
+  add_changes(app, common);
+}
+
+Verb add_schemes_show(CLI::App& schemes, const std::shared_ptr<Common>& common) {
+  auto* const app = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
+  app->add_option("scheme", common->scheme, "a name or a .toml file")
+      ->type_name("NAME|FILE")
+      ->required();
+  add_model(*app, *common);
+  add_json(*app, *common);
+  app->footer(kExamples);
+  return {app, [common] { return show(*common); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/config/measures.h"
+
+namespace evenkeel::config {
+
+const std::vector<Measure>& measures() {
+  static const std::vector<Measure> all = {
+      {"grad_norm", "length of the loss gradient: of a block, its parts and its parameters"},
+      {"stream_rms", "root mean square of the residual stream that leaves a block"},
+      {"stream_max", "its largest magnitude"},
+      {"branch_ratio", "rms of a branch over rms of the stream that it is added to"},
+      {"kurtosis", "of the features of a token, mean over tokens; 3 for normal ones"},
+      {"outlier_share", "share of the entries above 6 times the rms of their token"},
+      {"attention_entropy", "of the weights of a query, mean over batch, heads, queries; nats"},
+      {"attention_logit_max", "largest score of a head, after scale, before cap"},
+      {"token_cosine", "cosine of the stream at two positions, mean over pairs"},
+      {"effective_rank", "exp of the entropy of the singular values of the centred stream"},
+      {"block_angle", "between the streams that enter and leave a block, mean over tokens; in pi"},
+      {"gain_drift", "of a norm's gain from its initial value: mean and largest magnitude"},
+      {"update_ratio", "length of an optimizer step over that of the parameter; inside a run"},
+      {"skip_loss", "rise of the loss when a block is left out; nats a token", false},
+  };
+  return all;
+}
+
+std::vector<std::string> measure_words() {
+  std::vector<std::string> words = {"all"};
+  for (const auto& measure : measures()) words.emplace_back(measure.name);
+  return words;
+}
+
+}  // namespace evenkeel::config

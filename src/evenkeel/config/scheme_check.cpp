@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/config/scheme_check.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "evenkeel/norm/count_formula.h"
+#include "evenkeel/norm/difference.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+constexpr std::array<std::int64_t, 5> kDepths = {1, 2, 4, 12, 29};
+constexpr std::int64_t kUsual = 12;
+
+/// Beside the usual one: an odd number of heads, which share one key head.
+norm::Shape other_shape(std::int64_t layers) {
+  return {.layers = layers,
+          .width = 192,
+          .heads = 3,
+          .kv_heads = 1,
+          .inner = 512,
+          .vocabulary = 1000,
+          .context = 100};
+}
+
+std::string words(const norm::Shape& shape) {
+  return text(shape.layers, shape.layers == 1 ? " block" : " blocks", " of width ", shape.width,
+              ", ", shape.heads, " heads and ", shape.kv_heads,
+              shape.kv_heads == 1 ? " key head" : " key heads");
+}
+
+/// The right formula, if the file's own is wrong.
+std::string suggestion(SchemeSource source) {
+  source.merged.erase("norm_parameters");
+  std::vector<norm::Scheme> schemes;
+  for (const auto layers : kDepths) schemes.push_back(bind(source, usual_shape(layers)));
+  const auto formula = norm::count_formula(schemes);
+  return formula ? text("; here that is norm_parameters = \"", *formula, "\"") : "";
+}
+
+norm::Scheme try_at(const SchemeSource& source, const norm::Shape& shape, bool is_first) {
+  try {
+    return bind(source, shape);
+  } catch (const norm::SchemeError& error) {
+    const auto more = error.code() == "norm_parameters" ? suggestion(source)
+                      : is_first                        ? ""
+                                                        : text("; in a model of ", words(shape));
+    if (more.empty()) throw;
+    throw error.with(more);
+  }
+}
+
+void note(Findings& findings, const norm::Scheme& scheme) {
+  const auto& expected = scheme.words.warnings;
+  for (const auto& warning : norm::validate(scheme)) {
+    auto& all = findings.warnings;
+    auto known = std::find_if(all.begin(), all.end(), [&](const Occurrence& each) {
+      return each.warning.code == warning.code;
+    });
+    const bool is_expected =
+        std::find(expected.begin(), expected.end(), warning.code) != expected.end();
+    if (known == all.end()) known = all.insert(known, Occurrence{warning, {}, is_expected});
+    known->layers.push_back(scheme.shape.layers);
+  }
+}
+
+std::vector<std::string> idle_warnings(const Findings& findings) {
+  auto idle = findings.scheme.words.warnings;
+  std::erase_if(idle, [&](const std::string& code) {
+    return std::any_of(findings.warnings.begin(), findings.warnings.end(),
+                       [&](const Occurrence& each) { return each.warning.code == code; });
+  });
+  return idle;
+}
+
+/// Those of `known` that are the same function.
+std::vector<std::string> same_function(const norm::Scheme& scheme,
+                                       const std::vector<norm::Scheme>& known) {
+  std::vector<std::string> same;
+  for (const auto& each : known) {
+    const auto& name = each.words.name;
+    const auto relation = norm::relation(scheme, each);
+    if (name == scheme.words.name || relation == norm::Relation::different) continue;
+    const bool differs = relation == norm::Relation::other_start;
+    same.push_back(name + (differs ? " (with other initial weights)" : ""));
+  }
+  return same;
+}
+
+}  // namespace
+
+norm::Shape usual_shape(std::int64_t layers) {
+  return {.layers = layers,
+          .width = 128,
+          .heads = 4,
+          .kv_heads = 2,
+          .inner = 352,
+          .vocabulary = 257,
+          .context = 256};
+}
+
+std::vector<norm::Scheme> usual_catalogue() {
+  std::vector<norm::Scheme> schemes;
+  for (const auto& name : catalogue()) {
+    schemes.push_back(bind(find_scheme(name), usual_shape(kUsual)));
+  }
+  return schemes;
+}
+
+Findings check_scheme(const SchemeSource& source, const std::vector<norm::Scheme>& known) {
+  Findings findings;
+  findings.scheme = try_at(source, usual_shape(kUsual), true);
+  std::vector<norm::Scheme> schemes;
+  for (const auto layers : kDepths) {
+    schemes.push_back(try_at(source, usual_shape(layers), false));
+    try_at(source, other_shape(layers), false);
+    note(findings, schemes.back());
+  }
+  findings.layers.assign(kDepths.begin(), kDepths.end());
+  findings.idle = idle_warnings(findings);
+  findings.same_as = same_function(findings.scheme, known);
+  findings.count = norm::count_formula(schemes).value_or("");
+  return findings;
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cuda/affine.cuh"
+#include "evenkeel/kernels/cuda/row.cuh"
+
+namespace evenkeel::kernels::cuda {
+
+namespace {
+
+template <typename T>
+__global__ void affine_kernel(AffineRows<T> of, std::int64_t width) {
+  const std::int64_t at = blockIdx.x * width;
+  for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+    const double bias = of.bias == nullptr ? 0 : load(of.bias + i);
+    store(of.y + at + i, load(of.x + at + i) * load(of.gain + i) + bias);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+cudaError_t affine(const AffineRows<T>& of, std::int64_t rows, std::int64_t width,
+                   cudaStream_t stream) {
+  if (rows == 0) return cudaSuccess;
+  affine_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  return cudaGetLastError();
+}
+
+#define EK_INSTANTIATE(T) \
+  template cudaError_t affine(const AffineRows<T>&, std::int64_t, std::int64_t, cudaStream_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(__nv_bfloat16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cuda

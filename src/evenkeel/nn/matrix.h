@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "evenkeel/nn/mode.h"
+
+namespace evenkeel::nn {
+
+/// One step towards the largest singular value of V, left . V right, in place and without gradient:
+///   left = unit(V right), right = unit(V^T left)
+/// \param v  [rows, columns]; left [rows], right [columns]
+void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
+
+/// A stored matrix of a block, and the rules by which the forward pass computes what it multiplies
+/// with out of it. Without rules that is the matrix itself.
+class Matrix {
+ public:
+  /// Some of its rows that have a name of their own ("attention.q"), and their rule.
+  struct Part {
+    std::int64_t first = 0, rows = 0;
+    at::Tensor row_gain;     // weight_norm: [rows]
+    at::Tensor gamma;        // sigma_reparam: [1]
+    at::Tensor left, right;  // sigma_reparam: [rows], [columns]; moved by a training pass
+  };
+
+  Matrix() = default;
+  /// \param parts  all rows, in order; none for a matrix that stands as it is
+  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {});
+
+  /// [rows, columns], of the dtype of the stored matrix:
+  ///   weight_norm    row j = row_gain_j * v_j / |v_j|
+  ///   sigma_reparam  (gamma / sigma) V, sigma = left . V right; in training, first, without
+  ///                  gradient: left = unit(V right), right = unit(V^T left)
+  /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2; Zhai et al. 2023, arXiv:2303.06296
+  at::Tensor operator()(Mode mode) const;
+
+  const at::Tensor& stored() const { return stored_; }
+
+ private:
+  at::Tensor stored_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace evenkeel::nn

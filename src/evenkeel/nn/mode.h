@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace evenkeel::nn {
+
+/// What a forward pass is for. Norms over a batch take their statistics from it in training, and
+/// move their running values; sigma_reparam moves its vectors.
+enum class Mode { training, evaluation };
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/norm/scheme.h"
+
+/// Forms of a scheme in which two spellings of one function become equal.
+namespace evenkeel::norm {
+
+/// The scheme with each formula replaced by its number at its place, to twelve digits, so that
+/// "1/sqrt(S)" equals "(2*N)^(-0.5)". Formulas of the step (t, T) stay as they are, and so do init
+/// factors that differ from block to block.
+Scheme computed(Scheme scheme);
+
+/// The scheme with its norms where a patch to one block stays in that block: a norm on the sum
+/// becomes the input norm of what reads the sum, with the tap "normed" for "stream".
+///
+///   y = n(x + A(x)), x' = y + F(y)      is  y = x + A(x), x' = n(y) + F(n(y))
+///   residual norm of the last block     is  the final norm
+///   embedding norm                      is  the input norm of block 1
+///
+/// The function and the number of parameters stay; a norm that something else reads as well stays
+/// where it is.
+/// \param scheme  computed(): a formula of `l` would change with its block
+Scheme canonical(Scheme scheme);
+
+}  // namespace evenkeel::norm

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evenkeel/norm/scheme.h"
+
+namespace evenkeel::norm {
+
+/// One thing in which two schemes differ.
+struct Difference {
+  std::int64_t first = 0, last = 0;  // blocks, from 1; 0 outside the blocks
+  std::string place;                 // "attention.q", "final", "init of attention.v"
+  std::string left, right;           // in words; "-" where there is nothing
+  bool at_start = false;             // only where training starts: base_init, init, ...
+};
+
+/// All differences of two schemes of one shape, those of equal neighbouring blocks together, in the
+/// order of the forward pass; what only matters at the start comes last. Formulas that give the
+/// same number are equal.
+std::vector<Difference> differences(const Scheme& left, const Scheme& right);
+
+/// How two schemes are related.
+enum class Relation {
+  same,         // the same function, which starts from the same distribution
+  moved,        // the same, with norms written in other places (canonical())
+  other_start,  // the same function, in place or moved, but other initial weights
+  different,
+};
+Relation relation(const Scheme& left, const Scheme& right);
+
+}  // namespace evenkeel::norm

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/initial.h"
+
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/learned.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::norm {
+
+std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps) {
+  std::vector<Initial> all;
+  for (const auto& slot : slots_of(scheme)) {
+    const auto variables = variables_of(slot, scheme.shape, steps);
+    for (const auto& part : parts_of(*slot.norm, slot.width, slot.heads)) {
+      all.push_back(
+          {slot.name + "." + part.name, stored_initial(*slot.norm, part.name, variables)});
+    }
+    for (const auto& state : states_of(*slot.norm, slot.width, slot.heads)) {
+      all.push_back({slot.name + "." + state.name, state.initial});
+    }
+  }
+  for (const auto& number : learned_numbers_of(scheme)) {
+    const auto variables = number.block > 0 ? scheme.shape.variables_of_block(number.block, steps)
+                                            : scheme.shape.variables(steps);
+    all.push_back({number.name, stored_initial(number, variables)});
+  }
+  return all;
+}
+
+}  // namespace evenkeel::norm

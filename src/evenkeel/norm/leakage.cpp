@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/leakage.h"
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+/// The slots of that kind, each once: "attention.input, feed_forward.input, final".
+std::string places_of(const Scheme& scheme, Kind kind) {
+  std::vector<std::string> places;
+  for (const auto& slot : slots_of(scheme)) {
+    const bool known = std::find(places.begin(), places.end(), slot.place) != places.end();
+    if (slot.norm->kind == kind && !known) places.push_back(slot.place);
+  }
+  std::string list;
+  for (const auto& place : places) list += (list.empty() ? "" : ", ") + place;
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> leaks_of(const Scheme& scheme) {
+  std::vector<std::string> leaks;
+  for (const auto kind : {Kind::batch_norm, Kind::batch_renorm, Kind::instance_norm}) {
+    const auto places = places_of(scheme, kind);
+    if (places.empty()) continue;
+    leaks.push_back(text(name_of(kind), " in ", places,
+                         kind == Kind::instance_norm
+                             ? ": in training and in evaluation a token sees later ones, so no "
+                               "loss here is that of a causal model"
+                             : ": in training a token sees others, later ones included; evaluation "
+                               "uses running values and is causal"));
+  }
+  return leaks;
+}
+
+bool causal_in_evaluation(const Scheme& scheme) {
+  const auto slots = slots_of(scheme);
+  return std::none_of(slots.begin(), slots.end(),
+                      [](const Slot& slot) { return slot.norm->kind == Kind::instance_norm; });
+}
+
+}  // namespace evenkeel::norm

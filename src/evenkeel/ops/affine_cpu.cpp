@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/affine.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+
+Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  const auto width = width_of(x);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                            const OptionalTensor& gain,
+                                            const OptionalTensor& bias) {
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x);
+  auto dx = like(x);
+  const auto gain_sums = block_sums(x);
+  const auto bias_sums = block_sums(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const x_rows = in<scalar_t>(rows);
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dgain = out<double>(gain_sums);
+    auto* const dbias = out<double>(bias_sums);
+    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto row = begin; row < end; ++row) {
+                            kernels::cpu::affine_row_backward<Raw<scalar_t>>(
+                                {.dy = dy_rows + row * width,
+                                 .x = x_rows + row * width,
+                                 .gain = by,
+                                 .dx = to + row * width,
+                                 .dgain = dgain + block * width,
+                                 .dbias = dbias + block * width},
+                                width);
+                          }
+                        });
+  });
+  const auto total = [](const Tensor& sums, const OptionalTensor& vector) {
+    const auto by_feature = cpu::total_of(sums);
+    const bool one = vector && vector->size(0) == 1 && by_feature.size(0) != 1;
+    return vector_gradient(one ? cpu::total_of(by_feature.clone().unsqueeze(1)) : by_feature,
+                           vector);
+  };
+  return {dx, total(gain_sums, gain), total(bias_sums, bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("affine_forward", forward);
+  m.impl("affine_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cuda/affine.cuh"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::in;
+using cuda::out;
+using cuda::Raw;
+using kernels::cuda::Wide;
+
+Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
+  const c10::cuda::CUDAGuard on_device_of_x(x.device());
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
+    cuda::check(kernels::cuda::affine<Raw<scalar_t>>({.x = in<scalar_t>(rows),
+                                                      .gain = in<Wide<Raw<scalar_t>>>(gains),
+                                                      .bias = in<Wide<Raw<scalar_t>>>(biases),
+                                                      .y = out<scalar_t>(y)},
+                                                     rows_of(x), width_of(x), cuda::stream()));
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                            const OptionalTensor& gain,
+                                            const OptionalTensor& bias) {
+  const c10::cuda::CUDAGuard on_device_of_x(x.device());
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  auto dx = like(x);
+  const auto gain_sums = block_sums(x);
+  const auto bias_sums = block_sums(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
+    cuda::check(kernels::cuda::affine<Raw<scalar_t>>({.x = in<scalar_t>(upstream),
+                                                      .gain = in<Wide<Raw<scalar_t>>>(gains),
+                                                      .bias = nullptr,
+                                                      .y = out<scalar_t>(dx)},
+                                                     rows_of(x), width_of(x), cuda::stream()));
+    if (!gain && !bias) return;
+    cuda::check(kernels::cuda::add_row_blocks<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
+                                                              .x = in<scalar_t>(rows),
+                                                              .mean = nullptr,
+                                                              .rstd = nullptr,
+                                                              .dgain = out<double>(gain_sums),
+                                                              .dbias = out<double>(bias_sums)},
+                                                             rows_of(x), width_of(x),
+                                                             cuda::stream()));
+  });
+  const auto total = [](const Tensor& sums, const OptionalTensor& vector) {
+    const auto by_feature = cuda::total_of(sums);
+    const bool one = vector && vector->size(0) == 1 && by_feature.size(0) != 1;
+    return vector_gradient(one ? cuda::total_of(by_feature.clone().unsqueeze(1)) : by_feature,
+                           vector);
+  };
+  return {dx, total(gain_sums, gain), total(bias_sums, bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("affine_forward", forward);
+  m.impl("affine_backward", backward);
+}
+
+}  // namespace evenkeel::ops

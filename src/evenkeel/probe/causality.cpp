@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/causality.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/norm/slots.h"
+#include "evenkeel/probe/random.h"
+#include "evenkeel/probe/small_model.h"
+#include "evenkeel/probe/streams.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+constexpr double kRounding = 1e-12;  // of float64
+constexpr double kLeak = 1e-6;       // far above rounding, and far below what a statistic moves
+
+/// A pass that leaves no trace: what training moves is put back.
+at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mode) {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, at::Tensor> kept;
+  for (const auto& [name, state] : small.parameters->states()) kept[name] = state.clone();
+  const auto logits = small.model->logits(small.model->hidden(ids, {.mode = mode}));
+  for (const auto& [name, state] : kept) small.parameters->find_state(name).copy_(state);
+  return logits;
+}
+
+const char* name_of(nn::Mode mode) {
+  return mode == nn::Mode::training ? "training" : "evaluation";
+}
+
+}  // namespace
+
+double earlier_change(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
+  const auto& shape = scheme.shape;
+  const auto small = small_model(scheme, seed);
+  const auto ids = tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
+  const auto before = logits_of(small, ids, mode);
+  double worst = 0;
+  for (const auto place : {std::int64_t{1}, shape.context / 2, shape.context - 1}) {
+    auto changed = ids.clone();
+    changed.select(1, place).add_(1).remainder_(shape.vocabulary);
+    const auto change = (logits_of(small, changed, mode) - before).abs();
+    const auto earlier = change.narrow(1, 0, place).max().item<double>();
+    worst = larger(worst, earlier / change.select(1, place).max().item<double>());
+  }
+  return worst;
+}
+
+bool must_leak(const norm::Scheme& scheme, nn::Mode mode) {
+  const auto slots = norm::slots_of(scheme);
+  return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
+    const auto kind = slot.norm->kind;
+    const bool of_batch = kind == norm::Kind::batch_norm || kind == norm::Kind::batch_renorm;
+    return kind == norm::Kind::instance_norm || (of_batch && mode == nn::Mode::training);
+  });
+}
+
+Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
+  Claims claims;
+  for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
+    const bool leak = must_leak(scheme, mode);
+    claims.push_back({.subject = text(scheme.words.name, ", ", name_of(mode)),
+                      .statement = leak ? "outputs before a changed token change with it"
+                                        : "outputs before a changed token stay",
+                      .measured = earlier_change(scheme, mode, seed),
+                      .relation = leak ? Relation::at_least : Relation::at_most,
+                      .limit = leak ? kLeak : kRounding});
+  }
+  return claims;
+}
+
+Claims causality_claims(std::uint64_t seed) {
+  Claims claims;
+  for (const auto& name : config::catalogue()) {
+    const auto part =
+        causality_claims(config::bind(config::find_scheme(name), small_shape()), seed);
+    claims.insert(claims.end(), part.begin(), part.end());
+  }
+  return claims;
+}
+
+}  // namespace evenkeel::probe

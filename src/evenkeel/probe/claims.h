@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+/// Looks into models: what a normalization scheme promises, and whether it keeps it.
+namespace evenkeel::probe {
+
+/// How a measured number must lie to its limit.
+enum class Relation {
+  at_most,   // measured <= limit
+  at_least,  // measured >= limit
+  near,      // |measured - limit| <= tolerance
+};
+
+/// A sentence of theory with the number that decides it. The limit comes from a derivation
+/// (docs/probes.md), never from what the program was seen to give.
+struct Claim {
+  std::string subject;    // of whom: "QKV", "batch_norm", "pre_norm, training"
+  std::string statement;  // what was measured: "|dS/dW_Q| over its corrected bound"
+  double measured = 0;
+  Relation relation = Relation::at_most;
+  double limit = 0;
+  double tolerance = 0;  // near
+
+  /// False where the measurement or the limit is no finite number.
+  bool held() const;
+};
+
+using Claims = std::vector<Claim>;
+
+std::size_t refuted_among(const Claims& claims);
+
+}  // namespace evenkeel::probe

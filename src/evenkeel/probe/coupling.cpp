@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/coupling.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/norm/logical.h"
+#include "evenkeel/probe/random.h"
+#include "evenkeel/probe/small_model.h"
+#include "evenkeel/probe/streams.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+constexpr std::array<double, 4> kFactors = {0.25, 1, 3, 16};
+constexpr std::size_t kUnscaled = 1;  // of kFactors
+
+/// Rows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream, and
+/// what arrives from above, by about 1 % at most.
+constexpr double kLargeEmbedding = 1e4;
+constexpr double kSlopeTolerance = 0.05;
+constexpr double kRounding = 1e-12;  // of float64
+
+/// The matrices whose gradients are looked at, by the names of the paper.
+constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
+    {{"W_O", "attention.output"}, {"W_Q", "attention.q"}, {"W_K", "attention.k"}}};
+
+/// Rows of a stored matrix of a block.
+struct Rows {
+  std::string stored;
+  std::int64_t first = 0, count = 0;
+  at::Tensor of(const at::Tensor& whole) const { return whole.narrow(0, first, count); }
+};
+
+Rows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
+  for (const auto& logical : norm::logical_matrices(shape)) {
+    if (logical.name != name) continue;
+    return {text("blocks.", block, ".", logical.stored, ".weight"), logical.first, logical.rows};
+  }
+  EK_ASSERT(false && "a logical matrix of every block");
+}
+
+/// Gradients of kMatrices, in order.
+using Gradients = std::array<at::Tensor, kMatrices.size()>;
+
+Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64_t seed) {
+  const auto& shape = small.model->scheme().shape;
+  const auto value = rows_of(shape, block, "attention.v");
+  auto weight = value.of(small.parameters->at(value.stored).master);
+  const auto kept = weight.clone();
+  const auto ids = tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
+  const auto targets = tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
+  weight.mul_(c);
+  small.parameters->publish();
+  small.parameters->zero_gradients();
+  small.model->loss_sum(ids, targets, {.mode = nn::Mode::training}).backward();
+  const at::NoGradGuard no_grad;
+  weight.copy_(kept);
+  Gradients found;
+  for (std::size_t i = 0; i < kMatrices.size(); ++i) {
+    const auto rows = rows_of(shape, block, kMatrices[i].second);
+    found[i] = rows.of(small.parameters->at(rows.stored).value.grad()).clone();
+  }
+  return found;
+}
+
+/// Of all kFactors, in order.
+std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block,
+                                           std::uint64_t seed) {
+  std::vector<Gradients> found;
+  for (const double c : kFactors) found.push_back(gradients(small, block, c, seed));
+  return found;
+}
+
+/// The slope of y over x by least squares.
+double slope(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0, both = 0, square = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += x[i] / n;
+    mean_y += y[i] / n;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    both += (x[i] - mean_x) * (y[i] - mean_y);
+    square += (x[i] - mean_x) * (x[i] - mean_x);
+  }
+  return both / square;
+}
+
+/// The exponent of c by which the gradients of one matrix grow.
+double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
+  std::vector<double> x, y;
+  for (std::size_t f = 0; f < kFactors.size(); ++f) {
+    x.push_back(std::log(kFactors[f]));
+    y.push_back(std::log(by_factor[f][matrix].norm().item<double>()));
+  }
+  return slope(x, y);
+}
+
+/// The largest change of the gradients of one matrix, against those at c = 1.
+double change(const std::vector<Gradients>& by_factor, std::size_t matrix) {
+  double worst = 0;
+  for (const auto& each : by_factor) {
+    worst = larger(worst, deviation(each[matrix], by_factor[kUnscaled][matrix]));
+  }
+  return worst;
+}
+
+void drop_epsilon_of_values(norm::Scheme& scheme) {
+  for (auto& block : scheme.blocks) {
+    if (block.attention.v) block.attention.v->epsilon = 0;
+  }
+}
+
+/// One number for each of kMatrices, over all blocks.
+using Measured = std::array<double, kMatrices.size()>;
+
+/// The largest change() of any block.
+Measured largest_changes(SmallModel& small, std::uint64_t seed) {
+  Measured measured{};
+  for (std::int64_t block = 0; block < small.model->scheme().shape.layers; ++block) {
+    const auto found = gradients_by_factor(small, block, seed);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      measured[i] = larger(measured[i], change(found, i));
+    }
+  }
+  return measured;
+}
+
+/// The exponent() that is farthest from 1.
+Measured farthest_exponents(SmallModel& small, std::uint64_t seed) {
+  small.parameters->at("embedding.weight").master.mul_(kLargeEmbedding);
+  Measured measured;
+  measured.fill(1);
+  for (std::int64_t block = 0; block < small.model->scheme().shape.layers; ++block) {
+    const auto found = gradients_by_factor(small, block, seed);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const auto power = exponent(found, i);
+      const bool nearer = std::abs(power - 1) <= std::abs(measured[i] - 1);
+      if (!nearer && !std::isnan(measured[i])) measured[i] = power;  // not a number stays
+    }
+  }
+  return measured;
+}
+
+}  // namespace
+
+Claims coupling_claims(norm::Scheme scheme, Coupling expected, std::uint64_t seed) {
+  drop_epsilon_of_values(scheme);
+  auto small = small_model(scheme, seed);
+  const bool grows = expected == Coupling::grows;
+  const auto measured = grows ? farthest_exponents(small, seed) : largest_changes(small, seed);
+  Claims claims;
+  for (std::size_t i = 0; i < kMatrices.size(); ++i) {
+    claims.push_back({.subject = text("a model of ", scheme.words.name),
+                      .statement = text("c W_V: gradients of ", kMatrices[i].first,
+                                        grows ? " grow as c^p; p" : " stay"),
+                      .measured = measured[i],
+                      .relation = grows ? Relation::near : Relation::at_most,
+                      .limit = grows ? 1 : kRounding,
+                      .tolerance = kSlopeTolerance});
+  }
+  return claims;
+}
+
+Claims coupling_claims(std::uint64_t seed) {
+  const std::pair<const char*, Coupling> expected[] = {{"pre_norm", Coupling::grows},
+                                                       {"pre_qk", Coupling::grows},
+                                                       {"qkv_norm", Coupling::invariant},
+                                                       {"hybrid_norm", Coupling::invariant},
+                                                       {"hybrid_norm_star", Coupling::invariant}};
+  Claims claims;
+  for (const auto& [name, coupling] : expected) {
+    const auto scheme = config::bind(config::find_scheme(name), small_shape());
+    const auto part = coupling_claims(scheme, coupling, seed);
+    claims.insert(claims.end(), part.begin(), part.end());
+  }
+  return claims;
+}
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/gradients.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <map>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/slots.h"
+#include "evenkeel/ops/sum_of_squares.h"
+#include "evenkeel/probe/by_layer.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+std::string last_word(const std::string& name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
+}  // namespace
+
+std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
+                                    const std::vector<at::Tensor>& gradients,
+                                    const norm::Scheme& scheme) {
+  const auto gradient_of = [&](const nn::Parameter& parameter) {
+    return parameter.part_of(gradients[parameter.group]);
+  };
+  const auto layers = scheme.shape.layers;
+  std::map<std::string, double> squares;  // of each parameter
+  double model = 0;
+  std::vector<double> blocks(static_cast<std::size_t>(layers)), gains(blocks.size());
+  for (const auto& parameter : parameters.all()) {
+    const auto place = place_of(parameter.name, layers);
+    const double own = squares[parameter.name] = ops::sum_of_squares(gradient_of(parameter));
+    model += own;
+    if (place.layer < 1 || place.layer > layers) continue;
+    const auto i = static_cast<std::size_t>(place.layer - 1);
+    blocks[i] += own;
+    if (parameters.groups()[parameter.group].role == nn::Role::gain) gains[i] += own;
+  }
+
+  ByLayer out("grad_norm", layers);
+  out.add({0, "model"}, std::sqrt(model));
+  for (std::int64_t l = 1; l <= layers; ++l) {
+    const auto i = static_cast<std::size_t>(l - 1);
+    out.add({l, "block"}, std::sqrt(blocks[i]));
+    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
+      const auto stored = text("blocks.", i, ".", matrix.stored, ".weight");
+      const auto rows = gradient_of(parameters.at(stored)).narrow(0, matrix.first, matrix.rows);
+      out.add({l, last_word(matrix.name)}, std::sqrt(ops::sum_of_squares(rows)));
+    }
+    out.add({l, "gains"}, std::sqrt(gains[i]));
+  }
+  for (const auto& parameter : parameters.all()) {
+    out.add(place_of(parameter.name, layers), std::sqrt(squares[parameter.name]));
+  }
+  return out.take();
+}
+
+std::vector<Profile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
+                                 std::int64_t planned) {
+  const at::NoGradGuard no_grad;
+  ByLayer out("gain_drift", scheme.shape.layers);
+  for (const auto& slot : norm::slots_of(scheme)) {
+    if (!parameters.find(slot.name + ".gain").defined()) continue;
+    const auto variables =
+        norm::variables_of(slot, scheme.shape, norm::Steps{.done = 0, .planned = planned});
+    const double start = norm::stored_initial(*slot.norm, "gain", variables);
+    const auto moved = parameters.at(slot.name + ".gain").master.to(at::kDouble) - start;
+    const double factor = norm::gain_factor(*slot.norm, variables);
+    const auto size = (moved * factor).abs();
+    const auto [layer, part] = place_of(slot.name, scheme.shape.layers);
+    out.add({layer, part + " mean"}, size.mean().item<double>());
+    out.add({layer, part + " max"}, size.max().item<double>());
+  }
+  return out.take();
+}
+
+Moment::Moment(const nn::Parameters& parameters) {
+  for (const auto& group : parameters.groups()) masters_.push_back(group.master.clone());
+}
+
+std::vector<Profile> Moment::update_ratios(const nn::Parameters& now,
+                                           const norm::Scheme& scheme) const {
+  const at::NoGradGuard no_grad;
+  ByLayer out("update_ratio", scheme.shape.layers);
+  for (const auto& parameter : now.all()) {
+    const auto before = parameter.part_of(masters_[parameter.group]);
+    const double length = std::sqrt(ops::sum_of_squares(before));
+    const double moved = std::sqrt(ops::sum_of_squares(parameter.master - before));
+    out.add(place_of(parameter.name, scheme.shape.layers),
+            length > 0 ? moved / length : std::nan(""));
+  }
+  return out.take();
+}
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/invariance.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/norm_layer.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/probe/random.h"
+#include "evenkeel/probe/streams.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+using norm::Kind;
+
+constexpr std::int64_t kBatch = 3, kTime = 6, kInputs = 12, kFeatures = 16;
+constexpr double kRounding =
+    1e-11;  // of float64: sums over the batch, and division by small deviations
+constexpr double kChanged =
+    1e-3;  // every change here is of order 1, and moves a statistic by its share
+constexpr double kSpread = 0.2;  // of parameters
+
+Sample sample() {
+  auto x = normals(1, "probe/invariance/x", {kBatch, kTime, kInputs});
+  x.select(-1, 0).fill_(1);
+  const auto weight = normals(1, "probe/invariance/W", {kFeatures, kInputs});
+  return {x, weight / std::sqrt(static_cast<double>(kInputs))};
+}
+
+/// Where a part of a norm stands: around its initial value; beta around 0, and at 0 if it starts
+/// there.
+at::Tensor value_of(const norm::Norm& norm, const norm::Part& part) {
+  const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
+  const auto noise = normals(1, "probe/invariance/" + part.name, {part.size});
+  if (part.name == "beta") return noise * norm.beta_init.value(variables);
+  const auto initial = part.name == "gain"    ? norm.gain_init.value(variables)
+                       : part.name == "alpha" ? norm.alpha_init.value(variables)
+                       : part.name == "shift" ? norm.shift_init.value(variables)
+                                              : 0;
+  return initial * (1 + kSpread * noise) + (initial == 0 ? kSpread : 0) * noise;
+}
+
+nn::NormTensors tensors_of(const norm::Norm& norm) {
+  std::map<std::string, at::Tensor> values;
+  for (const auto& part : norm::parts_of(norm, kFeatures, 1)) {
+    values[part.name] = value_of(norm, part);
+  }
+  for (const auto& state : norm::states_of(norm, kFeatures, 1)) {
+    const bool mean = state.name == "running_mean";
+    const auto noise = normals(1, "probe/invariance/" + state.name, {state.size});
+    values[mean ? "mean" : "deviation"] = state.initial + kSpread * (mean ? noise : noise.abs());
+  }
+  return {.gain = values["gain"],
+          .bias = values["bias"],
+          .alpha = values["alpha"],
+          .shift = values["shift"],
+          .beta = values["beta"],
+          .running_mean = values["mean"],
+          .running_scale = values["deviation"]};
+}
+
+at::Tensor compared(const at::Tensor& y, const Change& change) {
+  return change.positions > 0 ? y.narrow(1, 0, change.positions) : y;
+}
+
+Row bare(const std::string& name, Kind kind) {
+  Row row{.name = name, .norm = norm::norm_of(kind), .expected = {}};
+  row.norm.epsilon = 0;
+  row.norm.affine = norm::Affine::none;
+  return row;
+}
+
+/// The larger deviation of the two ways of computing `row` from what it should equal.
+Claim equality(const std::string& statement, const Row& row, const at::Tensor& z, double factor,
+               const Row& other, const at::Tensor& other_z) {
+  double worst = 0;
+  for (const bool fused : {true, false}) {
+    const auto found = norm_function(row, fused)(z) * factor;
+    worst = larger(worst, deviation(found, norm_function(other, fused)(other_z)));
+  }
+  return {.subject = row.name,
+          .statement = statement,
+          .measured = worst,
+          .relation = Relation::at_most,
+          .limit = kRounding};
+}
+
+}  // namespace
+
+NormFunction norm_function(const Row& row, bool fused) {
+  return [row, fused](const at::Tensor& z) {
+    const at::NoGradGuard no_grad;
+    const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
+    const nn::NormLayer layer(row.norm, variables, kFeatures, 1, tensors_of(row.norm), fused);
+    return layer(z, row.mode);
+  };
+}
+
+Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
+  const auto z = sample();
+  Claims claims;
+  EK_ASSERT(row.expected.size() == kChanges);
+  for (std::size_t i = 0; i < kChanges; ++i) {
+    const auto& change = changes()[i];
+    const bool invariant = row.expected[i] == '=';
+    double worst = invariant ? 0 : std::numeric_limits<double>::infinity();
+    for (const auto& way : ways) {
+      const auto off =
+          deviation(compared(way(change.changed(z)), change), compared(way(z.z()), change));
+      worst = invariant ? larger(worst, off) : -larger(-worst, -off);
+    }
+    claims.push_back({.subject = row.name,
+                      .statement = text(change.name, invariant ? ": invariant" : ": changes"),
+                      .measured = worst,
+                      .relation = invariant ? Relation::at_most : Relation::at_least,
+                      .limit = invariant ? kRounding : kChanged});
+  }
+  return claims;
+}
+
+Claims invariance_claims() {
+  Claims claims;
+  for (const auto& row : rows()) {
+    const auto part = claims_about(row, {norm_function(row, true), norm_function(row, false)});
+    claims.insert(claims.end(), part.begin(), part.end());
+  }
+  return claims;
+}
+
+Claims equality_claims() {
+  const auto z = sample().z();
+  const auto centred = z - z.mean(-1, /*keepdim=*/true);
+  const auto root = std::sqrt(static_cast<double>(kFeatures));
+  const auto rms = bare("rms_norm", Kind::rms_norm);
+  const auto layer = bare("layer_norm", Kind::layer_norm);
+  auto one_group = bare("group_norm", Kind::group_norm);
+  one_group.norm.groups = 1;
+  return {equality("on centred rows is layer_norm", rms, centred, 1, layer, z),
+          equality("times sqrt(D) is rms_norm", bare("l2", Kind::l2), z, root, rms, z),
+          equality("with the gain sqrt(D) is rms_norm", bare("scale_norm", Kind::scale_norm), z,
+                   root, rms, z),
+          equality("of one group is layer_norm", one_group, z, 1, layer, z),
+          equality("with closed clips is batch_norm", bare("batch_renorm", Kind::batch_renorm), z,
+                   1, bare("batch_norm", Kind::batch_norm), z)};
+}
+
+}  // namespace evenkeel::probe

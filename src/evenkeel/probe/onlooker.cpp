@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/onlooker.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/scores.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+constexpr auto kLowest = -std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Onlooker::Onlooker(std::int64_t layers, std::set<std::string> what)
+    : what_(std::move(what)), layers_(static_cast<std::size_t>(layers) + 1) {}
+
+void Onlooker::sees_stream(std::int64_t l, const at::Tensor& stream) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
+  auto& layer = layers_.at(static_cast<std::size_t>(l));
+  if (wanted("stream_rms")) layer.square.add(mean_square(stream), tokens);
+  if (wanted("stream_max")) layer.largest = larger(layer.largest, largest(stream));
+  if (wanted("kurtosis")) layer.kurtosis.add(kurtosis(stream), tokens);
+  if (wanted("outlier_share")) layer.outliers.add(outlier_share(stream), tokens);
+  if (wanted("token_cosine")) layer.cosine.add(token_cosine(stream), tokens);
+  if (wanted("effective_rank")) layer.rank.add(stream);
+  if (!wanted("block_angle")) return;
+  if (l > 0) layer.angle.add(angle(before_, stream), tokens);
+  before_ = stream.detach();
+}
+
+void Onlooker::sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+                           const at::Tensor& branch) {
+  if (!wanted("branch_ratio")) return;
+  const at::NoGradGuard no_grad;
+  const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
+  auto& layer = layers_.at(static_cast<std::size_t>(l));
+  const auto which = half == nn::Half::attention ? 0 : 1;
+  layer.branch[which].add(mean_square(branch), tokens);
+  layer.beside[which].add(mean_square(stream), tokens);
+}
+
+void Onlooker::sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
+  if (!wanted("attention_entropy") && !wanted("attention_logit_max")) return;
+  const auto seen = nn::statistics_of(inputs);
+  auto& layer = layers_.at(static_cast<std::size_t>(l));
+  layer.entropy.add(seen.entropy, static_cast<double>(inputs.q.size(0)));
+  const auto heads = static_cast<std::size_t>(seen.largest.size(0));
+  layer.scores.resize(heads, kLowest);
+  for (std::size_t h = 0; h < heads; ++h) {
+    const auto score = seen.largest[static_cast<std::int64_t>(h)].item<double>();
+    layer.scores[h] = larger(layer.scores[h], score);
+  }
+}
+
+std::vector<Profile> Onlooker::profiles() const {
+  std::vector<Profile> all;
+  const auto tell = [&](const char* measure, const std::string& part, std::size_t first,
+                        const std::function<double(const Layer&)>& value) {
+    if (!wanted(measure)) return;
+    Profile profile{measure, part, static_cast<std::int64_t>(first), {}};
+    for (auto l = first; l < layers_.size(); ++l) profile.values.push_back(value(layers_[l]));
+    all.push_back(std::move(profile));
+  };
+  const auto ratio = [](int half) {
+    return [half](const Layer& layer) {
+      return std::sqrt(layer.branch[half].value() / layer.beside[half].value());
+    };
+  };
+  tell("stream_rms", "", 0, [](const Layer& layer) { return std::sqrt(layer.square.value()); });
+  tell("stream_max", "", 0, [](const Layer& layer) { return layer.largest; });
+  tell("branch_ratio", "attention", 1, ratio(0));
+  tell("branch_ratio", "feed_forward", 1, ratio(1));
+  tell("kurtosis", "", 0, [](const Layer& layer) { return layer.kurtosis.value(); });
+  tell("outlier_share", "", 0, [](const Layer& layer) { return layer.outliers.value(); });
+  tell("attention_entropy", "", 1, [](const Layer& layer) { return layer.entropy.value(); });
+  tell("attention_logit_max", "", 1, [](const Layer& layer) {
+    return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, larger);
+  });
+  for (std::size_t h = 0; layers_.size() > 1 && h < layers_[1].scores.size(); ++h) {
+    tell("attention_logit_max", text("head ", h), 1,
+         [h](const Layer& layer) { return layer.scores[h]; });
+  }
+  tell("token_cosine", "", 0, [](const Layer& layer) { return layer.cosine.value(); });
+  tell("effective_rank", "", 0, [](const Layer& layer) { return layer.rank.value(); });
+  tell("block_angle", "", 1, [](const Layer& layer) { return layer.angle.value(); });
+  return all;
+}
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "evenkeel/nn/observer.h"
+#include "evenkeel/probe/profile.h"
+#include "evenkeel/probe/streams.h"
+
+namespace evenkeel::probe {
+
+/// Looks at streams, branches and attention while batches pass through a model, and sums up what
+/// it saw. The batches may be of different sizes: a mean over tokens is one over all of them.
+class Onlooker final : public nn::Observer {
+ public:
+  /// \param what  names of measures: only these are computed
+  Onlooker(std::int64_t layers, std::set<std::string> what);
+
+  void sees_stream(std::int64_t l, const at::Tensor& stream) override;
+  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+                   const at::Tensor& branch) override;
+  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override;
+
+  /// Of all that passed. A measure of the stream begins at layer 0, the others at block 1.
+  std::vector<Profile> profiles() const;
+
+ private:
+  struct Layer {
+    Mean square, kurtosis, outliers, cosine, angle, entropy;
+    Mean branch[2], beside[2];  // mean squares of a half's branch, and of the stream before it
+    double largest = 0;
+    std::vector<double> scores;  // by head: the largest
+    EffectiveRank rank;
+  };
+  bool wanted(const char* measure) const { return what_.contains(measure); }
+
+  std::set<std::string> what_;
+  std::vector<Layer> layers_;  // 0 .. N
+  at::Tensor before_;          // the stream that entered the block at hand
+};
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "evenkeel/data/windows.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/probe/profile.h"
+
+namespace evenkeel::probe {
+
+/// The measures that words name: "all" stands for those that are measured by default.
+std::set<std::string> named(const std::vector<std::string>& words);
+
+/// What a probe saw.
+struct Seen {
+  double loss = 0;  // nats a token, of the batch
+  std::vector<Profile> profiles;
+
+  /// The values of one part of a measure; nullptr if it was not measured.
+  const Profile* find(const std::string& measure, const std::string& part = "") const;
+};
+
+/// Measures a model on a batch, in training: norms over a batch take their statistics from it, and
+/// gradients are those of the batch's mean loss before clipping. Weights and states are afterwards
+/// what they were, bit for bit; gradients are zero.
+///
+/// \param what     names of measures; update_ratio is not for a single pass, and skipped here
+/// \param rows     sequences that go through the model at once
+/// \param planned  optimizer steps of the run: initial gains may depend on it
+Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
+          const std::set<std::string>& what, std::int64_t rows, std::int64_t planned);
+
+/// A line of probes.jsonl: {"step", "on", "measure", "part", "first", "values"}.
+/// \param on  what was looked at: "training" or "validation" text
+nlohmann::ordered_json record(std::int64_t step, const std::string& on, const Profile& profile);
+
+/// For people: the measures with one value a layer, a column each and a row a layer; the gradients
+/// by part of a block; the gains that moved.
+std::string table(const Seen& seen);
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+
+namespace evenkeel::probe {
+
+/// Where the norms of one attention head stand.
+enum class Placement { pre, pre_qk, qkv };
+
+constexpr std::array<Placement, 3> kPlacements = {Placement::pre, Placement::pre_qk,
+                                                  Placement::qkv};
+
+/// "Pre", "Pre + QK", "QKV".
+const char* name_of(Placement placement);
+
+/// Something for each of the four matrices of a head; a product is x W.
+template <typename T>
+struct OfWeights {
+  T output, value, query, key;
+};
+
+/// The members of OfWeights by their names in formulas.
+template <typename T>
+struct Named {
+  const char* name;
+  T OfWeights<T>::* member;
+};
+template <typename T>
+constexpr std::array<Named<T>, 4> kWeights = {{{"W_O", &OfWeights<T>::output},
+                                               {"W_V", &OfWeights<T>::value},
+                                               {"W_Q", &OfWeights<T>::query},
+                                               {"W_K", &OfWeights<T>::key}}};
+
+/// One attention head of the paper's theory: no mask, no rotation, gains 1, epsilon 0, dk = d.
+struct Head {
+  at::Tensor x;                   // [s, d], float64
+  OfWeights<at::Tensor> weights;  // [d, d] each, or [n, d, d]: n heads on the same x
+};
+
+/// With N the root-mean-square norm of rows and X_N = N(X):
+///
+///   Pre       S = softmax(X_N W_Q (X_N W_K)^T / sqrt(dk)) X_N W_V W_O
+///   Pre + QK  S = softmax(N(X_N W_Q) N(X_N W_K)^T / sqrt(dk)) X_N W_V W_O
+///   QKV       S = softmax(N(X W_Q) N(X W_K)^T / sqrt(dk)) N(X W_V) W_O
+///
+/// \return [s, d], or [n, s, d]
+/// \source arXiv:2503.04598, section 4 and Theorem 2
+at::Tensor attention(Placement placement, const Head& head);
+
+/// dS/dW of each matrix, exact: entry [i d + k, a, b] is dS_ik / dW_ab. [s d, d, d] each
+///
+/// By automatic differentiation. For the output row i there are d copies of the matrices, and copy
+/// k answers for S_ik alone: so one pass backward gives d rows of the Jacobian.
+OfWeights<at::Tensor> jacobians(Placement placement, const Head& head);
+
+/// A head with standard normal x and weights of variance 1/d.
+/// \param sequence, width  s and d
+Head random_head(std::uint64_t seed, std::int64_t sequence, std::int64_t width);
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/small_model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/initialize.h"
+#include "evenkeel/probe/random.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+/// Half of a run is done: a scheme whose branches start at 0 has grown them.
+constexpr norm::Steps kSteps = {.done = 50, .planned = 100};
+constexpr double kSpread = 0.2;  // of gains and learned numbers
+
+}  // namespace
+
+norm::Shape small_shape() {
+  return {.layers = 4,
+          .width = 32,
+          .heads = 4,
+          .kv_heads = 2,
+          .inner = 48,
+          .vocabulary = 64,
+          .context = 12};
+}
+
+SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
+  const auto rows = scheme.shape.vocabulary;
+  const bool tied = scheme.tied.value_or(false);
+  SmallModel small;
+  small.parameters =
+      std::make_unique<nn::Parameters>(nn::declare(scheme, rows, tied), nn::Precision::float64);
+  nn::initialize(*small.parameters, scheme, "normal(1/sqrt(d))", seed, kSteps.planned);
+  {
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : small.parameters->all()) {
+      if (parameter.shape.size() != 1) continue;
+      parameter.master.add_(normals(seed, "probe/model/" + parameter.name, parameter.shape),
+                            kSpread);
+    }
+  }
+  small.parameters->publish();
+  const nn::ModelOptions options = {.tied = tied, .vocabulary = rows};
+  small.model = std::make_unique<nn::Model>(scheme, options, *small.parameters, kSteps);
+  return small;
+}
+
+}  // namespace evenkeel::probe

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/probe/probe.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+struct Column {
+  const char* heading;
+  const char* measure;
+  const char* part;
+};
+
+/// The figures that most readers look for first.
+constexpr std::array kOverview = {
+    Column{"grad norm", "grad_norm", "block"},
+    Column{"rms", "stream_rms", ""},
+    Column{"max", "stream_max", ""},
+    Column{"attn/stream", "branch_ratio", "attention"},
+    Column{"ffn/stream", "branch_ratio", "feed_forward"},
+    Column{"kurtosis", "kurtosis", ""},
+    Column{"outliers", "outlier_share", ""},
+    Column{"entropy", "attention_entropy", ""},
+    Column{"logit max", "attention_logit_max", ""},
+    Column{"cosine", "token_cosine", ""},
+    Column{"eff. rank", "effective_rank", ""},
+    Column{"angle/pi", "block_angle", ""},
+    Column{"skip loss", "skip_loss", ""},
+};
+
+/// Where in a block the gradient is.
+constexpr std::array kGradients = {
+    Column{"grad: q", "grad_norm", "q"}, Column{"k", "grad_norm", "k"},
+    Column{"v", "grad_norm", "v"},       Column{"output", "grad_norm", "output"},
+    Column{"up", "grad_norm", "up"},     Column{"gate", "grad_norm", "gate"},
+    Column{"down", "grad_norm", "down"}, Column{"gains", "grad_norm", "gains"},
+};
+
+std::string cell(const Profile* profile, std::int64_t layer) {
+  std::array<char, 32> out{};
+  const auto at = profile == nullptr ? -1 : layer - profile->first;
+  if (at < 0 || at >= static_cast<std::int64_t>(profile->values.size())) return "-";
+  const double value = profile->values[static_cast<std::size_t>(at)];
+  if (std::isnan(value)) return "-";
+  std::snprintf(out.data(), out.size(), "%.4g", value);
+  return out.data();
+}
+
+void add_cell(std::string& line, const std::string& content, std::size_t width) {
+  line += std::string(width > content.size() ? width - content.size() : 1, ' ') + content;
+}
+
+std::string table_of(const Seen& seen, std::span<const Column> columns) {
+  std::vector<std::pair<const Column*, const Profile*>> shown;
+  std::int64_t first = 1, last = 0;
+  for (const auto& column : columns) {
+    const auto* const profile = seen.find(column.measure, column.part);
+    if (profile == nullptr) continue;
+    shown.emplace_back(&column, profile);
+    first = std::min(first, profile->first);
+    last = profile->first + static_cast<std::int64_t>(profile->values.size()) - 1;
+  }
+  if (shown.empty()) return "";
+  constexpr std::size_t kLayer = 5, kWidth = 12;
+  std::string out = "layer";
+  for (const auto& [column, profile] : shown) add_cell(out, column->heading, kWidth);
+  out += "\n";
+  for (auto l = first; l <= last; ++l) {
+    std::string line;
+    add_cell(line, l == 0 ? "embed" : std::to_string(l), kLayer);
+    for (const auto& [column, profile] : shown) add_cell(line, cell(profile, l), kWidth);
+    out += line + "\n";
+  }
+  return out;
+}
+
+/// A line a norm: those that moved.
+std::string drifts(const Seen& seen) {
+  constexpr double kMoved = 1e-12;
+  std::string out;
+  for (const auto& profile : seen.profiles) {
+    if (profile.measure != "gain_drift" || !profile.part.ends_with(" max")) continue;
+    const auto most = *std::max_element(profile.values.begin(), profile.values.end());
+    if (!(most > kMoved)) continue;
+    constexpr std::size_t kName = 40;
+    auto line = profile.part;
+    if (line.size() < kName) line.append(kName - line.size(), ' ');
+    for (std::size_t i = 0; i < profile.values.size(); ++i) {
+      line += text(" ", cell(&profile, profile.first + static_cast<std::int64_t>(i)));
+    }
+    out += line + "\n";
+  }
+  return out.empty() ? out : text("largest drift of gains, by block\n", out);
+}
+
+}  // namespace
+
+std::string table(const Seen& seen) {
+  std::string out;
+  for (const auto& part : {table_of(seen, kOverview), table_of(seen, kGradients), drifts(seen)}) {
+    if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
+  }
+  return out;
+}
+
+}  // namespace evenkeel::probe

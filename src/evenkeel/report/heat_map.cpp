@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/heat_map.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/html.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+// Units of the view box, as those of a chart of half width.
+constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 6, kBottom = 58;
+constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
+constexpr std::size_t kColumns = 60;
+
+struct Colour {
+  double red, green, blue;
+};
+/// From low to high: dark blue over teal to yellow, of rising lightness for every kind of eye.
+constexpr std::array<Colour, 5> kScale = {
+    {{53, 42, 105}, {44, 92, 140}, {34, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
+
+std::string colour_of(double place) {
+  const double at = std::clamp(place, 0.0, 1.0) * static_cast<double>(kScale.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
+  const double part = at - static_cast<double>(below);
+  const auto mix = [&](double Colour::* of) {
+    return std::lround(kScale[below].*of + part * (kScale[below + 1].*of - kScale[below].*of));
+  };
+  std::array<char, 8> out{};
+  std::snprintf(out.data(), out.size(), "#%02lx%02lx%02lx", mix(&Colour::red), mix(&Colour::green),
+                mix(&Colour::blue));
+  return out.data();
+}
+
+std::string short_text(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.3g", value);
+  return out.data();
+}
+
+std::string unit_text(double value) {
+  return fixed(value, 1);
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  bool logarithmic = false;
+
+  double place(double value) const {
+    if (!(high > low)) return 0.5;
+    if (logarithmic) return std::log(value / low) / std::log(high / low);
+    return (value - low) / (high - low);
+  }
+};
+
+Range range_of(const LayerMap& map) {
+  constexpr double kWide = 20;
+  Range range;
+  for (const auto& [step, values] : map.values) {
+    for (const auto value : values) {
+      if (!std::isfinite(value)) continue;
+      range.low = std::min(range.low, value);
+      range.high = std::max(range.high, value);
+    }
+  }
+  range.logarithmic = range.low > 0 && range.high > kWide * range.low;
+  return range;
+}
+
+/// At most kColumns of the probed steps, evenly spread over their list.
+std::vector<double> shown_steps(const LayerMap& map) {
+  std::vector<double> all, shown;
+  for (const auto& [step, values] : map.values) all.push_back(step);
+  const auto count = std::min(all.size(), kColumns);
+  for (std::size_t i = 0; i < count; ++i) {
+    shown.push_back(count == 1 ? all[0] : all[i * (all.size() - 1) / (count - 1)]);
+  }
+  return shown;
+}
+
+std::string rectangle(double x, double y, double width, double height, const std::string& fill,
+                      const std::string& title) {
+  return text("<rect x=\"", unit_text(x), "\" y=\"", unit_text(y), "\" width=\"", unit_text(width),
+              "\" height=\"", unit_text(height), "\" fill=\"", fill, "\"><title>", title,
+              "</title></rect>\n");
+}
+
+std::string label(const char* anchor, double x, double y, const std::string& words) {
+  return text("<text class=\"", anchor, "\" x=\"", unit_text(x), "\" y=\"", unit_text(y), "\">",
+              escaped(words), "</text>\n");
+}
+
+/// The colours of the range with its ends.
+std::string colour_bar(const Range& range, double y) {
+  constexpr int kSteps = 40;
+  constexpr double kBar = 160, kHigh = 8, kGap = 8, kBaseline = 8;
+  const double left = (kWidth - kBar) / 2;
+  std::string out;
+  for (int i = 0; i < kSteps; ++i) {
+    const double width = kBar / kSteps;
+    out += text("<rect x=\"", unit_text(left + i * width), "\" y=\"", unit_text(y), "\" width=\"",
+                unit_text(width + 1), "\" height=\"", unit_text(kHigh), "\" fill=\"",
+                colour_of((i + 0.5) / kSteps), "\"/>");
+  }
+  return out + "\n" + label("end", left - kGap, y + kBaseline, short_text(range.low)) +
+         label("start", left + kBar + kGap, y + kBaseline,
+               short_text(range.high) + (range.logarithmic ? " (log)" : ""));
+}
+
+std::string layer_name(std::int64_t layer) {
+  return layer == 0 ? "embedding" : text("block ", layer);
+}
+
+std::string drawing(const LayerMap& map, const std::string& title) {
+  const auto range = range_of(map);
+  const auto steps = shown_steps(map);
+  std::size_t layers = 0;
+  for (const auto& [step, values] : map.values) layers = std::max(layers, values.size());
+  const double inside = std::clamp(kRow * static_cast<double>(layers), kLeastHeight, kMostHeight);
+  const double row = inside / static_cast<double>(layers);
+  const double column = (kWidth - kLeft - kRight) / static_cast<double>(steps.size());
+  std::string out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& values = map.values.at(steps[i]);
+    for (std::size_t l = 0; l < values.size(); ++l) {
+      const auto value = values[l];
+      const double y = kTop + inside - row * static_cast<double>(l + 1);
+      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", step ",
+                             with_commas(std::llround(steps[i])), ": ",
+                             std::isfinite(value) ? short_text(value) : "not finite");
+      out += rectangle(kLeft + column * static_cast<double>(i), y, column + 0.5, row + 0.5,
+                       std::isfinite(value) ? colour_of(range.place(value)) : "var(--bad)", said);
+    }
+  }
+  const auto every = std::max<std::size_t>(1, layers / 6);
+  for (std::size_t l = 0; l < layers; l += every) {
+    const double y = kTop + inside - row * (static_cast<double>(l) + 0.5) + 4;
+    out += label("end", kLeft - 6, y, std::to_string(map.first + static_cast<std::int64_t>(l)));
+  }
+  constexpr double kDrop = 16;
+  const double base = kTop + inside + kDrop;
+  out += label("start", 0, base, "step");
+  const auto apart = std::max<std::size_t>(1, (steps.size() + 5) / 6);
+  for (std::size_t i = 0; i < steps.size(); i += apart) {
+    out += label("middle", kLeft + column * (static_cast<double>(i) + 0.5), base,
+                 with_commas(std::llround(steps[i])));
+  }
+  out += colour_bar(range, kTop + inside + 34);
+  return text("<svg viewBox=\"0 0 ", kWidth, ' ', unit_text(kTop + inside + kBottom),
+              "\" role=\"img\" aria-label=\"", escaped(title), "\">\n", out, "</svg>\n");
+}
+
+}  // namespace
+
+std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit) {
+  auto caption = element("strong", escaped(title));
+  if (!unit.empty()) caption += text(' ', element("span", escaped(unit), "muted"));
+  return element("figure", element("figcaption", caption) + "\n" +
+                               element("div", drawing(map, title), "scroll")) +
+         "\n";
+}
+
+}  // namespace evenkeel::report

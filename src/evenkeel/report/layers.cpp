@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenkeel::report {
+
+namespace {
+
+std::vector<double> numbers(const nlohmann::json& list) {
+  std::vector<double> out;
+  for (const auto& each : list) out.push_back(each.is_number() ? each.get<double>() : std::nan(""));
+  return out;
+}
+
+bool is_whole(const nlohmann::json& record) {
+  return record.contains("step") && record["step"].is_number() && record.contains("first") &&
+         record["first"].is_number_integer() && record.contains("values") &&
+         record["values"].is_array() && record.contains("measure") &&
+         record["measure"].is_string() && record.contains("part") && record["part"].is_string() &&
+         record.contains("on") && record["on"].is_string();
+}
+
+}  // namespace
+
+Series LayerMap::at(double step) const {
+  Series series;
+  const auto found = values.find(step);
+  if (found == values.end()) return series;
+  auto layer = static_cast<double>(first);
+  for (const auto value : found->second) series.add(layer++, value);
+  return series;
+}
+
+std::vector<LayerMap> layer_maps(const std::vector<nlohmann::json>& records) {
+  std::vector<LayerMap> maps;
+  for (const auto& record : records) {
+    if (!is_whole(record)) continue;
+    const LayerMap like{record["measure"], record["part"], record["on"], record["first"], {}};
+    auto found = std::find_if(maps.begin(), maps.end(), [&](const LayerMap& map) {
+      return map.measure == like.measure && map.part == like.part && map.on == like.on &&
+             map.first == like.first;
+    });
+    if (found == maps.end()) found = maps.insert(maps.end(), like);
+    found->values[record["step"].get<double>()] = numbers(record["values"]);
+  }
+  return maps;
+}
+
+const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measure,
+                     const std::string& part, const std::string& on) {
+  const auto found = std::find_if(maps.begin(), maps.end(), [&](const LayerMap& map) {
+    return map.measure == measure && map.part == part && map.on == on;
+  });
+  return found == maps.end() ? nullptr : &*found;
+}
+
+Flow flow_of(const Series& profile) {
+  const auto none = std::nan("");
+  const auto count = static_cast<double>(profile.size());
+  if (profile.size() < 2) return {none, none};
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    if (!(profile.y[i] > 0) || !std::isfinite(profile.y[i])) return {none, none};
+    const double at = profile.x[i], value = std::log(profile.y[i]);
+    x += at;
+    y += value;
+    xx += at * at;
+    xy += at * value;
+  }
+  const auto [least, most] = std::minmax_element(profile.y.begin(), profile.y.end());
+  return {(count * xy - x * y) / (count * xx - x * x), *most / *least};
+}
+
+}  // namespace evenkeel::report

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/check_up.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/batch.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/slots.h"
+#include "evenkeel/probe/gradients.h"
+#include "evenkeel/probe/onlooker.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+std::string short_text(double value) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.3g", value);
+  return out.data();
+}
+
+/// Mean over the queries of ln(positions they see): the entropy of even weights.
+double even_entropy(std::int64_t positions) {
+  double sum = 0;
+  for (std::int64_t i = 1; i <= positions; ++i) sum += std::log(static_cast<double>(i));
+  return sum / static_cast<double>(positions);
+}
+
+/// What of the block's attention is without a bound.
+std::string bare_parts(const norm::Attention& attention) {
+  std::string out;
+  const auto add = [&](bool is_bare, const char* what) {
+    if (is_bare) out += text(out.empty() ? "" : ", ", what);
+  };
+  add(!attention.q, "q");
+  add(!attention.k, "k");
+  add(!attention.v && !attention.context, "v");
+  return out;
+}
+
+}  // namespace
+
+std::vector<Trouble> CheckUp::operator()(const data::Batch& batch,
+                                         const std::vector<at::Tensor>& gradients) {
+  const at::NoGradGuard no_grad;
+  std::vector<Trouble> troubles;
+  check_attention(batch, troubles);
+  check_gains(troubles);
+  check_depth(gradients, troubles);
+  return troubles;
+}
+
+void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& troubles) {
+  constexpr double kLarge = 100;  // of scores: softmax is one-hot long before
+  constexpr double kGrown = 4;
+  constexpr double kPeaked = 0.02;  // of the entropy of even weights
+  const auto row = data::part_of(batch, 0, 1);
+  const auto [ids, targets] = nn::tensors_of(row.inputs, row.targets, 1);
+  const auto layers = model_->scheme().shape.layers;
+  probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max"});
+  model_->hidden(ids, {.observer = &onlooker});
+  std::vector<double> entropy, scores;
+  for (const auto& profile : onlooker.profiles()) {
+    if (profile.measure == "attention_entropy") entropy = profile.values;
+    if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
+  }
+  if (first_scores_.empty()) first_scores_ = scores;
+  const double even = even_entropy(ids.size(1));
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto l = static_cast<std::int64_t>(i) + 1;
+    const auto bare = bare_parts(model_->scheme().blocks[i].attention);
+    if (scores[i] > kLarge && scores[i] > kGrown * std::abs(first_scores_[i])) {
+      troubles.push_back({"logits", l, text("blocks.", i, ".attention.qkv.weight"),
+                          text("attention scores up to ", short_text(scores[i]), ", ",
+                               short_text(first_scores_[i]), " at the start"),
+                          bare.find_first_of("qk") == std::string::npos
+                              ? "the gains of q and k grow"
+                              : text("nothing bounds ", bare),
+                          "norms on q and k (scheme hybrid_norm), a soft cap, or hook qk_clip"});
+    } else if (entropy[i] < kPeaked * even) {
+      troubles.push_back(
+          {"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
+           text("attention entropy ", short_text(entropy[i]), " of ", short_text(even), " nats"),
+           bare.empty() ? "attention has collapsed"
+                        : text("attention has collapsed; nothing bounds ", bare),
+           "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
+    }
+  }
+}
+
+void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
+  constexpr double kDead = 1e-3, kFar = 10;  // of the initial value
+  const auto& scheme = model_->scheme();
+  for (const auto& slot : norm::slots_of(scheme)) {
+    const auto name = slot.name + ".gain";
+    if (!parameters_->find(name).defined()) continue;
+    const auto variables =
+        norm::variables_of(slot, scheme.shape, norm::Steps{.done = 0, .planned = planned_});
+    const double offset = slot.norm->gain_form == norm::GainForm::one_plus_w ? 1 : 0;
+    const double start = norm::stored_initial(*slot.norm, "gain", variables) + offset;
+    if (start == 0) continue;
+    const auto ratio = (parameters_->at(name).master.to(at::kDouble) + offset) / start;
+    const auto dead = (ratio.abs() < kDead).sum().item<std::int64_t>();
+    const double furthest = (ratio - 1).abs().max().item<double>();
+    if (2 * dead >= ratio.numel()) {
+      troubles.push_back({"dead_gain", slot.block, name,
+                          text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
+                          "what the norm gives is lost to the layers behind it",
+                          "optimizer.decay_gains = false, or a lower schedule.peak"});
+    } else if (furthest > kFar) {
+      troubles.push_back({"far_gain", slot.block, name,
+                          text("a gain is ", short_text(furthest), " times its start away from it"),
+                          "the norm undoes itself",
+                          "optimizer.decay_gains = true, or a lower schedule.peak"});
+    }
+  }
+}
+
+void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
+                          std::vector<Trouble>& troubles) const {
+  constexpr double kFar = 1e4;
+  for (const auto& profile : probe::gradient_norms(*parameters_, gradients, model_->scheme())) {
+    if (profile.part != "block") continue;
+    const auto& norms = profile.values;
+    const auto [least, most] = std::minmax_element(norms.begin(), norms.end());
+    if (!std::isfinite(*most) || !(*least > 0)) continue;
+    if (norms.front() * kFar < *most) {
+      troubles.push_back({"vanishing", 1, "",
+                          text("the gradient of block 1 is ", short_text(norms.front() / *most),
+                               " of the largest block's"),
+                          "every skip passes a norm, and gradients die towards the input",
+                          "scheme hybrid_norm_star or deep_norm"});
+    } else if (norms.front() > kFar * *least) {
+      troubles.push_back(
+          {"exploding_depth", 1, "",
+           text("the gradient of block 1 is ", short_text(norms.front() / *least),
+                " times the smallest block's"),
+           "the stream grows with depth, and late blocks no longer count",
+           "scheme hybrid_norm, layer_norm_scaling or peri_ln; model.init=megatron"});
+    }
+  }
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "evenkeel/data/windows.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/train/trouble.h"
+
+namespace evenkeel::train {
+
+/// Looks for what goes wrong slowly, on one sequence, without a gradient:
+///
+/// | event            | what is seen                                                              |
+/// | ---------------- | ------------------------------------------------------------------------- |
+/// | logits           | scores of a head above 100 and 4 times those of the start                 |
+/// | entropy          | weights of a block's attention nearly all on one position                 |
+/// | dead_gain        | half of a gain's values or more below a thousandth of where they started  |
+/// | far_gain         | a gain further from its start than 10 times its start                     |
+/// | vanishing        | gradients of block 1 below 1e-4 of those of the largest block             |
+/// | exploding_depth  | gradients of block 1 above 1e4 times those of the smallest block          |
+///
+/// \source spec of the signatures: docs/probes.md
+class CheckUp {
+ public:
+  /// Both must outlive it.
+  CheckUp(const nn::Model& model, const nn::Parameters& parameters, std::int64_t planned)
+      : model_(&model), parameters_(&parameters), planned_(planned) {}
+
+  /// \param gradients  a flat buffer a group: of the step at hand
+  std::vector<Trouble> operator()(const data::Batch& batch,
+                                  const std::vector<at::Tensor>& gradients);
+
+  /// The largest scores of the start, by block: part of a checkpoint.
+  const std::vector<double>& first_scores() const { return first_scores_; }
+  void set_first_scores(std::vector<double> scores) { first_scores_ = std::move(scores); }
+
+ private:
+  void check_attention(const data::Batch& batch, std::vector<Trouble>& troubles);
+  void check_gains(std::vector<Trouble>& troubles) const;
+  void check_depth(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
+
+  const nn::Model* model_;
+  const nn::Parameters* parameters_;
+  std::int64_t planned_;
+  std::vector<double> first_scores_;
+};
+
+}  // namespace evenkeel::train

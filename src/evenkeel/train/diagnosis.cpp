@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/diagnosis.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/batch.h"
+#include "evenkeel/ops/sum_of_squares.h"
+#include "evenkeel/probe/by_layer.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+bool is_finite(const at::Tensor& x) {
+  return x.isfinite().all().item<bool>();
+}
+
+std::string factor_text(double factor) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.3g", factor);
+  return out.data();
+}
+
+/// Remembers the first activation that is not finite.
+class FirstNonfinite final : public nn::Observer {
+ public:
+  void sees_stream(std::int64_t l, const at::Tensor& stream) override {
+    note(l, l == 0 ? "embedding.weight" : "residual stream", stream);
+  }
+  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor&,
+                   const at::Tensor& branch) override {
+    note(l, half == nn::Half::attention ? "attention branch" : "feed-forward branch", branch);
+  }
+  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override {
+    note(l, "attention queries", inputs.q);
+    note(l, "attention keys", inputs.k);
+  }
+  const std::optional<std::pair<std::int64_t, std::string>>& found() const { return found_; }
+
+ private:
+  void note(std::int64_t l, const char* what, const at::Tensor& x) {
+    if (!found_ && !is_finite(x)) found_ = {l, what};
+  }
+  std::optional<std::pair<std::int64_t, std::string>> found_;
+};
+
+Trouble named(const nn::Model& model, const std::string& parameter) {
+  Trouble trouble;
+  const auto layers = model.scheme().shape.layers;
+  const auto layer = probe::place_of(parameter, layers).layer;
+  trouble.layer = layer <= layers ? layer : 0;
+  trouble.tensor = parameter;
+  return trouble;
+}
+
+/// The mean loss of each sequence.
+std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) {
+  const at::NoGradGuard no_grad;
+  std::vector<double> losses;
+  for (std::int64_t i = 0; i < batch.rows; ++i) {
+    const auto row = data::part_of(batch, i, 1);
+    const auto scored = std::count_if(row.targets.begin(), row.targets.end(),
+                                      [](std::int64_t target) { return target >= 0; });
+    const auto [ids, targets] = nn::tensors_of(row.inputs, row.targets, 1);
+    losses.push_back(model.loss_sum(ids, targets).item<double>() /
+                     static_cast<double>(std::max<std::ptrdiff_t>(scored, 1)));
+  }
+  return losses;
+}
+
+/// "sequences 961, 963": those whose loss is at least halfway between the median and the largest,
+/// if the largest stands out; else empty.
+std::string outstanding(const std::vector<double>& losses, std::int64_t first) {
+  constexpr double kStandsOut = 1.3;  // times the median
+  auto sorted = losses;
+  std::sort(sorted.begin(), sorted.end());
+  const double median = sorted[(sorted.size() - 1) / 2];
+  const double most = sorted.back();
+  if (most < kStandsOut * median) return "";
+  std::string out;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (losses[i] < (median + most) / 2) continue;
+    out += text(out.empty() ? "" : ", ", first + static_cast<std::int64_t>(i));
+  }
+  return out;
+}
+
+/// The parameter with the largest ratio of now to usual.
+std::pair<std::string, double> most_grown(const AllLengths& now, const AllLengths& usual,
+                                          double Lengths::* length) {
+  std::pair<std::string, double> most;
+  for (const auto& [name, lengths] : now) {
+    const auto before = usual.find(name);
+    if (before == usual.end() || !(before->second.*length > 0)) continue;
+    const double ratio = lengths.*length / (before->second.*length);
+    if (ratio > most.second) most = {name, ratio};
+  }
+  return most;
+}
+
+}  // namespace
+
+AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients) {
+  AllLengths lengths;
+  for (const auto& parameter : parameters.all()) {
+    lengths[parameter.name] = {
+        .weight = std::sqrt(ops::sum_of_squares(parameter.master)),
+        .gradient = std::sqrt(ops::sum_of_squares(parameter.part_of(gradients[parameter.group])))};
+  }
+  return lengths;
+}
+
+Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
+                            const std::vector<at::Tensor>& gradients, const data::Batch& batch) {
+  for (const auto& parameter : parameters.all()) {
+    if (is_finite(parameter.master)) continue;
+    auto trouble = named(model, parameter.name);
+    trouble.meaning = "the weight itself holds numbers that are not finite";
+    trouble.remedy = "go back to an earlier checkpoint";
+    return trouble;
+  }
+  const at::NoGradGuard no_grad;
+  FirstNonfinite first;
+  for (std::int64_t i = 0; i < batch.rows && !first.found(); ++i) {
+    const auto row = data::part_of(batch, i, 1);
+    model.hidden(nn::tensors_of(row.inputs, row.targets, 1).first, {.observer = &first});
+  }
+  if (first.found()) {
+    Trouble trouble{.layer = first.found()->first, .tensor = first.found()->second};
+    trouble.meaning = "the forward pass leaves the range of the number format there";
+    trouble.remedy =
+        "lower schedule.peak, a longer schedule.warmup, or train.precision = \"float32\"";
+    return trouble;
+  }
+  const auto& all = parameters.all();
+  for (auto parameter = all.rbegin(); parameter != all.rend(); ++parameter) {
+    if (is_finite(parameter->part_of(gradients[parameter->group]))) continue;
+    auto trouble = named(model, parameter->name);
+    trouble.meaning = "the forward pass is finite, its gradient is not";
+    trouble.remedy = "lower schedule.peak, or a longer schedule.warmup";
+    return trouble;
+  }
+  return {.tensor = "logits",
+          .meaning = "the loss overflows",
+          .remedy = "lower schedule.peak, or a longer schedule.warmup"};
+}
+
+Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
+                        const std::vector<at::Tensor>& gradients, const data::Batch& batch,
+                        std::int64_t first_sequence, const AllLengths& usual) {
+  constexpr double kJump = 2;  // no weight doubles between two check-ups by training alone
+  const auto now = lengths_of(parameters, gradients);
+  const auto weight = most_grown(now, usual, &Lengths::weight);
+  if (weight.second > kJump) {
+    auto trouble = named(model, weight.first);
+    trouble.meaning =
+        text("the weight is ", factor_text(weight.second), " times as long as before");
+    trouble.remedy = "lower schedule.peak, or optimizer.clip";
+    return trouble;
+  }
+  const auto gradient = most_grown(now, usual, &Lengths::gradient);
+  auto trouble = named(model, gradient.first);
+  const auto sequences = outstanding(losses_of(model, batch), first_sequence);
+  trouble.meaning = gradient.first.empty() ? "one batch or one layer"
+                                           : text("its gradient is ", factor_text(gradient.second),
+                                                  " times the usual");
+  if (!sequences.empty()) trouble.meaning += text(", the loss is that of sequences ", sequences);
+  trouble.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
+                                     : "a look at that text, or a lower schedule.peak";
+  return trouble;
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/data/windows.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/train/trouble.h"
+
+/// Finding the layer and the tensor behind a bad step. It may cost as much as the step.
+namespace evenkeel::train {
+
+/// Lengths of one parameter and of its gradient when all was well.
+struct Lengths {
+  double weight = 0, gradient = 0;
+};
+using AllLengths = std::map<std::string, Lengths>;
+
+/// \param gradients  a flat buffer a group
+AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients);
+
+/// Where a number that is not finite first came from: a weight, else the first activation of the
+/// forward pass, else the first gradient of the backward pass.
+Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
+                            const std::vector<at::Tensor>& gradients, const data::Batch& batch);
+
+/// Which tensor changed most since all was well: a weight that jumped, else the gradient that grew
+/// most; with the sequences of the batch whose loss stands out.
+/// \param usual  what was there before; may be empty
+Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
+                        const std::vector<at::Tensor>& gradients, const data::Batch& batch,
+                        std::int64_t first_sequence, const AllLengths& usual);
+
+}  // namespace evenkeel::train

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/hooks.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/scores.h"
+#include "evenkeel/norm/logical.h"
+#include "evenkeel/ops/reference.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+bool has(const norm::Scheme& scheme, const std::string& kind) {
+  return std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
+                     [&](const norm::Hook& hook) { return hook.kind == kind; });
+}
+
+/// Rows over their lengths; a row of zeros stays.
+at::Tensor unit_rows(const at::Tensor& w) {
+  const auto wide = w.to(at::kDouble);
+  const auto length = ops::reference::root(wide.square().sum(-1, /*keepdim=*/true));
+  return wide / at::where(length > 0, length, 1.0);
+}
+
+double variance_of(const at::Tensor& x) {
+  const auto rows = x.detach().to(at::kDouble).flatten(0, -2);  // sums along rows first
+  const auto mean = rows.mean(-1).mean();
+  return (rows - mean).square().mean(-1).mean().item<double>();
+}
+
+/// Fills the skip vector of each half when the half before it is seen.
+class Profiler : public nn::Observer {
+ public:
+  explicit Profiler(nn::Parameters& parameters) : parameters_(parameters) {}
+
+  void sees_stream(std::int64_t, const at::Tensor&) override {}
+  void sees_attention(std::int64_t, const nn::AttentionInputs&) override {}
+  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+                   const at::Tensor& branch) override {
+    const auto* const name = half == nn::Half::attention ? "attention" : "feed_forward";
+    auto omega = parameters_.at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
+    omega.fill_(next_);
+    next_ = std::sqrt(variance_of(stream * next_) + variance_of(branch));
+  }
+
+ private:
+  nn::Parameters& parameters_;
+  double next_ = 1;
+};
+
+}  // namespace
+
+/// The largest score of each head of each block since it was last asked.
+class Hooks::LargestScores : public nn::Observer {
+ public:
+  void sees_stream(std::int64_t, const at::Tensor&) override {}
+  void sees_branch(std::int64_t, nn::Half, const at::Tensor&, const at::Tensor&) override {}
+  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override {
+    const auto largest = nn::statistics_of(inputs).largest;
+    auto& kept = largest_[l];
+    kept = kept.defined() ? at::maximum(kept, largest) : largest;
+  }
+
+  std::map<std::int64_t, at::Tensor> take() { return std::exchange(largest_, {}); }
+
+ private:
+  std::map<std::int64_t, at::Tensor> largest_;
+};
+
+Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
+    : model_(&model), parameters_(&parameters) {
+  if (has(model.scheme(), "qk_clip")) scores_ = std::make_shared<LargestScores>();
+}
+
+void Hooks::before_training(const at::Tensor& ids) {
+  const at::NoGradGuard no_grad;
+  for (const auto& hook : model_->scheme().hooks) {
+    if (hook.kind == "unit_norm") apply_unit_norm(hook);
+  }
+  parameters_->publish();
+  if (has(model_->scheme(), "profile")) profile(ids);
+}
+
+nn::Observer* Hooks::observer() {
+  return scores_.get();
+}
+
+void Hooks::after_update() {
+  const auto& hooks = model_->scheme().hooks;
+  if (hooks.empty()) return;
+  const at::NoGradGuard no_grad;
+  for (const auto& hook : hooks) {
+    if (hook.kind == "unit_norm") apply_unit_norm(hook);
+    if (hook.kind == "qk_clip") apply_qk_clip(hook);
+  }
+  parameters_->publish();
+}
+
+void Hooks::forget() {
+  if (scores_) scores_->take();
+}
+
+void Hooks::apply_unit_norm(const norm::Hook& hook) {
+  const auto normalize = [&](const at::Tensor& w) {
+    at::Tensor(w).copy_(hook.axis == "in" ? unit_rows(w) : unit_rows(w.t().contiguous()).t());
+  };
+  const auto& shape = model_->scheme().shape;
+  for (const auto& name : hook.weights) {
+    if (name == "embedding" || name == "head") {
+      if (parameters_->find(name + ".weight").defined()) {
+        normalize(parameters_->at(name + ".weight").master);
+      }
+      continue;
+    }
+    for (const auto& matrix : norm::logical_matrices(shape)) {
+      for (std::int64_t i = 0; matrix.name == name && i < shape.layers; ++i) {
+        const auto& stored = parameters_->at(text("blocks.", i, ".", matrix.stored, ".weight"));
+        normalize(stored.master.narrow(0, matrix.first, matrix.rows));
+      }
+    }
+  }
+}
+
+void Hooks::apply_qk_clip(const norm::Hook& hook) {
+  const auto& shape = model_->scheme().shape;
+  const auto dk = shape.head_width();
+  const bool shared = shape.kv_heads < shape.heads;
+  for (const auto& [l, largest] : scores_->take()) {
+    auto factor = at::where(largest > 0, (hook.threshold / largest).clamp_max(1), 1.0);
+    if (!shared) factor = factor.sqrt();
+    const auto rows = factor.repeat_interleave(dk).unsqueeze(-1);
+    const auto& qkv = parameters_->at(text("blocks.", l - 1, ".attention.qkv.weight")).master;
+    qkv.narrow(0, 0, shape.heads * dk).mul_(rows);
+    if (!shared) qkv.narrow(0, shape.heads * dk, shape.kv_heads * dk).mul_(rows);
+  }
+}
+
+void Hooks::profile(const at::Tensor& ids) {
+  Profiler profiler(*parameters_);
+  model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &profiler});
+  parameters_->publish();
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "evenkeel/nn/model.h"
+#include "evenkeel/nn/observer.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/norm/scheme.h"
+
+namespace evenkeel::train {
+
+/// Rules of a scheme that act on its weights, outside the forward pass (docs/schemes.md, hooks):
+///
+///   unit_norm  at the start and after every update, every row ("in") or column ("out") of the
+///              named matrices gets length 1
+///   qk_clip    after an update, heads whose largest score S of that step exceeds the threshold:
+///              rows of q and k times sqrt(threshold / S); with shared key heads rows of q alone,
+///              times threshold / S
+///   profile    before the first step one forward pass fills the learned skip vectors: the first
+///              with 1, each next one with sqrt(var(omega x) + var(out)) of the half before it
+///
+/// \source arXiv:2410.01131, arXiv:1910.05895 (unit_norm), arXiv:2507.20534 (qk_clip),
+///         arXiv:2004.08249 (profile)
+class Hooks {
+ public:
+  /// Both must outlive it.
+  Hooks(const nn::Model& model, nn::Parameters& parameters);
+
+  /// Once, on fresh weights. \param ids  [B, T]: the first sequences of the training text
+  void before_training(const at::Tensor& ids);
+
+  /// To be handed to the forward passes of a step; null if no hook looks on.
+  nn::Observer* observer();
+
+  /// After an optimizer step that was really made.
+  void after_update();
+  /// After one that was not: forgets what was seen.
+  void forget();
+
+ private:
+  class LargestScores;
+
+  void apply_unit_norm(const norm::Hook& hook);
+  void apply_qk_clip(const norm::Hook& hook);
+  void profile(const at::Tensor& ids);
+
+  const nn::Model* model_;
+  nn::Parameters* parameters_;
+  std::shared_ptr<LargestScores> scores_;  // of qk_clip
+};
+
+}  // namespace evenkeel::train

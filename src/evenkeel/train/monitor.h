@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/train/check_up.h"
+#include "evenkeel/train/diagnosis.h"
+#include "evenkeel/train/learner.h"
+#include "evenkeel/train/spike_detector.h"
+#include "evenkeel/train/trouble.h"
+
+namespace evenkeel::train {
+
+/// Watches the steps of a run and names what goes wrong. What it does never changes a step but by
+/// `health.on_spike`; its state is part of the checkpoint.
+class Monitor {
+ public:
+  /// Model and parameters must outlive it.
+  /// \param clip  optimizer.clip: a gradient that it hardly touches is no spike
+  Monitor(const config::Health& options, const nn::Model& model, const nn::Parameters& parameters,
+          std::int64_t planned, double clip);
+
+  /// One step, when its gradient is known and nothing is updated yet.
+  struct Moment {
+    std::int64_t step = 0;  // from 1
+    const data::Batch* batch = nullptr;
+    std::int64_t first_sequence = 0;  // the number of the batch's first sequence
+    const std::vector<at::Tensor>* gradients = nullptr;
+  };
+
+  /// Judges a step. \return false if the update must not be made
+  bool judge(const Moment& moment, const Outcome& outcome);
+
+  /// What was seen since the last call.
+  std::vector<Trouble> take();
+
+  nlohmann::json state() const;
+  void restore(const nlohmann::json& state);
+
+ private:
+  void check_up(const Moment& moment);
+  bool tells_gradient(const Moment& moment, const Outcome& outcome);
+  void report(Trouble trouble) { troubles_.push_back(std::move(trouble)); }
+
+  config::Health options_;
+  const nn::Model* model_;
+  const nn::Parameters* parameters_;
+  SpikeDetector loss_, gradient_;
+  CheckUp check_up_;
+  double clip_;
+  std::int64_t gradient_told_ = 0;  // the step of the last gradient spike that was told; 0: none
+  AllLengths usual_;                // at the last check-up
+  double first_loss_ = 0;           // 0: not seen yet
+  std::set<std::string> told_;      // slow troubles that last: told once, until they are over
+  std::vector<Trouble> troubles_;
+};
+
+}  // namespace evenkeel::train

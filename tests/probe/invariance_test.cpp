@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/invariance.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "evenkeel/norm/describe.h"
+
+namespace evenkeel {
+namespace {
+
+using probe::Row;
+
+Row row_named(const std::string& name) {
+  for (const auto& row : probe::rows()) {
+    if (row.name == name) return row;
+  }
+  throw std::logic_error("no row is named " + name);
+}
+
+/// '=' or 'x' where the claim held, the other one where it did not.
+std::string seen(const probe::Claims& claims) {
+  std::string letters;
+  for (const auto& claim : claims) {
+    letters += (claim.relation == probe::Relation::at_most) == claim.held() ? '=' : 'x';
+  }
+  return letters;
+}
+
+TEST(Invariance, IsWhatTheTableSays) {
+  for (const auto& row : probe::rows()) {
+    for (const bool fused : {true, false}) {
+      const auto claims = probe::claims_about(row, {probe::norm_function(row, fused)});
+      EXPECT_EQ(seen(claims), row.expected) << row.name << (fused ? ", fused" : ", formulas");
+    }
+  }
+}
+
+// docs/probes.md, the rows of the three kinds whose papers state them.
+TEST(Invariance, TableHasTheKnownRows) {
+  EXPECT_EQ(row_named("batch_norm").expected, "==x=x====xxxx");
+  EXPECT_EQ(row_named("layer_norm").expected, "x=====xx=====");
+  EXPECT_EQ(row_named("rms_norm").expected, "x=xxxxxx===x=");
+}
+
+TEST(Invariance, TableHasEveryKind) {
+  std::set<std::string> found;
+  for (const auto& row : probe::rows()) found.emplace(norm::name_of(row.norm.kind));
+  const auto names = norm::kind_names();
+  EXPECT_EQ(found, std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST(Invariance, RefutesARmsNormThatCentres) {
+  const auto row = row_named("rms_norm");
+  const auto rms = probe::norm_function(row, true);
+  const auto centring = [&](const at::Tensor& z) { return rms(z - z.mean(-1, true)); };
+  EXPECT_EQ(seen(probe::claims_about(row, {centring})), row_named("layer_norm").expected);
+  // One wrong way of two is enough.
+  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {rms, centring})), 0U);
+  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {centring, rms})), 0U);
+}
+
+TEST(Invariance, TellsEveryTwoRowsApart) {
+  for (const auto& row : probe::rows()) {
+    for (const auto& other : probe::rows()) {
+      const auto claims = probe::claims_about(row, {probe::norm_function(other, true)});
+      EXPECT_EQ(seen(claims), other.expected) << row.name << " computed as " << other.name;
+    }
+  }
+}
+
+TEST(Invariance, RefutesAnEpsilonThatMatters) {
+  auto row = row_named("rms_norm");
+  row.norm.epsilon = 1;
+  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {probe::norm_function(row, true)})), 0U);
+}
+
+TEST(Equalities, OfKindsHold) {
+  for (const auto& claim : probe::equality_claims()) {
+    EXPECT_TRUE(claim.held()) << claim.subject << " " << claim.statement << ": " << claim.measured;
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "evenkeel/config/measures.h"
+#include "evenkeel/probe/gradients.h"
+#include "evenkeel/probe/probe.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel::probe {
+namespace {
+
+using testing::some_ids;
+using testing::TinyModel;
+
+data::Batch some_batch() {
+  const auto ids = some_ids(2, 16).contiguous();
+  const auto* const values = ids.const_data_ptr<std::int64_t>();
+  data::Batch batch{{values, values + ids.numel()}, {values, values + ids.numel()}, 2, 32};
+  std::rotate(batch.targets.begin(), batch.targets.begin() + 1, batch.targets.end());
+  return batch;
+}
+
+Seen look_at(TinyModel& tiny, const std::set<std::string>& what) {
+  return look(*tiny.model, *tiny.parameters, some_batch(), what, 2, TinyModel::kPlannedSteps);
+}
+
+TEST(Look, MeasuresEverythingThatHasAName) {
+  TinyModel tiny("hybrid_norm_star");
+  auto what = named({"all", "skip_loss"});
+  const auto seen = look_at(tiny, what);
+  for (const auto& measure : config::measures()) {
+    const bool found = std::any_of(seen.profiles.begin(), seen.profiles.end(),
+                                   [&](const Profile& p) { return p.measure == measure.name; });
+    EXPECT_EQ(found, std::string(measure.name) != "update_ratio") << measure.name;
+  }
+}
+
+TEST(Look, MeasuresOnlyWhatIsAskedFor) {
+  TinyModel tiny("pre_norm");
+  const auto seen = look_at(tiny, {"stream_rms"});
+  ASSERT_EQ(seen.profiles.size(), 1u);
+  EXPECT_EQ(seen.profiles[0].first, 0);
+  EXPECT_EQ(seen.profiles[0].values.size(), 4u);
+  EXPECT_EQ(named({"all"}).count("skip_loss"), 0u);
+}
+
+// sigma_reparam and batch_norm move their states in a training pass; a look must put them back.
+TEST(Look, LeavesAModelAsItWas) {
+  for (const std::string name : {"sigma_reparam", "batch_norm"}) {
+    TinyModel tiny(name);
+    std::map<std::string, at::Tensor> before;
+    for (const auto& [state, tensor] : tiny.parameters->states()) before[state] = tensor.clone();
+    ASSERT_FALSE(before.empty());
+    look_at(tiny, named({"all", "skip_loss"}));
+    for (const auto& [state, tensor] : before) {
+      EXPECT_TRUE(tensor.equal(tiny.parameters->find_state(state))) << name << " " << state;
+    }
+    for (const auto& group : tiny.parameters->groups()) {
+      EXPECT_EQ(group.gradient.abs().max().item<double>(), 0);
+    }
+  }
+}
+
+// The square of the model's gradient is the sum over its parameters; a block's that over its own.
+TEST(GradientNorms, AddUp) {
+  TinyModel tiny("hybrid_norm_star");
+  const auto seen = look_at(tiny, {"grad_norm"});
+  double parameters = 0, parts = 0;
+  for (const auto& profile : seen.profiles) {
+    const bool is_parameter = profile.part.find('.') != std::string::npos;
+    for (const auto value : profile.values) {
+      if (is_parameter && !std::isnan(value)) parameters += value * value;
+    }
+  }
+  const double model = seen.find("grad_norm", "model")->values[0];
+  EXPECT_NEAR(parameters, model * model, 1e-12 * model * model);
+  for (const auto* const part : {"q", "k", "v", "output", "up", "gate", "down", "gains"}) {
+    const double length = seen.find("grad_norm", part)->values[1];
+    parts += length * length;
+  }
+  const double block = seen.find("grad_norm", "block")->values[1];
+  EXPECT_NEAR(parts, block * block, 1e-12 * block * block);
+}
+
+// Only the first block of HybridNorm* has an input norm before attention.
+TEST(GradientNorms, HaveNoValueWhereABlockHasNoSuchPart) {
+  TinyModel tiny("hybrid_norm_star");
+  const auto seen = look_at(tiny, {"grad_norm"});
+  const auto& values = seen.find("grad_norm", "attention.input_norm.gain")->values;
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_GT(values[0], 0);
+  EXPECT_TRUE(std::isnan(values[1]));
+}
+
+// gemma3 stores the gain less 1; hybrid_norm_7b starts its output gains at 1/sqrt(2 N).
+TEST(GainDrifts, AreThoseOfTheEffectiveGain) {
+  for (const std::string name : {"gemma3", "hybrid_norm_7b", "pre_norm"}) {
+    const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(3));
+    nn::Parameters parameters(nn::declare(scheme, 32, true), nn::Precision::float64);
+    nn::initialize(parameters, scheme, "scheme", 1, TinyModel::kPlannedSteps);
+    for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
+      for (const auto value : profile.values) {
+        EXPECT_TRUE(value == 0 || std::isnan(value)) << name << " " << profile.part;
+      }
+    }
+    auto gain = parameters.at("blocks.1.feed_forward.input_norm.gain").master;
+    const at::NoGradGuard no_grad;
+    gain[3] += 0.5;
+    for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
+      const bool most = profile.part == "feed_forward.input_norm max";
+      const bool mean = profile.part == "feed_forward.input_norm mean";
+      if (profile.values.size() < 2 || std::isnan(profile.values[1])) continue;
+      EXPECT_EQ(profile.values[1], most ? 0.5 : mean ? 0.5 / 16 : 0) << name << profile.part;
+    }
+  }
+}
+
+TEST(UpdateRatios, AreOfTheStepOverTheWeight) {
+  TinyModel tiny("pre_norm");
+  const Moment before(*tiny.parameters);
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("blocks.2.feed_forward.down.weight").master.mul_(1.25);
+  for (const auto& profile : before.update_ratios(*tiny.parameters, tiny.model->scheme())) {
+    const bool moved = profile.part == "feed_forward.down.weight";
+    EXPECT_NEAR(profile.values.back(), moved ? 0.25 : 0, 1e-12) << profile.part;
+  }
+}
+
+// A block whose output and down matrices are zero passes its stream on: without it, the same loss.
+TEST(SkipLoss, IsZeroForABlockThatAddsNothing) {
+  TinyModel tiny("pre_norm");
+  {
+    const at::NoGradGuard no_grad;
+    tiny.parameters->at("blocks.1.attention.output.weight").master.zero_();
+    tiny.parameters->at("blocks.1.feed_forward.down.weight").master.zero_();
+  }
+  const auto seen = look_at(tiny, {"skip_loss"});
+  const auto& rise = seen.find("skip_loss")->values;
+  EXPECT_NE(rise[0], 0);
+  EXPECT_NEAR(rise[1], 0, 1e-14);
+  EXPECT_NE(rise[2], 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::probe

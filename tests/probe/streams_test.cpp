@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/streams.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace evenkeel::probe {
+namespace {
+
+/// One sequence. [1, rows, columns]
+at::Tensor sequence(std::vector<double> values, std::int64_t columns) {
+  return at::tensor(values, at::kDouble).view({1, -1, columns});
+}
+
+TEST(Streams, MeasuresSizes) {
+  const auto x = sequence({3, -4, 0, 0}, 2);
+  EXPECT_DOUBLE_EQ(mean_square(x), 25.0 / 4);
+  EXPECT_DOUBLE_EQ(largest(x), 4);
+}
+
+TEST(Streams, KeepsWhatIsNotANumber) {
+  const double nan = std::nan("");
+  EXPECT_TRUE(std::isnan(larger(1, nan)));
+  EXPECT_TRUE(std::isnan(larger(nan, 1)));
+  EXPECT_EQ(larger(1, 2), 2);
+  EXPECT_TRUE(std::isnan(largest(sequence({1, nan}, 2))));
+}
+
+// (1, -1, 1, -1): m2 = 1, m4 = 1. (3, -1, -1, -1): m2 = 3, m4 = 21, 21 / 9. Equal features: 0.
+TEST(Streams, MeasuresTheKurtosisOfATokensFeatures) {
+  EXPECT_DOUBLE_EQ(kurtosis(sequence({1, -1, 1, -1}, 4)), 1);
+  EXPECT_DOUBLE_EQ(kurtosis(sequence({3, -1, -1, -1}, 4)), 21.0 / 9);
+  EXPECT_DOUBLE_EQ(kurtosis(sequence({5, 5, 5, 5, 1, -1, 1, -1}, 4)), 0.5);
+}
+
+// One entry of 100 stands out of its token: 10 rms of (1, 0, ..., 0) is sqrt(100) = 10 > 6.
+TEST(Streams, CountsOutliersOfTheirToken) {
+  auto x = at::zeros({1, 2, 100}, at::kDouble);
+  x[0][0][7] = 1;
+  x[0][1].fill_(1);
+  EXPECT_DOUBLE_EQ(outlier_share(x), 1.0 / 200);
+}
+
+// Pairs of (1, 0), (0, 2), (3, 3): 0, 1/sqrt 2, 1/sqrt 2; a token of zeros has 0 with each.
+TEST(Streams, AveragesTheCosineOverPairsOfPositions) {
+  EXPECT_NEAR(token_cosine(sequence({1, 0, 0, 2, 3, 3}, 2)), std::sqrt(2.0) / 3, 1e-15);
+  EXPECT_NEAR(token_cosine(sequence({1, 0, 1, 0, 0, 0}, 2)), 1.0 / 3, 1e-15);
+  const auto two = at::cat({sequence({1, 0, 1, 0}, 2), sequence({1, 0, -1, 0}, 2)});
+  EXPECT_NEAR(token_cosine(two), 0, 1e-15);
+  EXPECT_TRUE(std::isnan(token_cosine(sequence({1, 0}, 2))));
+}
+
+TEST(Streams, MeasuresTheAngleInPi) {
+  EXPECT_NEAR(angle(sequence({1, 0, 1, 0}, 2), sequence({0, 1, -1, 0}, 2)), 0.75, 1e-15);
+}
+
+/// exp of the entropy of the singular values, by the decomposition itself.
+double effective_rank(const at::Tensor& x) {
+  const auto rows = x.flatten(0, 1);
+  const auto values = at::linalg_svdvals(rows - rows.mean(0, /*keepdim=*/true));
+  return std::exp(at::special_entr(values / values.sum()).sum().item<double>());
+}
+
+TEST(EffectiveRank, IsThatOfTheSingularValuesHoweverTheTokensCome) {
+  const auto i = at::arange(2 * 20 * 6, at::kDouble);
+  const auto x = (i.sin() * 3 + (i * i).cos()).view({2, 20, 6}) + 5;
+  EffectiveRank whole, parts;
+  whole.add(x);
+  parts.add(x.narrow(0, 0, 1));
+  parts.add(x.narrow(0, 1, 1));
+  EXPECT_NEAR(whole.value(), effective_rank(x), 1e-9);
+  EXPECT_NEAR(parts.value(), whole.value(), 1e-9);
+}
+
+TEST(EffectiveRank, OfOneDirectionIsOneAndOfNoneZero) {
+  EffectiveRank line, point;
+  line.add(sequence({1, 2, 2, 4, 3, 6}, 2));
+  EXPECT_NEAR(line.value(), 1, 1e-6);
+  point.add(at::zeros({1, 3, 2}, at::kDouble));
+  EXPECT_EQ(point.value(), 0);
+  point.add(sequence({std::numeric_limits<double>::infinity(), 0}, 2));
+  EXPECT_TRUE(std::isnan(point.value()));
+}
+
+}  // namespace
+}  // namespace evenkeel::probe

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/monitor.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "evenkeel/base/error.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel::train {
+namespace {
+
+using testing::some_ids;
+using testing::TinyModel;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+data::Batch plain_batch(std::int64_t rows = 4) {
+  const auto ids = some_ids(rows, 16).contiguous();
+  const auto* const values = ids.const_data_ptr<std::int64_t>();
+  data::Batch batch{
+      {values, values + ids.numel()}, {values, values + ids.numel()}, rows, rows * 16};
+  std::rotate(batch.targets.begin(), batch.targets.begin() + 1, batch.targets.end());
+  return batch;
+}
+
+/// A model that learns the same batch again and again, watched.
+struct Watched {
+  explicit Watched(const std::string& scheme, config::Health options = {})
+      : tiny(scheme, nn::Precision::float32),
+        monitor(options, *tiny.model, *tiny.parameters, TinyModel::kPlannedSteps, 1),
+        learner({}, *tiny.model, *tiny.parameters) {
+    at::set_num_threads(1);  // threads would wait longer for one another than they work
+  }
+
+  Outcome step(const data::Batch& batch) {
+    ++steps;
+    return learner.learn(batch, batch.rows, rate, [&](const Outcome& outcome) {
+      return monitor.judge({.step = steps,
+                            .batch = &batch,
+                            .first_sequence = 100,
+                            .gradients = &learner.gradients()},
+                           outcome);
+    });
+  }
+  /// What is seen in `count` steps.
+  std::vector<Trouble> after(std::int64_t count, const data::Batch& batch = plain_batch()) {
+    for (std::int64_t i = 0; i < count; ++i) step(batch);
+    return monitor.take();
+  }
+  void scale(const std::string& name, double factor) {
+    const at::NoGradGuard no_grad;
+    tiny.parameters->at(name).master.mul_(factor);
+    tiny.parameters->publish();
+  }
+
+  TinyModel tiny;
+  Monitor monitor;
+  Learner learner;
+  std::int64_t steps = 0;
+  double rate = 1e-3;
+};
+
+TEST(Monitor, IsSilentWhileAllIsWell) {
+  for (const std::string scheme : {"hybrid_norm_star", "pre_norm", "post_norm", "gemma2"}) {
+    Watched run(scheme);
+    for (const auto& trouble : run.after(120)) ADD_FAILURE() << scheme << ": " << line_of(trouble);
+  }
+}
+
+TEST(Monitor, NamesTheWeightThatIsNotANumber) {
+  Watched run("hybrid_norm_star");
+  run.after(25);
+  run.scale("blocks.1.feed_forward.down.weight", kNan);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(line_of(troubles[0]),
+            "loss nan, gradient norm nan: the step was skipped; block 2, "
+            "blocks.1.feed_forward.down.weight: the weight itself holds numbers that are not "
+            "finite; try: go back to an earlier checkpoint");
+  EXPECT_EQ(troubles[0].event, "nonfinite");
+}
+
+// Weights of 1e30 are finite; what they multiply is not.
+TEST(Monitor, NamesTheActivationThatOverflows) {
+  Watched run("pre_norm");
+  run.after(25);
+  run.scale("blocks.2.feed_forward.up_gate.weight", 1e30);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "nonfinite");
+  EXPECT_EQ(troubles[0].layer, 3);
+  EXPECT_EQ(troubles[0].tensor, "feed-forward branch");
+}
+
+TEST(Monitor, NamesTheWeightThatJumped) {
+  Watched run("pre_norm");
+  run.after(200);
+  run.scale("blocks.1.attention.output.weight", 40);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "spike");
+  EXPECT_EQ(troubles[0].layer, 2);
+  EXPECT_EQ(troubles[0].tensor, "blocks.1.attention.output.weight");
+  EXPECT_NE(troubles[0].meaning.find("40 times as long as before"), std::string::npos)
+      << troubles[0].meaning;
+}
+
+/// The batch with the targets of one row turned round: what was learned does not hold for it.
+data::Batch with_a_foreign_row(std::int64_t row) {
+  auto batch = plain_batch();
+  for (std::int64_t i = 0; i < 16; ++i) {
+    auto& target = batch.targets[static_cast<std::size_t>(row * 16 + i)];
+    target = (target + 11) % 31;
+  }
+  return batch;
+}
+
+TEST(Monitor, NamesTheSequenceOfABadBatch) {
+  Watched run("hybrid_norm_star");
+  run.after(200);
+  const auto troubles = run.after(1, with_a_foreign_row(2));
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "spike");
+  EXPECT_NE(troubles[0].meaning.find("the loss is that of sequences 102"), std::string::npos)
+      << troubles[0].meaning;
+}
+
+TEST(Monitor, SkipsASpikeOnlyWhenAsked) {
+  for (const std::string policy : {"warn", "skip", "stop"}) {
+    Watched run("hybrid_norm_star", {.on_spike = policy});
+    run.after(200);
+    EXPECT_EQ(run.step(with_a_foreign_row(2)).applied, policy == "warn") << policy;
+  }
+}
+
+TEST(Monitor, NamesTheBlockWhoseScoresGrow) {
+  Watched run("pre_norm");
+  run.after(60);
+  run.scale("blocks.2.attention.qkv.weight", 30);
+  std::string seen;
+  for (const auto& trouble : run.after(40)) {
+    if (trouble.event == "logits") seen = text(trouble.layer, " ", trouble.meaning);
+  }
+  EXPECT_EQ(seen, "3 nothing bounds q, k, v");
+}
+
+TEST(Monitor, NamesTheDeadGain) {
+  Watched run("hybrid_norm_star");
+  run.after(60);
+  run.scale("blocks.1.feed_forward.input_norm.gain", 0);
+  run.rate = 0;  // or the optimizer would bring it back
+  std::string seen;
+  for (const auto& trouble : run.after(40)) {
+    if (trouble.event == "dead_gain") seen = text(trouble.layer, " ", trouble.tensor);
+  }
+  EXPECT_EQ(seen, "2 blocks.1.feed_forward.input_norm.gain");
+}
+
+// What lasts is told once.
+TEST(Monitor, DoesNotRepeatItself) {
+  Watched run("hybrid_norm_star");
+  run.after(60);
+  run.scale("blocks.1.feed_forward.input_norm.gain", 0);
+  run.rate = 0;
+  std::int64_t told = 0;
+  for (const auto& trouble : run.after(200)) told += trouble.event == "dead_gain" ? 1 : 0;
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Monitor, WarnsOfALossThatExplodesInTheFirstSteps) {
+  Watched run("no_norm");
+  run.after(3);
+  run.scale("blocks.2.feed_forward.down.weight", 300);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "explosion");
+}
+
+// A gradient of 20 times the usual, 40 steps long: told once.
+TEST(Monitor, TellsACrowdOfGradientSpikesOnce) {
+  Watched run("pre_norm");
+  run.after(30);
+  const auto batch = plain_batch();
+  const auto judged = [&](std::int64_t step, double gradient) {
+    run.monitor.judge(
+        {.step = step, .batch = &batch, .first_sequence = 0, .gradients = &run.learner.gradients()},
+        {.loss = 1, .gradient_norm = gradient});
+    return run.monitor.take();
+  };
+  for (std::int64_t step = 101; step < 130; ++step) judged(step, 0.2);
+  EXPECT_TRUE(judged(131, 9).empty());  // far above, but hardly clipped
+  const auto told = judged(132, 90);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].event, "gradient_spike");
+  EXPECT_TRUE(judged(133, 90).empty());
+  EXPECT_EQ(judged(185, 90).size(), 1u);
+}
+
+TEST(Monitor, GoesOnAsIfItHadNeverStopped) {
+  Watched whole("hybrid_norm_star");
+  whole.after(70);
+  const auto state = whole.monitor.state();
+  Monitor other({}, *whole.tiny.model, *whole.tiny.parameters, TinyModel::kPlannedSteps, 1);
+  other.restore(nlohmann::json::parse(state.dump()));
+  EXPECT_EQ(other.state(), state);
+  EXPECT_EQ(state.at("losses").size(), 64u);
+  EXPECT_FALSE(state.at("usual").empty());
+}
+
+TEST(SpikeDetector, NeverKeepsWhatIsNotFinite) {
+  SpikeDetector detector;
+  for (int i = 0; i < 30; ++i) EXPECT_FALSE(detector.see(3 + 0.01 * (i % 5)));
+  const auto state = detector.state();
+  EXPECT_FALSE(detector.see(kNan));
+  EXPECT_FALSE(detector.see(std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(detector.state(), state);
+}
+
+// Up to half of the window may be outliers: the median and its deviation do not follow them.
+TEST(SpikeDetector, SeesTheTenthSpikeAsTheFirst) {
+  SpikeDetector detector;
+  for (int i = 0; i < 30; ++i) detector.see(3 + 0.01 * (i % 5));
+  for (int i = 0; i < 10; ++i) {
+    const auto spike = detector.see(9);
+    ASSERT_TRUE(spike) << i;
+    EXPECT_NEAR(spike->median, 3.02, 0.03);
+  }
+}
+
+TEST(SpikeDetector, IsSilentUntilItKnowsEnough) {
+  SpikeDetector detector;
+  for (int i = 0; i < 19; ++i) EXPECT_FALSE(detector.see(i % 2 == 0 ? 3 : 300));
+}
+
+TEST(SpikeDetector, FollowsALossThatFalls) {
+  SpikeDetector detector;
+  for (int i = 0; i < 500; ++i) {
+    const double noise = 0.05 * std::sin(12.9898 * i);
+    EXPECT_FALSE(detector.see(6 * std::exp(-i / 100.0) + 1 + noise)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::train

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/probe.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/train/golden.h"
+#include "evenkeel/train/verify_model.h"
+#include "train/golden_files.h"
+
+namespace evenkeel::train {
+namespace {
+
+using nn::Precision;
+
+/// The tokens of a golden pass: each but the last of a sequence is scored on its next.
+data::Batch batch_of(const Golden& golden) {
+  const auto ids = golden.ids.contiguous();
+  const auto columns = ids.size(1);
+  const auto* const values = ids.const_data_ptr<std::int64_t>();
+  data::Batch batch{{values, values + ids.numel()}, {}, ids.size(0), 0};
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    const bool last = (i + 1) % columns == 0;
+    batch.targets.push_back(last ? data::kIgnored : values[i + 1]);
+    batch.scored += last ? 0 : 1;
+  }
+  return batch;
+}
+
+struct Case {
+  const char* variant;
+  Precision precision;
+  double tolerance;  // relative
+};
+
+class AuthorsProbes : public ::testing::TestWithParam<Case> {};
+
+void expect_values(const probe::Seen& seen, const char* measure, const char* part,
+                   const nlohmann::json& wanted, std::size_t from, double tolerance) {
+  const auto* const profile = seen.find(measure, part);
+  ASSERT_NE(profile, nullptr) << measure;
+  ASSERT_EQ(profile->values.size(), wanted.size() + from) << measure;
+  for (std::size_t l = 0; l < wanted.size(); ++l) {
+    const double value = wanted[l].get<double>();
+    EXPECT_NEAR(profile->values[l + from], value, tolerance * std::abs(value))
+        << measure << " of block " << l;
+  }
+}
+
+// Two sequences, one at a time: what is summed up must not depend on the split.
+TEST_P(AuthorsProbes, AreMeasuredAgain) {
+  const auto& [variant, precision, tolerance] = GetParam();
+  const auto all = nlohmann::json::parse(read_file(golden_folder() / "authors/probes.json"));
+  const auto& wanted = all.at("values").at(variant);
+  const auto golden = read_golden(golden_file(std::string("authors/dense_") + variant));
+  VerifyModel model(golden, {.precision = precision});
+  const auto seen = probe::look(model.model(), model.parameters(), batch_of(golden),
+                                probe::named({"all"}), /*rows=*/1, /*planned=*/1);
+  EXPECT_NEAR(seen.loss, wanted.at("loss"), tolerance * seen.loss);
+  expect_values(seen, "token_cosine", "", wanted.at("token_cosine_similarity"), 1, tolerance);
+  expect_values(seen, "attention_entropy", "", wanted.at("attention_entropy_nats"), 0, tolerance);
+  expect_values(seen, "stream_rms", "", wanted.at("residual_rms"), 1, tolerance);
+  expect_values(seen, "grad_norm", "block", wanted.at("grad_norm_block"), 0, tolerance);
+  expect_values(seen, "grad_norm", "output", wanted.at("grad_norm_output_projection"), 0,
+                tolerance);
+  expect_values(seen, "grad_norm", "model", nlohmann::json::array({wanted.at("grad_norm_total")}),
+                0, tolerance);
+  EXPECT_NEAR(seen.find("stream_rms")->values[0], wanted.at("embedding_output_rms"), tolerance);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& test) {
+  const bool wide = test.param.precision == Precision::float64;
+  return std::string(test.param.variant) + (wide ? "_float64" : "_float32");
+}
+
+INSTANTIATE_TEST_SUITE_P(Probes, AuthorsProbes,
+                         ::testing::Values(Case{"pre_norm", Precision::float64, 1e-9},
+                                           Case{"pre_norm", Precision::float32, 1e-5},
+                                           Case{"post_norm", Precision::float64, 1e-9},
+                                           Case{"post_norm", Precision::float32, 1e-5},
+                                           Case{"hybrid_norm", Precision::float64, 1e-9},
+                                           Case{"hybrid_norm", Precision::float32, 1e-5}),
+                         name_of);
+
+}  // namespace
+}  // namespace evenkeel::train
