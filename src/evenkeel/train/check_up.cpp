@@ -63,7 +63,10 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of the entropy of even weights
   const auto row = data::part_of(batch, 0, 1);
-  const auto [ids, targets] = nn::tensors_of(row.inputs, row.targets, 1);
+  // Its start: the scores of a long sequence would take more memory than the training step.
+  constexpr std::int64_t kPositions = 512;
+  const auto whole = nn::tensors_of(row.inputs, row.targets, 1).first;
+  const auto ids = whole.narrow(1, 0, std::min(kPositions, whole.size(1)));
   const auto layers = model_->scheme().shape.layers;
   probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max"});
   model_->hidden(ids, {.observer = &onlooker});
