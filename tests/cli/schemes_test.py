@@ -93,7 +93,7 @@ class Diff(program.Case):
     def test_a_file_and_one_name_of_it(self):
         self.write("mine.toml", 'extends = "hybrid_norm"\nattention = { branch_scale = "N/N" }\n')
         out = self.succeed("schemes", "diff", "mine.toml", "qkv_post")[0]
-        self.assertIn("\nthe same function, different names\n", out)
+        self.assertIn("\nthe same function\n", out)
         seen = json.loads(self.succeed("schemes", "diff", "mine.toml", "qkv_post", "--json")[0])
         self.assertEqual((seen["same_function"], seen["same_start"], seen["differences"]), (True, True, []))
 
@@ -240,6 +240,9 @@ class New(program.Case):
                         f'"{name}"; a folder goes into --out', "schemes", "new", name)
         self.refuse(64, "--out mine.txt: the file of a scheme must end in .toml; its stem is the scheme's "
                     "name", "schemes", "new", "mine", "--out", "mine.txt")
+        for words in (("pre_norm",), ("mine", "--out", "pre_norm.toml")):
+            self.refuse(64, "schemes new: pre_norm is a scheme of the catalogue, which a file of this "
+                        "name would hide; name it otherwise", "schemes", "new", *words)
         self.assertEqual(list(self.folder.glob("*.toml")), [])
 
     def test_a_parent_that_is_not_there(self):

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <set>
 
 #include "config/scheme_of.h"
@@ -133,6 +135,31 @@ TEST(Catalogue, HasTheGoldenInitialValues) {
       unseen.erase(in_every_block(tensor));
     }
     EXPECT_EQ(unseen, json::object()) << name;
+  }
+}
+
+// The same against the reference's own file, which is too large to stand here.
+TEST(Catalogue, HasTheInitialValuesOfTheReference) {
+  const char* const folder = std::getenv("EVENKEEL_GOLDEN");
+  if (folder == nullptr) GTEST_SKIP() << "EVENKEEL_GOLDEN is not set: schemes/init.json not read";
+  const auto file = json::parse(read_file(std::filesystem::path(folder) / "schemes/init.json"));
+  EXPECT_EQ(file["schemes"].size(), 91u);
+  for (const auto& [name, numbers] : file["schemes"].items()) {
+    const auto scheme = large(name);
+    EXPECT_EQ(norm::norm_parameters(scheme), numbers["norm_parameters"].get<std::int64_t>());
+    const std::set<std::string> zeros = numbers["initial_zero"];
+    const std::map<std::string, double> others = numbers["initial_not_one"];
+    std::size_t met = 0;
+    for (const auto& [tensor, value] :
+         norm::initial_values(scheme, {.done = 0, .planned = 10000})) {
+      if (tensor.find(".running_") != std::string::npos) continue;
+      const auto other = others.find(tensor);
+      const bool zero = zeros.contains(tensor);
+      met += zero || other != others.end() ? 1 : 0;
+      const double usual = zero || tensor.ends_with(".bias") ? 0 : 1;
+      EXPECT_DOUBLE_EQ(value, other != others.end() ? other->second : usual) << name << tensor;
+    }
+    EXPECT_EQ(met, zeros.size() + others.size()) << name;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 class SchemeCheck : public InAFolder {
  protected:
   /// What is found of a file "mine.toml" with this text.
-  static Findings check(const std::string& toml, const std::vector<norm::Scheme>& known = {}) {
+  static Findings check(const std::string& toml, const std::vector<Known>& known = {}) {
     std::ofstream("mine.toml") << toml;
     return check_scheme(find_scheme("mine.toml"), known);
   }
@@ -86,7 +86,7 @@ TEST_F(SchemeCheck, KnowsExpectedWarnings) {
 }
 
 TEST_F(SchemeCheck, NamesCatalogueSchemesOfTheSameFunction) {
-  const auto known = usual_catalogue();
+  const auto known = known_schemes(usual_catalogue());
   using Names = std::vector<std::string>;
   EXPECT_EQ(check("extends = 'hybrid_norm'", known).same_as, Names({"hybrid_norm", "qkv_post"}));
   EXPECT_EQ(check("extends = 'qkv_norm'", known).same_as,

@@ -5,6 +5,7 @@
 #include "config/scheme_of.h"
 #include "evenkeel/norm/computed.h"
 #include "evenkeel/norm/difference.h"
+#include "evenkeel/norm/relation.h"
 
 namespace evenkeel::config {
 namespace {

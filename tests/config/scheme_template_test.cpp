@@ -10,7 +10,7 @@
 
 #include "config/scheme_of.h"
 #include "evenkeel/norm/describe.h"
-#include "evenkeel/norm/difference.h"
+#include "evenkeel/norm/relation.h"
 
 namespace evenkeel::config {
 namespace {

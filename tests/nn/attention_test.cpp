@@ -25,8 +25,8 @@ class LargeScores : public ::testing::Test {
   }
 
   at::Tensor apply(AttentionPath path, std::optional<double> softcap, at::ScalarType dtype) const {
-    return causal_attention({.q = q.to(dtype), .k = k.to(dtype), .softcap = softcap}, v.to(dtype),
-                            path)
+    return causal_attention(
+               {.q = q.to(dtype), .k = k.to(dtype), .v = v.to(dtype), .softcap = softcap}, path)
         .to(at::kDouble);
   }
 

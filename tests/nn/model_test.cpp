@@ -60,13 +60,34 @@ TEST(Model, DecodesWithACacheWhatTheFullForwardGives) {
   }
 }
 
+/// The loss and its gradients: a flat buffer a group.
+std::vector<at::Tensor> gradients_of(TinyModel& tiny, const at::Tensor& ids) {
+  tiny.parameters->zero_gradients();
+  const auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
+  loss.backward();
+  auto all = std::vector<at::Tensor>{loss.detach()};
+  for (const auto& group : tiny.parameters->groups()) all.push_back(group.gradient);
+  return all;
+}
+
+// Forward and backward, every scheme: to rounding, which float32 shows at 1e-5 of the largest.
 TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
   const auto ids = some_ids(2, 16);
-  for (const auto& name : config::catalogue()) {
-    const TinyModel flash(name, Precision::float64, {.attention = AttentionPath::automatic});
-    const TinyModel written(name, Precision::float64,
-                            {.attention = AttentionPath::explicit_scores});
-    EXPECT_TRUE(close(logits_of(flash, ids), logits_of(written, ids), 1e-11, 1e-11)) << name;
+  for (const auto precision : {Precision::float64, Precision::float32}) {
+    const double tolerance = precision == Precision::float64 ? 1e-11 : 2e-5;
+    for (const auto& name : config::catalogue()) {
+      TinyModel flash(name, precision, {.attention = AttentionPath::automatic});
+      TinyModel written(name, precision, {.attention = AttentionPath::explicit_scores});
+      EXPECT_TRUE(close(logits_of(flash, ids), logits_of(written, ids), tolerance,
+                        tolerance * logits_of(written, ids).abs().max().item<double>()))
+          << name;
+      const auto one = gradients_of(flash, ids);
+      const auto other = gradients_of(written, ids);
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        const double largest = other[i].numel() > 0 ? other[i].abs().max().item<double>() : 0;
+        EXPECT_TRUE(close(one[i], other[i], tolerance, tolerance * largest)) << name << " " << i;
+      }
+    }
   }
 }
 

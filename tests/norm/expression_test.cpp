@@ -111,7 +111,8 @@ TEST(Expression, RefusesStepsThatAreNotFinite) {
 }
 
 TEST(Expression, IsShortEnoughToBeReadWithoutDanger) {
-  EXPECT_EQ(value(std::string(400, '(') + "1" + std::string(400, ')')), 1);
+  const std::string open(400, '('), close(400, ')');
+  EXPECT_EQ(value(text(open, 1, close)), 1);
   EXPECT_EQ(refusal(std::string(5000, '(')),
             "bad_expression: an expression may have 1000 characters, but this one has 5000");
 }

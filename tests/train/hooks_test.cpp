@@ -59,7 +59,7 @@ TEST_P(GoldenHooks, ChangeTheWeightsAsTheyShould) {
     at::Tensor(parameter.master).copy_(golden("before." + parameter.name));
   }
   Hooks hooks(model, parameters);
-  model.hidden(golden("input_ids"), {.mode = nn::Mode::training, .observer = hooks.observer()});
+  model.hidden(golden("input_ids"), {.mode = nn::Mode::training, .observer = &hooks.observer()});
   hooks.after_update();
   int changed = 0;
   for (const auto& parameter : parameters.all()) {
@@ -105,21 +105,18 @@ TEST(UnitNorm, HoldsFromTheFirstForwardOn) {
 
 /// The largest score of each head of block 0, over the causal pairs.
 at::Tensor largest_scores(const TinyModel& tiny, const at::Tensor& ids) {
-  struct Look : nn::Observer {
-    void sees_stream(std::int64_t, const at::Tensor&) override {}
-    void sees_branch(std::int64_t, nn::Half, const at::Tensor&, const at::Tensor&) override {}
-    void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override {
-      if (l > 1) return;
-      const auto keys = inputs.k.repeat_interleave(inputs.q.size(1) / inputs.k.size(1), 1);
-      const auto scores = inputs.scale * at::matmul(inputs.q, keys.transpose(-1, -2));
-      const auto causal = at::ones_like(scores, at::kBool).tril();
-      largest = scores.masked_fill(~causal, -1e30).amax({0, 2, 3});
-    }
-    at::Tensor largest;
-  } look;
+  at::Tensor largest;
+  nn::Observer look;
+  look.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
+    if (l > 1) return;
+    const auto keys = inputs.k.repeat_interleave(inputs.q.size(1) / inputs.k.size(1), 1);
+    const auto scores = inputs.scale * at::matmul(inputs.q, keys.transpose(-1, -2));
+    const auto causal = at::ones_like(scores, at::kBool).tril();
+    largest = scores.masked_fill(~causal, -1e30).amax({0, 2, 3});
+  };
   const at::NoGradGuard no_grad;
   tiny.model->hidden(ids, {.observer = &look});
-  return look.largest;
+  return largest;
 }
 
 // After a step of rate 0 no head of block 0, whose input the clip leaves alone, exceeds the
@@ -157,17 +154,6 @@ TEST(QkClip, ForgetsTheScoresOfASkippedStep) {
   EXPECT_TRUE(qkv.equal(quiet));
 }
 
-/// Streams and branches of all halves, in order.
-struct Halves : nn::Observer {
-  void sees_stream(std::int64_t, const at::Tensor&) override {}
-  void sees_attention(std::int64_t, const nn::AttentionInputs&) override {}
-  void sees_branch(std::int64_t, nn::Half, const at::Tensor& stream,
-                   const at::Tensor& branch) override {
-    all.emplace_back(stream.clone(), branch.clone());
-  }
-  std::vector<std::pair<at::Tensor, at::Tensor>> all;
-};
-
 // omega_1 = 1; omega_(i+1) = sqrt(var(omega_i x_i) + var(out_i)), over all values of the tensors.
 // A second pass sees the streams that the first one had, since omega_i moves later ones only.
 TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
@@ -175,17 +161,22 @@ TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
   Hooks hooks(*tiny.model, *tiny.parameters);
   const auto ids = some_ids(2, 16);
   hooks.before_training(ids);
-  Halves seen;
+  std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each half
+  nn::Observer observer;
+  observer.branch = [&](std::int64_t, nn::Half, const at::Tensor& stream,
+                        const at::Tensor& branch) {
+    seen.emplace_back(stream.clone(), branch.clone());
+  };
   const at::NoGradGuard no_grad;
-  tiny.model->hidden(ids, {.observer = &seen});
-  ASSERT_EQ(seen.all.size(), 6u);
+  tiny.model->hidden(ids, {.observer = &observer});
+  ASSERT_EQ(seen.size(), 6u);
   double omega = 1;
-  for (std::size_t i = 0; i < seen.all.size(); ++i) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
     const auto name = "blocks." + std::to_string(i / 2) +
                       (i % 2 == 0 ? ".attention.skip_scale" : ".feed_forward.skip_scale");
     const auto& filled = tiny.parameters->at(name).master;
     EXPECT_TRUE(close(filled, at::full({16}, omega, at::kDouble), 1e-12, 0)) << name;
-    const auto& [stream, branch] = seen.all[i];
+    const auto& [stream, branch] = seen[i];
     omega = std::sqrt((omega * stream).var(/*unbiased=*/false).item<double>() +
                       branch.var(/*unbiased=*/false).item<double>());
   }

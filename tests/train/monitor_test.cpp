@@ -29,6 +29,15 @@ data::Batch plain_batch(std::int64_t rows = 4) {
   return batch;
 }
 
+/// The same walk through the tokens, begun elsewhere.
+data::Batch shifted_batch(std::int64_t by) {
+  auto batch = plain_batch();
+  for (auto* const side : {&batch.inputs, &batch.targets}) {
+    for (auto& token : *side) token = (token + by) % 31;
+  }
+  return batch;
+}
+
 /// A model that learns the same batch again and again, watched.
 struct Watched {
   explicit Watched(const std::string& scheme, config::Health options = {})
@@ -66,10 +75,15 @@ struct Watched {
   double rate = 1e-3;
 };
 
+// Ten healthy runs of ten schemes, over batches of their own each step.
 TEST(Monitor, IsSilentWhileAllIsWell) {
-  for (const std::string scheme : {"hybrid_norm_star", "pre_norm", "post_norm", "gemma2"}) {
+  for (const std::string scheme : {"hybrid_norm_star", "hybrid_norm", "pre_norm", "post_norm",
+                                   "gemma2", "peri_ln", "rezero", "dyt", "ngpt", "resi_dual"}) {
     Watched run(scheme);
-    for (const auto& trouble : run.after(120)) ADD_FAILURE() << scheme << ": " << line_of(trouble);
+    for (std::int64_t i = 0; i < 130; ++i) run.step(shifted_batch(i));
+    for (const auto& trouble : run.monitor.take()) {
+      ADD_FAILURE() << scheme << ": " << trouble.event << ": " << line_of(trouble);
+    }
   }
 }
 
@@ -95,6 +109,37 @@ TEST(Monitor, NamesTheActivationThatOverflows) {
   ASSERT_EQ(troubles.size(), 1u);
   EXPECT_EQ(troubles[0].event, "nonfinite");
   EXPECT_EQ(troubles[0].layer, 3);
+  EXPECT_EQ(troubles[0].tensor, "feed-forward branch");
+}
+
+TEST(Monitor, NamesValuesThatOverflow) {
+  Watched run("pre_qk");  // q and k are bounded, v is not
+  run.after(25);
+  run.scale("blocks.0.attention.qkv.weight", 1.2e38);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].layer, 1);
+  EXPECT_EQ(troubles[0].tensor.substr(0, 10), "attention ");
+}
+
+TEST(Monitor, NamesLogitsThatOverflow) {
+  Watched run("pre_norm");
+  run.after(25);
+  run.scale("final_norm.gain", 5e37);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].layer, 0);
+  EXPECT_EQ(troubles[0].tensor, "logits");
+}
+
+// In evaluation its running statistics would hide what the batch does.
+TEST(Monitor, SeesANormOverTheBatchAsTrainingDoes) {
+  Watched run("batch_norm");
+  run.after(25);
+  run.scale("blocks.1.feed_forward.up_gate.weight", 1e25);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].layer, 2);
   EXPECT_EQ(troubles[0].tensor, "feed-forward branch");
 }
 

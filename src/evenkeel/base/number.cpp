@@ -32,6 +32,12 @@ std::string shortest(double value) {
   return digits;
 }
 
+std::string with_digits(double value, int digits) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.*g", digits, value);
+  return out.data();
+}
+
 std::string with_commas(std::int64_t value) {
   auto digits = std::to_string(value);
   const std::size_t first = value < 0 ? 1 : 0;

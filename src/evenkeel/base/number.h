@@ -9,6 +9,9 @@ namespace evenkeel {
 /// The shortest decimal that reads back as the same double: 0.1, 3e-05, 1.0 stays "1.0".
 std::string shortest(double value);
 
+/// At most so many significant digits: 0.123456 -> "0.123"; "nan", "inf".
+std::string with_digits(double value, int digits);
+
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::int64_t value);
 

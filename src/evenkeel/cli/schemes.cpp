@@ -134,6 +134,7 @@ void add_filters(CLI::App& app, Options& options, const std::vector<CLI::App*>& 
   for (auto* const part : parts) {
     for (auto* const option : {family, kind, markdown}) part->excludes(option);
   }
+  markdown->excludes(app.get_option("--json"));
 }
 
 }  // namespace

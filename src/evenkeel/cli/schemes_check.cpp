@@ -107,7 +107,7 @@ Exit verdict(const Error& error) {
 /// A file that is wrong does not stop the others.
 Exit check(const Options& options) {
   const bool json = options.common->json;
-  const auto known = config::usual_catalogue();
+  const auto known = config::known_schemes(config::usual_catalogue());
   auto all = nlohmann::ordered_json::array();
   auto trouble = Exit::done;
   for (const auto& name : options.schemes) {

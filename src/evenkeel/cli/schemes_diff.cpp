@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/norm/difference.h"
+#include "evenkeel/norm/relation.h"
 
 namespace evenkeel::cli {
 
@@ -48,7 +49,7 @@ Two compared(const Options& options) {
 const char* sentence(Relation relation) {
   switch (relation) {
     case Relation::same:
-      return "the same function, different names";
+      return "the same function";
     case Relation::moved:
       return "the same function: a norm on a sum is the input norm of the half that reads it";
     case Relation::other_start:

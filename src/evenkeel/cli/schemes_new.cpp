@@ -34,10 +34,16 @@ void check_name(const std::string& name) {
     return std::isalnum(letter) != 0 ||
            std::string_view("._+-").find(static_cast<char>(letter)) != std::string_view::npos;
   };
-  if (!name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), is_fit)) return;
-  throw Error(Exit::usage,
-              text("schemes new: a name must be of letters, digits and ._+-, but is \"", name,
-                   "\"; a folder goes into --out"));
+  if (name.empty() || name.front() == '.' || !std::all_of(name.begin(), name.end(), is_fit)) {
+    throw Error(Exit::usage,
+                text("schemes new: a name must be of letters, digits and ._+-, but is \"", name,
+                     "\"; a folder goes into --out"));
+  }
+  const auto known = config::catalogue();
+  if (std::find(known.begin(), known.end(), name) == known.end()) return;
+  throw Error(Exit::usage, text("schemes new: ", name,
+                                " is a scheme of the catalogue, which a file of this name would "
+                                "hide; name it otherwise"));
 }
 
 fs::path file_of(const Options& options) {
@@ -45,6 +51,7 @@ fs::path file_of(const Options& options) {
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   check_name(name);
   auto file = options.out.value_or(name + std::string(kSuffix));
+  check_name(file.stem().string());
   if (file.extension() != kSuffix) {
     throw Error(Exit::usage, text("--out ", file.string(),
                                   ": the file of a scheme must end in .toml; its stem is the "

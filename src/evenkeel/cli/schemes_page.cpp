@@ -54,7 +54,8 @@ std::string capitalized(std::string word) {
 std::string catalogue_page(const std::vector<Listed>& catalogue) {
   std::map<std::string, std::vector<Listed>> families;
   for (const auto& each : catalogue) families[each.words.family].push_back(each);
-  auto page = text(catalogue.size(), " schemes in ", families.size(), " families.\n");
+  auto page = text(catalogue.size(), " schemes in ", families.size(),
+                   families.size() == 1 ? " family.\n" : " families.\n");
   for (const auto& [family, schemes] : families) {
     page += text("\n### ", capitalized(family),
                  "\n\n| scheme | what it is | attention half | feed-forward half | parameters of "

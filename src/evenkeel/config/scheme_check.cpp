@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "evenkeel/norm/count_formula.h"
-#include "evenkeel/norm/difference.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -79,11 +78,11 @@ std::vector<std::string> idle_warnings(const Findings& findings) {
 
 /// Those of `known` that are the same function.
 std::vector<std::string> same_function(const norm::Scheme& scheme,
-                                       const std::vector<norm::Scheme>& known) {
+                                       const std::vector<Known>& known) {
   std::vector<std::string> same;
-  for (const auto& each : known) {
-    const auto& name = each.words.name;
-    const auto relation = norm::relation(scheme, each);
+  const auto print = norm::fingerprint(scheme);
+  for (const auto& [name, other] : known) {
+    const auto relation = norm::relation(print, other);
     if (name == scheme.words.name || relation == norm::Relation::different) continue;
     const bool differs = relation == norm::Relation::other_start;
     same.push_back(name + (differs ? " (with other initial weights)" : ""));
@@ -111,7 +110,15 @@ std::vector<norm::Scheme> usual_catalogue() {
   return schemes;
 }
 
-Findings check_scheme(const SchemeSource& source, const std::vector<norm::Scheme>& known) {
+std::vector<Known> known_schemes(const std::vector<norm::Scheme>& schemes) {
+  std::vector<Known> known;
+  for (const auto& scheme : schemes) {
+    known.push_back({scheme.words.name, norm::fingerprint(scheme)});
+  }
+  return known;
+}
+
+Findings check_scheme(const SchemeSource& source, const std::vector<Known>& known) {
   Findings findings;
   findings.scheme = try_at(source, usual_shape(kUsual), true);
   std::vector<norm::Scheme> schemes;

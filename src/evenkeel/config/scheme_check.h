@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evenkeel/config/scheme.h"
+#include "evenkeel/norm/relation.h"
 #include "evenkeel/norm/validate.h"
 
 namespace evenkeel::config {
@@ -30,13 +31,20 @@ struct Findings {
   std::string count;                 // the formula of its norms' parameters; empty if there is none
 };
 
-/// The catalogue in usual_shape(12), to compare others with.
+/// The catalogue in usual_shape(12).
 std::vector<norm::Scheme> usual_catalogue();
 
+/// A scheme to compare others with.
+struct Known {
+  std::string name;
+  norm::Fingerprint print;
+};
+std::vector<Known> known_schemes(const std::vector<norm::Scheme>& schemes);
+
 /// Binds a scheme at several depths, widths and numbers of heads, and looks what comes of it.
-/// \param known  usual_catalogue(), or what of it may be named in `same_as`
+/// \param known  in usual_shape(12), what may be named in `same_as`
 /// \throws SchemeError; it names the shape if the scheme is sound in another one, and a right
 ///         formula if `norm_parameters` is wrong
-Findings check_scheme(const SchemeSource& source, const std::vector<norm::Scheme>& known);
+Findings check_scheme(const SchemeSource& source, const std::vector<Known>& known);
 
 }  // namespace evenkeel::config

@@ -13,8 +13,8 @@ namespace evenkeel::nn {
 namespace {
 
 /// Scores and weights written down: the meaning of attention, and the way for what flash lacks.
-at::Tensor explicit_attention(const AttentionInputs& inputs, const at::Tensor& v) {
-  const auto& [q, k, scale, softcap] = inputs;
+at::Tensor explicit_attention(const AttentionInputs& inputs) {
+  const auto& [q, k, v, scale, softcap] = inputs;
   const auto kv_heads = k.size(1);
   const auto group = q.size(1) / kv_heads;
   const auto queries = q.size(2);
@@ -53,13 +53,12 @@ bool flash_can(const AttentionInputs& inputs) {
   return !inputs.softcap && inputs.q.size(2) == inputs.k.size(2);
 }
 
-at::Tensor causal_attention(const AttentionInputs& inputs, const at::Tensor& v,
-                            AttentionPath path) {
+at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
   if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
-    return explicit_attention(inputs, v);
+    return explicit_attention(inputs);
   }
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      inputs.q, inputs.k, v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},
+      inputs.q, inputs.k, inputs.v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},
       inputs.scale));
 }
 
@@ -74,7 +73,7 @@ at::Tensor Attention::scaled(const at::Tensor& q) const {
 }
 
 at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode mode,
-                                 KeyValueCache* cache, Observer* observer) const {
+                                 KeyValueCache* cache, const Observer* observer) const {
   const auto products = at::linear(x, qkv(mode));  // [B, T, (h + 2 kv) * dk]
   const auto query_width = heads * head_width;
   const auto key_width = kv_heads * head_width;
@@ -97,10 +96,11 @@ at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode
   }
   const AttentionInputs inputs = {.q = scaled(q).transpose(1, 2),
                                   .k = keys,
+                                  .v = values,
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
                                   .softcap = softcap};
-  if (observer != nullptr) observer->sees_attention(l, inputs);
-  auto context = causal_attention(inputs, values, path);
+  if (observer != nullptr && observer->attention) observer->attention(l, inputs);
+  auto context = causal_attention(inputs, path);
   context = normed(context_norm, context.transpose(1, 2), mode);
   return at::linear(context.flatten(-2), output(mode));
 }

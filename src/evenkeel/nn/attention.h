@@ -30,11 +30,10 @@ bool flash_can(const AttentionInputs& inputs);
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
 /// Beside bfloat16, scores and softmax are float32; the weights are rounded to bfloat16.
 ///
-/// \param inputs  q covers the last T of the S positions of k; softcap c: c tanh(s / c)
-/// \param v       [B, kv, S, dk]
+/// \param inputs  q covers the last T of the S positions of k and v; softcap c: c tanh(s / c)
 /// \param path    flash where it can, unless explicit_scores
 /// \return [B, h, T, dk]
-at::Tensor causal_attention(const AttentionInputs& inputs, const at::Tensor& v, AttentionPath path);
+at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path);
 
 /// The attention branch of one block: norms on q, k, v and context where the scheme has them.
 struct Attention {
@@ -53,7 +52,7 @@ struct Attention {
   /// \param observer  may be null
   /// \return [B, T, width]
   at::Tensor operator()(const at::Tensor& x, const Rotary& rotary, Mode mode, KeyValueCache* cache,
-                        Observer* observer) const;
+                        const Observer* observer) const;
 
  private:
   at::Tensor scaled(const at::Tensor& q) const;

@@ -56,7 +56,9 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
   auto out = branch(read);
   if (half.output) out = (*half.output)(out, pass.mode);
   const auto& before = state.stream.value();
-  if (pass.observer != nullptr) pass.observer->sees_branch(l, which, before, out);
+  if (pass.observer != nullptr && pass.observer->branch) {
+    pass.observer->branch(l, which, before, out);
+  }
   if (state.second.defined()) state.second = state.second + out * half.write_y;
   state.stream = added(half.rule, {before, read, state.block_input}, out, pass.mode);
 }
@@ -76,47 +78,56 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   if (first.output) attention = (*first.output)(attention, mode);
   auto feed_forward = block.feed_forward(also_read, mode);
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
-  if (pass.observer != nullptr) {
-    pass.observer->sees_branch(l, Half::attention, before, attention);
-    pass.observer->sees_branch(l, Half::feed_forward, before, feed_forward);
+  if (pass.observer != nullptr && pass.observer->branch) {
+    pass.observer->branch(l, Half::attention, before, attention);
+    pass.observer->branch(l, Half::feed_forward, before, feed_forward);
   }
   state.stream = added(first.rule, {before, read, before}, attention, mode,
                        second.rule.branch_scale(feed_forward));
 }
 
-at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
-  const auto positions = ids.size(1);
-  const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
-  const auto dk = scheme_.shape.head_width();
-  const auto dtype = compute_dtype(parameters_->precision());
+/// Of the `positions` positions from `first` on.
+Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   const auto needed = std::max(first + positions, scheme_.shape.context);
   if (!rotary_.cosine.defined() || rotary_.cosine.size(0) < needed) {
-    rotary_ = Rotary::of(0, needed, dk, options_.rope_theta, dtype);
+    rotary_ = Rotary::of(0, needed, scheme_.shape.head_width(), options_.rope_theta,
+                         compute_dtype(parameters_->precision()));
   }
-  const Rotary rotary = {rotary_.cosine.narrow(0, first, positions),
-                         rotary_.sine.narrow(0, first, positions)};
+  return {rotary_.cosine.narrow(0, first, positions), rotary_.sine.narrow(0, first, positions)};
+}
 
+/// What enters the first block.
+Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
   auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
-  if (embedding_norm_) x = (*embedding_norm_)(x, pass.mode);
+  if (embedding_norm_) x = (*embedding_norm_)(x, mode);
   x = embedding_scale_(x);
-  State state{Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}};
-  if (pass.observer != nullptr) pass.observer->sees_stream(0, x);
+  return {Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}};
+}
+
+void Model::run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                      const Rotary& rotary) const {
+  auto* const cache =
+      pass.cache != nullptr ? &pass.cache->at(static_cast<std::size_t>(l) - 1) : nullptr;
+  if (scheme_.parallel) return run_parallel(state, block, l, pass, rotary, cache);
+  if (block.taps_its_input) state.block_input = state.stream.value();
+  run_half(state, block.around_attention, l, Half::attention, pass, [&](const at::Tensor& read) {
+    return block.attention(read, rotary, pass.mode, cache, pass.observer);
+  });
+  run_half(state, block.around_feed_forward, l, Half::feed_forward, pass,
+           [&](const at::Tensor& read) { return block.feed_forward(read, pass.mode); });
+}
+
+at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
+  const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
+  const auto turns = rotary(first, ids.size(1));
+  const bool is_watched = pass.observer != nullptr && pass.observer->stream;
+  auto state = embedded(ids, pass.mode);
+  if (is_watched) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const auto& b = blocks_[i];
     const auto l = static_cast<std::int64_t>(i) + 1;
     if (l == pass.left_out) continue;
-    auto* const kept = pass.cache != nullptr ? &(*pass.cache)[i] : nullptr;
-    if (scheme_.parallel) {
-      run_parallel(state, b, l, pass, rotary, kept);
-    } else {
-      if (b.taps_its_input) state.block_input = state.stream.value();
-      run_half(state, b.around_attention, l, Half::attention, pass, [&](const at::Tensor& read) {
-        return b.attention(read, rotary, pass.mode, kept, pass.observer);
-      });
-      run_half(state, b.around_feed_forward, l, Half::feed_forward, pass,
-               [&](const at::Tensor& read) { return b.feed_forward(read, pass.mode); });
-    }
-    if (pass.observer != nullptr) pass.observer->sees_stream(l, state.stream.value());
+    run_block(state, blocks_[i], l, pass, turns);
+    if (is_watched) pass.observer->stream(l, state.stream.value());
   }
   if (state.second.defined()) {
     auto sum = state.stream.value();

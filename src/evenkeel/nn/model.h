@@ -38,9 +38,9 @@ using ModelCache = std::vector<KeyValueCache>;
 /// What a forward pass is for, and who looks on.
 struct Pass {
   Mode mode = Mode::evaluation;
-  ModelCache* cache = nullptr;   // if given, ids continue the positions in it
-  Observer* observer = nullptr;  // may be null
-  std::int64_t left_out = 0;     // a block, from 1, that passes its stream on as it is; 0: none
+  ModelCache* cache = nullptr;         // if given, ids continue the positions in it
+  const Observer* observer = nullptr;  // may be null
+  std::int64_t left_out = 0;  // a block, from 1, that passes its stream on as it is; 0: none
 };
 
 /// A decoder transformer under a normalization scheme. Holds no numbers of its own: the tensors
@@ -104,6 +104,10 @@ class Model {
   HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
+  Rotary rotary(std::int64_t first, std::int64_t positions) const;
+  State embedded(const at::Tensor& ids, Mode mode) const;
+  void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                 const Rotary& rotary) const;
   template <typename Branch>
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
                 const Branch& branch) const;

@@ -13,8 +13,8 @@ struct ScoreStatistics {
   double entropy = 0;  // nats: -sum a ln a of the weights, mean over batch, heads and queries
 };
 
-/// Written out a sequence at a time, without a gradient, in float64 where the inputs are, else in
-/// float32: memory for h * T * S values.
+/// Written out some queries of a key head at a time, without a gradient, in float64 where the
+/// inputs are, else in float32: the memory does not grow with the sequence.
 ScoreStatistics statistics_of(const AttentionInputs& inputs);
 
 }  // namespace evenkeel::nn

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/norm/describe.h"
 
 namespace evenkeel::norm {
@@ -119,6 +120,31 @@ std::string block_lines(const Block& block, std::size_t first, std::size_t last)
   return lines;
 }
 
+std::string second_stream(const Dual& dual) {
+  const auto write = dual.write_y.formula() == "1"
+                         ? "y + branch"
+                         : text("y + ", dual.write_y.formula(), " * branch");
+  const auto start = dual.y_init.formula() == "1" ? "x" : text(dual.y_init.formula(), " * x");
+  return text(padded("second stream", kFirstColumn), "y starts as ", start, ", becomes ", write,
+              " at each half; halves read ", dual.reads_norm_of_y ? "x + norm(y)" : "x",
+              "; at the end ", dual.norms_both_at_end ? "norm(norm(x) + norm(y))" : "x + norm(y)",
+              "; norm: ", describe(dual.norm), "\n");
+}
+
+std::string list(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) out += text(out.empty() ? "" : ", ", word);
+  return out;
+}
+
+std::string hook_line(const Hook& hook) {
+  std::string what = hook.kind;
+  if (hook.threshold > 0) what += text(" at ", shortest(hook.threshold));
+  if (!hook.weights.empty()) what += text(" of ", list(hook.weights));
+  if (!hook.axis.empty()) what += text(", along ", hook.axis);
+  return text(padded("hook", kFirstColumn), what, "\n");
+}
+
 }  // namespace
 
 std::string diagram(const Scheme& scheme) {
@@ -132,12 +158,14 @@ std::string diagram(const Scheme& scheme) {
     first = last + 1;
   }
   if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");
-  if (scheme.dual) {
-    out += text(padded("second stream", kFirstColumn), describe(scheme.dual->norm), "\n");
-  }
+  if (scheme.dual) out += second_stream(*scheme.dual);
   out += text(padded("final", kFirstColumn), ends(scheme.final, Expression(1), std::nullopt), "\n");
   out += text(padded("logits", kFirstColumn),
               ends(std::nullopt, scheme.logits_scale, scheme.logits_softcap), "\n");
+  for (const auto& rule : scheme.reparameterize) {
+    out += text(padded("matrices", kFirstColumn), rule.rule, " of ", list(rule.weights), "\n");
+  }
+  for (const auto& hook : scheme.hooks) out += hook_line(hook);
   return out;
 }
 

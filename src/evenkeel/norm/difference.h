@@ -22,13 +22,4 @@ struct Difference {
 /// same number are equal.
 std::vector<Difference> differences(const Scheme& left, const Scheme& right);
 
-/// How two schemes are related.
-enum class Relation {
-  same,         // the same function, which starts from the same distribution
-  moved,        // the same, with norms written in other places (canonical())
-  other_start,  // the same function, in place or moved, but other initial weights
-  different,
-};
-Relation relation(const Scheme& left, const Scheme& right);
-
 }  // namespace evenkeel::norm

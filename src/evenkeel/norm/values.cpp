@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/norm/distribution.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
@@ -46,7 +48,16 @@ class Evaluator {
     } else {
       value(place + ".init", learned.init);
     }
-    if (learned.at_most) value(place + ".at_most", *learned.at_most);
+    if (learned.at_most) {
+      value(place + ".at_most", *learned.at_most);
+      const double start = learned.init.value(variables_),
+                   most = learned.at_most->value(variables_);
+      if (start > most) {
+        throw SchemeError("bad_value", place_in(scheme_, l_, place),
+                          text("init is ", shortest(start), ", above at_most = ", shortest(most),
+                               ", where it has no gradient; start it lower"));
+      }
+    }
     if (learned.stored_at) positive(place + ".stored_at", *learned.stored_at);
   }
 

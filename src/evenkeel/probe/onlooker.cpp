@@ -24,7 +24,22 @@ constexpr auto kLowest = -std::numeric_limits<double>::infinity();
 Onlooker::Onlooker(std::int64_t layers, std::set<std::string> what)
     : what_(std::move(what)), layers_(static_cast<std::size_t>(layers) + 1) {}
 
-void Onlooker::sees_stream(std::int64_t l, const at::Tensor& stream) {
+nn::Observer Onlooker::observer() {
+  nn::Observer observer;
+  observer.stream = [this](std::int64_t l, const at::Tensor& stream) { see_stream(l, stream); };
+  if (wanted("branch_ratio")) {
+    observer.branch = [this](std::int64_t l, nn::Half half, const at::Tensor& stream,
+                             const at::Tensor& branch) { see_branch(l, half, stream, branch); };
+  }
+  if (wanted("attention_entropy") || wanted("attention_logit_max")) {
+    observer.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
+      see_attention(l, inputs);
+    };
+  }
+  return observer;
+}
+
+void Onlooker::see_stream(std::int64_t l, const at::Tensor& stream) {
   const at::NoGradGuard no_grad;
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layers_.at(static_cast<std::size_t>(l));
@@ -39,9 +54,8 @@ void Onlooker::sees_stream(std::int64_t l, const at::Tensor& stream) {
   before_ = stream.detach();
 }
 
-void Onlooker::sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
-                           const at::Tensor& branch) {
-  if (!wanted("branch_ratio")) return;
+void Onlooker::see_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+                          const at::Tensor& branch) {
   const at::NoGradGuard no_grad;
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layers_.at(static_cast<std::size_t>(l));
@@ -50,8 +64,7 @@ void Onlooker::sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stre
   layer.beside[which].add(mean_square(stream), tokens);
 }
 
-void Onlooker::sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
-  if (!wanted("attention_entropy") && !wanted("attention_logit_max")) return;
+void Onlooker::see_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
   const auto seen = nn::statistics_of(inputs);
   auto& layer = layers_.at(static_cast<std::size_t>(l));
   layer.entropy.add(seen.entropy, static_cast<double>(inputs.q.size(0)));

@@ -13,15 +13,13 @@ namespace evenkeel::probe {
 
 /// Looks at streams, branches and attention while batches pass through a model, and sums up what
 /// it saw. The batches may be of different sizes: a mean over tokens is one over all of them.
-class Onlooker final : public nn::Observer {
+class Onlooker {
  public:
   /// \param what  names of measures: only these are computed
   Onlooker(std::int64_t layers, std::set<std::string> what);
 
-  void sees_stream(std::int64_t l, const at::Tensor& stream) override;
-  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
-                   const at::Tensor& branch) override;
-  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override;
+  /// To be handed to passes while this object lives.
+  nn::Observer observer();
 
   /// Of all that passed. A measure of the stream begins at layer 0, the others at block 1.
   std::vector<Profile> profiles() const;
@@ -35,6 +33,10 @@ class Onlooker final : public nn::Observer {
     EffectiveRank rank;
   };
   bool wanted(const char* measure) const { return what_.contains(measure); }
+  void see_stream(std::int64_t l, const at::Tensor& stream);
+  void see_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+                  const at::Tensor& branch);
+  void see_attention(std::int64_t l, const nn::AttentionInputs& inputs);
 
   std::set<std::string> what_;
   std::vector<Layer> layers_;  // 0 .. N

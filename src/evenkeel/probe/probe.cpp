@@ -10,6 +10,7 @@
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/gradient_sums.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/onlooker.h"
 
@@ -37,10 +38,11 @@ class States {
   std::map<std::string, at::Tensor> copies_;
 };
 
-/// The mean loss of a batch; with its gradient if `backward`.
+/// The mean loss of a batch; with its gradient, if `gradient` is given.
 double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
-            const nn::Pass& options, bool backward) {
-  const at::AutoGradMode mode(backward);
+            const nn::Pass& options, nn::GradientSums* gradient = nullptr) {
+  const at::AutoGradMode mode(gradient != nullptr);
+  if (gradient != nullptr) gradient->start(rows < batch.rows);
   const auto scored = static_cast<double>(batch.scored);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
@@ -48,7 +50,9 @@ double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
     loss += sum.item<double>();
-    if (backward) (sum / scored).backward();
+    if (gradient == nullptr) continue;
+    (sum / scored).backward();
+    gradient->add();
   }
   return loss / scored;
 }
@@ -83,14 +87,14 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   const auto add = [&](std::vector<Profile> more) {
     std::move(more.begin(), more.end(), std::back_inserter(seen.profiles));
   };
-  const bool gradients = what.contains("grad_norm");
-  parameters.zero_gradients();
-  seen.loss =
-      pass(model, batch, rows, {.mode = nn::Mode::training, .observer = &onlooker}, gradients);
-  if (gradients) {
-    std::vector<at::Tensor> buffers;
-    for (const auto& group : parameters.groups()) buffers.push_back(group.gradient);
-    add(gradient_norms(parameters, buffers, scheme));
+  const auto observer = onlooker.observer();
+  const nn::Pass looking = {.mode = nn::Mode::training, .observer = &observer};
+  if (what.contains("grad_norm")) {
+    nn::GradientSums gradient(parameters);
+    seen.loss = pass(model, batch, rows, looking, &gradient);
+    add(gradient_norms(parameters, gradient.all(), scheme));
+  } else {
+    seen.loss = pass(model, batch, rows, looking);
   }
   parameters.zero_gradients();
   add(onlooker.profiles());
@@ -99,8 +103,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
     Profile rise{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
       states.restore();
-      const auto without = pass(model, batch, rows, {.mode = nn::Mode::training, .left_out = l},
-                                /*backward=*/false);
+      const auto without = pass(model, batch, rows, {.mode = nn::Mode::training, .left_out = l});
       rise.values.push_back(without - seen.loss);
     }
     add({std::move(rise)});

@@ -71,11 +71,10 @@ std::string verdict(const std::vector<Run>& runs, const std::string& unlike) {
   return out + ".";
 }
 
-std::string row(const Run& run, std::size_t at, bool is_best, bool has_floor) {
-  const int colour = static_cast<int>(at);
+std::string row(const Run& run, const Style& style, bool is_best, bool has_floor) {
   const auto number = [](const std::string& value) { return element("td", value, "number"); };
   const double rate = median(run.tokens_per_second.y);
-  auto cells = element("td", swatch(colour, colour) + " " + escaped(run.name), "name") +
+  auto cells = element("td", swatch(style.colour, style.dash) + " " + escaped(run.name), "name") +
                element("td", escaped(run.scheme)) + number(with_commas(std::llround(run.step))) +
                number(fixed(final_loss(run), kDecimals)) +
                number(fixed(validation(run), kDecimals));
@@ -91,8 +90,9 @@ std::string table(const std::vector<Run>& runs, bool has_best, bool has_floor) {
   if (has_floor) head += number("gap to the floor");
   head += number("tokens/s") + element("th", "state");
   auto rows = element("tr", head) + "\n";
+  const auto styles = styles_of(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
-    rows += row(runs[at], at, has_best && at == 0, has_floor);
+    rows += row(runs[at], styles[at], has_best && at == 0, has_floor);
   }
   return element("div", element("table", rows), "scroll") + "\n" +
          element("p",
@@ -105,12 +105,12 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};
   std::vector<const Run*> all;
+  const auto styles = styles_of(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto& series = runs[at].*quantity.values;
-    const int colour = static_cast<int>(at);
     all.push_back(&runs[at]);
     if (finite(series.y).empty()) continue;
-    chart.lines.push_back({runs[at].name, series, colour % kColours, colour % kDashes, stroke});
+    chart.lines.push_back({runs[at].name, series, styles[at].colour, styles[at].dash, stroke});
   }
   chart.has_legend = false;  // the same colours in all: one legend is enough
   chart.when_empty = no_data(all, quantity);

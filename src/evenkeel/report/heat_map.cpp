@@ -40,12 +40,6 @@ std::string colour_of(double place) {
   return out.data();
 }
 
-std::string short_text(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.3g", value);
-  return out.data();
-}
-
 std::string unit_text(double value) {
   return fixed(value, 1);
 }
@@ -110,9 +104,9 @@ std::string colour_bar(const Range& range, double y) {
                 unit_text(width + 1), "\" height=\"", unit_text(kHigh), "\" fill=\"",
                 colour_of((i + 0.5) / kSteps), "\"/>");
   }
-  return out + "\n" + label("end", left - kGap, y + kBaseline, short_text(range.low)) +
+  return out + "\n" + label("end", left - kGap, y + kBaseline, with_digits(range.low, 3)) +
          label("start", left + kBar + kGap, y + kBaseline,
-               short_text(range.high) + (range.logarithmic ? " (log)" : ""));
+               with_digits(range.high, 3) + (range.logarithmic ? " (log)" : ""));
 }
 
 std::string layer_name(std::int64_t layer) {
@@ -135,7 +129,7 @@ std::string drawing(const LayerMap& map, const std::string& title) {
       const double y = kTop + inside - row * static_cast<double>(l + 1);
       const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", step ",
                              with_commas(std::llround(steps[i])), ": ",
-                             std::isfinite(value) ? short_text(value) : "not finite");
+                             std::isfinite(value) ? with_digits(value, 3) : "not finite");
       out += rectangle(kLeft + column * static_cast<double>(i), y, column + 0.5, row + 0.5,
                        std::isfinite(value) ? colour_of(range.place(value)) : "var(--bad)", said);
     }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/heat_map.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/report/section.h"
 
 namespace evenkeel::report {
 
@@ -43,9 +43,8 @@ constexpr std::array kShown = {
 };
 
 std::string short_text(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.3g", value);
-  return std::isfinite(value) ? out.data() : "–";
+  constexpr int kDigits = 3;
+  return std::isfinite(value) ? with_digits(value, kDigits) : "–";
 }
 
 std::string step_text(double step) {
@@ -68,29 +67,19 @@ std::string figure_of(const LayerMap& map, const Shown& shown) {
   return figure(chart);
 }
 
-/// The number of each run's scheme, and the run's number among those of its scheme.
-struct Style {
-  int colour = 0, dash = 0;
+/// A run that was probed, and how its curves look.
+struct Probed {
+  const Run* run;
+  Style style;
 };
-std::vector<Style> styles_of(const std::vector<const Run*>& runs) {
-  std::map<std::string, int> schemes, members;
-  std::vector<Style> styles;
-  for (const auto* const run : runs) {
-    const auto colour = schemes.try_emplace(run->scheme, static_cast<int>(schemes.size()));
-    styles.push_back({colour.first->second, members[run->scheme]++});
-  }
-  return styles;
-}
+using AllProbed = std::vector<Probed>;
 
-std::string compared(const std::vector<const Run*>& runs, const Shown& shown, double step,
-                     bool has_legend) {
+std::string compared(const AllProbed& runs, const Shown& shown, double step, bool has_legend) {
   auto chart = profile_chart(shown, text("At ", step_text(step), "."));
-  const auto styles = styles_of(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto* const map = find(runs[i]->layers, shown.measure, shown.part);
+  for (const auto& [run, style] : runs) {
+    const auto* const map = find(run->layers, shown.measure, shown.part);
     if (map == nullptr || map->at(step).size() == 0) continue;
-    chart.lines.push_back({runs[i]->name, map->at(step), styles[i].colour % kColours,
-                           styles[i].dash % kDashes, Stroke::bold});
+    chart.lines.push_back({run->name, map->at(step), style.colour, style.dash, Stroke::bold});
   }
   if (chart.lines.empty()) return "";
   chart.has_legend = has_legend;
@@ -99,9 +88,9 @@ std::string compared(const std::vector<const Run*>& runs, const Shown& shown, do
 }
 
 /// Steps that at least two of the runs were probed at.
-std::vector<double> shared_steps(const std::vector<const Run*>& runs) {
+std::vector<double> shared_steps(const AllProbed& runs) {
   std::map<double, int> count;
-  for (const auto* const run : runs) {
+  for (const auto& [run, style] : runs) {
     std::set<double> own;
     for (const auto& map : run->layers) {
       if (map.on != "training") continue;
@@ -116,15 +105,59 @@ std::vector<double> shared_steps(const std::vector<const Run*>& runs) {
   return steps;
 }
 
+/// Mean and standard deviation: "0.21 ± 0.11".
+std::string mean_text(const std::vector<double>& values) {
+  double sum = 0, squares = 0;
+  for (const auto value : values) sum += value;
+  const auto count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  for (const auto value : values) squares += (value - mean) * (value - mean);
+  return short_text(mean) + " ± " + short_text(std::sqrt(squares / (count - 1)));
+}
+
+/// A row for each scheme with several runs: mean and standard deviation over them.
+std::string mean_rows(const AllProbed& runs, const std::vector<double>& steps) {
+  std::vector<std::string> schemes;
+  for (const auto& [run, style] : runs) {
+    if (std::count(schemes.begin(), schemes.end(), run->scheme) == 0)
+      schemes.push_back(run->scheme);
+  }
+  std::string rows;
+  for (const auto& scheme : schemes) {
+    std::string cells;
+    std::size_t members = 0;
+    for (const auto step : steps) {
+      std::vector<double> slopes, spreads;
+      for (const auto& [run, style] : runs) {
+        const auto* const map = find(run->layers, "grad_norm", "block");
+        if (run->scheme != scheme || map == nullptr || map->at(step).size() == 0) continue;
+        const auto flow = flow_of(map->at(step));
+        slopes.push_back(flow.slope);
+        spreads.push_back(flow.spread);
+      }
+      members = std::max(members, slopes.size());
+      const bool several = slopes.size() > 1;
+      cells += element("td", several ? mean_text(slopes) : "–", "number") +
+               element("td", several ? mean_text(spreads) : "–", "number");
+    }
+    if (members < 2) continue;
+    const auto name = text("mean of ", members, " runs");
+    rows += element("tr", element("td", name, "name") + element("td", escaped(scheme)) + cells,
+                    "best") +
+            "\n";
+  }
+  return rows;
+}
+
 /// Slope and spread of the gradient flow of each run at each step.
-std::string flow_table(const std::vector<const Run*>& runs, const std::vector<double>& steps) {
+std::string flow_table(const AllProbed& runs, const std::vector<double>& steps) {
   auto head = element("th", "run") + element("th", "scheme");
   for (const auto step : steps) {
     head += element("th", "slope, " + step_text(step), "number") +
             element("th", "spread, " + step_text(step), "number");
   }
   auto rows = element("tr", head) + "\n";
-  for (const auto* const run : runs) {
+  for (const auto& [run, style] : runs) {
     const auto* const map = find(run->layers, "grad_norm", "block");
     if (map == nullptr) continue;
     auto cells = element("td", escaped(run->name), "name") + element("td", escaped(run->scheme));
@@ -135,6 +168,7 @@ std::string flow_table(const std::vector<const Run*>& runs, const std::vector<do
     }
     rows += element("tr", cells) + "\n";
   }
+  rows += mean_rows(runs, steps);
   return element("div", element("table", rows), "scroll") + "\n" +
          element("p",
                  "Gradient flow: slope of ln(gradient norm of a block) against its number, least "
@@ -157,9 +191,10 @@ std::string layer_figures(const Run& run) {
 
 std::string layer_comparison(const std::vector<Run>& runs) {
   constexpr std::size_t kSteps = 4;  // of gradient flow: the first and the last ones
-  std::vector<const Run*> probed;
-  for (const auto& run : runs) {
-    if (!run.layers.empty()) probed.push_back(&run);
+  AllProbed probed;
+  const auto styles = styles_of(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i].layers.empty()) probed.push_back({&runs[i], styles[i]});
   }
   auto steps = shared_steps(probed);
   if (steps.empty()) return "";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -78,6 +79,18 @@ std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantit
     if (why == run->missing.end()) return text("No data: metrics.jsonl has no ", quantity.key);
   }
   return "No data: " + runs.front()->missing.at("metrics.jsonl");
+}
+
+std::vector<Style> styles_of(const std::vector<Run>& runs) {
+  std::map<std::string, int> schemes, members;
+  std::vector<Style> styles;
+  for (const auto& run : runs) {
+    const int scheme =
+        schemes.try_emplace(run.scheme, static_cast<int>(schemes.size())).first->second;
+    const int member = members[run.scheme]++;
+    styles.push_back({scheme % kColours, (scheme + member) % kDashes});
+  }
+  return styles;
 }
 
 }  // namespace evenkeel::report

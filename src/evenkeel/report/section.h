@@ -28,6 +28,12 @@ std::string flat_table(const Flat& flat);
 /// Keys that differ, a row each, with a column a run.
 std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows);
 
+/// How the curves of a run look on a page of several: a colour a scheme, a pattern a run of it.
+struct Style {
+  int colour = 0, dash = 0;
+};
+std::vector<Style> styles_of(const std::vector<Run>& runs);
+
 /// The chart of one measured quantity over steps: what was logged, faintly, and its moving mean.
 /// With many runs the mean alone, one colour and pattern a run.
 struct Quantity {

@@ -5,12 +5,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/nn/batch.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
@@ -20,12 +19,6 @@
 namespace evenkeel::train {
 
 namespace {
-
-std::string short_text(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.3g", value);
-  return out.data();
-}
 
 /// Mean over the queries of ln(positions they see): the entropy of even weights.
 double even_entropy(std::int64_t positions) {
@@ -46,14 +39,33 @@ std::string bare_parts(const norm::Attention& attention) {
   return out;
 }
 
+/// Whether every skip of the scheme passes a norm, as in Post-Norm.
+bool norms_its_skips(const norm::Scheme& scheme) {
+  return std::all_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
+    return block.attention.residual && block.feed_forward.residual;
+  });
+}
+
+Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
+  return {"vanishing",
+          1,
+          "",
+          text("the gradient of block 1 is ", with_digits(first_of_largest, 3),
+               " of the largest block's"),
+          norms_its_skips(scheme) ? "every skip passes a norm, and gradients die towards the input"
+                                  : "gradients die towards the input",
+          "scheme hybrid_norm_star or deep_norm, or a lower schedule.peak"};
+}
+
 }  // namespace
 
-std::vector<Trouble> CheckUp::operator()(const data::Batch& batch,
+std::vector<Trouble> CheckUp::operator()(std::int64_t step, const data::Batch& batch,
                                          const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
   std::vector<Trouble> troubles;
   check_attention(batch, troubles);
   check_gains(troubles);
+  if (step > 1) check_frozen(gradients, troubles);  // some gains start without one
   check_depth(gradients, troubles);
   return troubles;
 }
@@ -62,18 +74,27 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   constexpr double kLarge = 100;  // of scores: softmax is one-hot long before
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of the entropy of even weights
+  constexpr double kAlike = 0.99;
   const auto row = data::part_of(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
   const auto whole = nn::tensors_of(row.inputs, row.targets, 1).first;
   const auto ids = whole.narrow(1, 0, std::min(kPositions, whole.size(1)));
   const auto layers = model_->scheme().shape.layers;
-  probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max"});
-  model_->hidden(ids, {.observer = &onlooker});
+  probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});
+  const auto observer = onlooker.observer();
+  model_->hidden(ids, {.observer = &observer});
   std::vector<double> entropy, scores;
   for (const auto& profile : onlooker.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
+    if (profile.measure == "token_cosine" && profile.values.back() > kAlike) {
+      troubles.push_back({"collapse", layers, "residual stream",
+                          text("the stream of all positions points the same way, mean cosine ",
+                               with_digits(profile.values.back(), 4)),
+                          "what the blocks add no longer depends on the text",
+                          "a lower schedule.peak, or a longer schedule.warmup"});
+    }
   }
   if (first_scores_.empty()) first_scores_ = scores;
   const double even = even_entropy(ids.size(1));
@@ -82,19 +103,19 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
     const auto bare = bare_parts(model_->scheme().blocks[i].attention);
     if (scores[i] > kLarge && scores[i] > kGrown * std::abs(first_scores_[i])) {
       troubles.push_back({"logits", l, text("blocks.", i, ".attention.qkv.weight"),
-                          text("attention scores up to ", short_text(scores[i]), ", ",
-                               short_text(first_scores_[i]), " at the start"),
+                          text("attention scores up to ", with_digits(scores[i], 3), ", ",
+                               with_digits(first_scores_[i], 3), " at the start"),
                           bare.find_first_of("qk") == std::string::npos
                               ? "the gains of q and k grow"
                               : text("nothing bounds ", bare),
                           "norms on q and k (scheme hybrid_norm), a soft cap, or hook qk_clip"});
     } else if (entropy[i] < kPeaked * even) {
-      troubles.push_back(
-          {"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
-           text("attention entropy ", short_text(entropy[i]), " of ", short_text(even), " nats"),
-           bare.empty() ? "attention has collapsed"
-                        : text("attention has collapsed; nothing bounds ", bare),
-           "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
+      troubles.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
+                          text("attention entropy ", with_digits(entropy[i], 3), " of ",
+                               with_digits(even, 3), " nats"),
+                          bare.empty() ? "attention has collapsed"
+                                       : text("attention has collapsed; nothing bounds ", bare),
+                          "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
     }
   }
 }
@@ -119,36 +140,66 @@ void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
                           "what the norm gives is lost to the layers behind it",
                           "optimizer.decay_gains = false, or a lower schedule.peak"});
     } else if (furthest > kFar) {
-      troubles.push_back({"far_gain", slot.block, name,
-                          text("a gain is ", short_text(furthest), " times its start away from it"),
-                          "the norm undoes itself",
-                          "optimizer.decay_gains = true, or a lower schedule.peak"});
+      troubles.push_back(
+          {"far_gain", slot.block, name,
+           text("a gain is ", with_digits(furthest, 3), " times its start away from it"),
+           "the norm undoes itself", "optimizer.decay_gains = true, or a lower schedule.peak"});
     }
+  }
+}
+
+void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
+                           std::vector<Trouble>& troubles) const {
+  for (const auto& slot : norm::slots_of(model_->scheme())) {
+    const auto name = slot.name + ".gain";
+    if (!parameters_->find(name).defined()) continue;
+    const auto& parameter = parameters_->at(name);
+    if (parameter.part_of(gradients[parameter.group]).any().item<bool>()) continue;
+    troubles.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
+                        "nothing behind the norm listens to it, or its numbers are too small",
+                        "gains in float32, and a look at the scheme: evenkeel schemes show"});
   }
 }
 
 void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
                           std::vector<Trouble>& troubles) const {
-  constexpr double kFar = 1e4;
+  constexpr double kFar = 1e4, kLopsided = 100;
+  std::vector<double> blocks;
+  double model = 0, attention = 0, feed_forward = 0;  // squares, but for the model
   for (const auto& profile : probe::gradient_norms(*parameters_, gradients, model_->scheme())) {
-    if (profile.part != "block") continue;
-    const auto& norms = profile.values;
-    const auto [least, most] = std::minmax_element(norms.begin(), norms.end());
-    if (!std::isfinite(*most) || !(*least > 0)) continue;
-    if (norms.front() * kFar < *most) {
-      troubles.push_back({"vanishing", 1, "",
-                          text("the gradient of block 1 is ", short_text(norms.front() / *most),
-                               " of the largest block's"),
-                          "every skip passes a norm, and gradients die towards the input",
-                          "scheme hybrid_norm_star or deep_norm"});
-    } else if (norms.front() > kFar * *least) {
-      troubles.push_back(
-          {"exploding_depth", 1, "",
-           text("the gradient of block 1 is ", short_text(norms.front() / *least),
-                " times the smallest block's"),
-           "the stream grows with depth, and late blocks no longer count",
-           "scheme hybrid_norm, layer_norm_scaling or peri_ln; model.init=megatron"});
-    }
+    double squares = 0;
+    for (const auto value : profile.values) squares += value * value;
+    const auto& part = profile.part;
+    if (part == "block") blocks = profile.values;
+    if (part == "model") model = profile.values.front();
+    if (part == "q" || part == "k" || part == "v" || part == "output") attention += squares;
+    if (part == "up" || part == "gate" || part == "down") feed_forward += squares;
+  }
+  const auto [least, most] = std::minmax_element(blocks.begin(), blocks.end());
+  if (!std::isfinite(*most) || !(model > 0)) return;
+  if (*most * kFar < model) {
+    troubles.push_back({"dead_blocks", 0, "",
+                        text("the gradient of the largest block is ", with_digits(*most / model, 3),
+                             " of the model's"),
+                        "only embedding and head learn",
+                        "a lower schedule.peak, a longer schedule.warmup, or model.init"});
+  } else if (blocks.front() * kFar < *most) {
+    troubles.push_back(depth_trouble(model_->scheme(), blocks.front() / *most));
+  } else if (*least > 0 && blocks.front() > kFar * *least) {
+    troubles.push_back(
+        {"exploding_depth", 1, "",
+         text("the gradient of block 1 is ", with_digits(blocks.front() / *least, 3),
+              " times the smallest block's"),
+         "the stream grows with depth, and late blocks no longer count",
+         "scheme hybrid_norm, layer_norm_scaling or peri_ln, or model.init=megatron"});
+  }
+  if (attention > 0 && feed_forward > kLopsided * kLopsided * attention) {
+    troubles.push_back(
+        {"feed_forward", 0, "",
+         text("the gradients of the feed-forward halves are ",
+              with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),
+         "the branch is too large against a normed skip",
+         "model.init=megatron, and a look at feed_forward.skip of the scheme"});
   }
 }
 

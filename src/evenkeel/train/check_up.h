@@ -14,16 +14,20 @@ namespace evenkeel::train {
 
 /// Looks for what goes wrong slowly, on one sequence, without a gradient:
 ///
-/// | event            | what is seen                                                              |
-/// | ---------------- | ------------------------------------------------------------------------- |
-/// | logits           | scores of a head above 100 and 4 times those of the start                 |
-/// | entropy          | weights of a block's attention nearly all on one position                 |
-/// | dead_gain        | half of a gain's values or more below a thousandth of where they started  |
-/// | far_gain         | a gain further from its start than 10 times its start                     |
-/// | vanishing        | gradients of block 1 below 1e-4 of those of the largest block             |
-/// | exploding_depth  | gradients of block 1 above 1e4 times those of the smallest block          |
+/// | event           | what is seen                                                              |
+/// | --------------- | ------------------------------------------------------------------------- |
+/// | logits          | scores of a head above 100 and 4 times those of the start                 |
+/// | entropy         | weights of a block's attention nearly all on one position                 |
+/// | collapse        | the last stream points the same way at all positions                      |
+/// | dead_gain       | half of a gain's values or more below a thousandth of where they started  |
+/// | far_gain        | a gain further from its start than 10 times its start                     |
+/// | frozen_gain     | a gain without any gradient, after the first steps                        |
+/// | vanishing       | gradients of block 1 below 1e-4 of those of the largest block             |
+/// | exploding_depth | gradients of block 1 above 1e4 times those of the smallest block          |
+/// | dead_blocks     | gradients of all blocks below 1e-4 of those of the whole model            |
+/// | feed_forward    | gradients of feed-forward halves above 100 times those of attention       |
 ///
-/// \source spec of the signatures: docs/probes.md
+/// \source docs/health.md
 class CheckUp {
  public:
   /// Both must outlive it.
@@ -31,7 +35,8 @@ class CheckUp {
       : model_(&model), parameters_(&parameters), planned_(planned) {}
 
   /// \param gradients  a flat buffer a group: of the step at hand
-  std::vector<Trouble> operator()(const data::Batch& batch,
+  /// \param step  from 1
+  std::vector<Trouble> operator()(std::int64_t step, const data::Batch& batch,
                                   const std::vector<at::Tensor>& gradients);
 
   /// The largest scores of the start, by block: part of a checkpoint.
@@ -41,6 +46,7 @@ class CheckUp {
  private:
   void check_attention(const data::Batch& batch, std::vector<Trouble>& troubles);
   void check_gains(std::vector<Trouble>& troubles) const;
+  void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
   void check_depth(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
 
   const nn::Model* model_;

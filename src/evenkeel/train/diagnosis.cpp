@@ -5,12 +5,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/detokenize.h"
 #include "evenkeel/nn/batch.h"
+#include "evenkeel/norm/leakage.h"
 #include "evenkeel/ops/sum_of_squares.h"
 #include "evenkeel/probe/by_layer.h"
 
@@ -22,34 +23,49 @@ bool is_finite(const at::Tensor& x) {
   return x.isfinite().all().item<bool>();
 }
 
-std::string factor_text(double factor) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.3g", factor);
-  return out.data();
-}
+/// Where something stands: a block, from 1, or 0 for what is outside the blocks; and its name.
+struct Place {
+  std::int64_t layer = 0;
+  std::string name;
+};
 
-/// Remembers the first activation that is not finite.
-class FirstNonfinite final : public nn::Observer {
- public:
-  void sees_stream(std::int64_t l, const at::Tensor& stream) override {
+/// The first activation of a training pass that is not finite; none if all are.
+std::optional<Place> first_nonfinite(const nn::Model& model, const at::Tensor& ids) {
+  std::optional<Place> found;
+  const auto note = [&found](std::int64_t l, const char* what, const at::Tensor& x) {
+    if (!found && !is_finite(x)) found = {l, what};
+  };
+  nn::Observer observer;
+  observer.stream = [&](std::int64_t l, const at::Tensor& stream) {
     note(l, l == 0 ? "embedding.weight" : "residual stream", stream);
-  }
-  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor&,
-                   const at::Tensor& branch) override {
+  };
+  observer.branch = [&](std::int64_t l, nn::Half half, const at::Tensor&,
+                        const at::Tensor& branch) {
     note(l, half == nn::Half::attention ? "attention branch" : "feed-forward branch", branch);
-  }
-  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override {
+  };
+  observer.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
     note(l, "attention queries", inputs.q);
     note(l, "attention keys", inputs.k);
-  }
-  const std::optional<std::pair<std::int64_t, std::string>>& found() const { return found_; }
+    note(l, "attention values", inputs.v);
+  };
+  const auto x = model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
+  note(0, "final stream", x);
+  note(0, "logits", model.logits(x));
+  return found;
+}
 
- private:
-  void note(std::int64_t l, const char* what, const at::Tensor& x) {
-    if (!found_ && !is_finite(x)) found_ = {l, what};
+/// Sequence by sequence; but a norm over the batch makes of each what the others are.
+std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& batch) {
+  const at::NoGradGuard no_grad;
+  const bool is_tokenwise = norm::leaks_of(model.scheme()).empty();
+  const auto rows = is_tokenwise ? 1 : batch.rows;
+  std::optional<Place> found;
+  for (std::int64_t i = 0; i < batch.rows && !found; i += rows) {
+    const auto part = data::part_of(batch, i, rows);
+    found = first_nonfinite(model, nn::tensors_of(part.inputs, part.targets, rows).first);
   }
-  std::optional<std::pair<std::int64_t, std::string>> found_;
-};
+  return found;
+}
 
 Trouble named(const nn::Model& model, const std::string& parameter) {
   Trouble trouble;
@@ -75,9 +91,24 @@ std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) 
   return losses;
 }
 
-/// "sequences 961, 963": those whose loss is at least halfway between the median and the largest,
-/// if the largest stands out; else empty.
-std::string outstanding(const std::vector<double>& losses, std::int64_t first) {
+/// The start of a sequence as text, in quotes.
+std::string excerpt(const data::Batch& batch, std::int64_t row) {
+  constexpr std::int64_t kShown = 32;
+  const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
+  const auto first = batch.inputs.begin() + row * width;
+  const std::vector<std::int64_t> tokens(first, first + std::min(width, kShown));
+  auto words = data::detokenize(tokens);
+  for (auto& letter : words) {
+    const bool plain = letter >= ' ' && letter <= '~' && letter != '"';
+    if (!plain) letter = '.';
+  }
+  return text(" (\"", words, "...\")");
+}
+
+/// "961, 963 ("As they said...")": those whose loss is at least halfway between the median and the
+/// largest, if the largest stands out; else empty.
+std::string outstanding(const data::Batch& batch, const std::vector<double>& losses,
+                        std::int64_t first) {
   constexpr double kStandsOut = 1.3;  // times the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
@@ -89,7 +120,8 @@ std::string outstanding(const std::vector<double>& losses, std::int64_t first) {
     if (losses[i] < (median + most) / 2) continue;
     out += text(out.empty() ? "" : ", ", first + static_cast<std::int64_t>(i));
   }
-  return out;
+  const auto worst = std::max_element(losses.begin(), losses.end()) - losses.begin();
+  return out + excerpt(batch, worst);
 }
 
 /// The parameter with the largest ratio of now to usual.
@@ -126,14 +158,8 @@ Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parame
     trouble.remedy = "go back to an earlier checkpoint";
     return trouble;
   }
-  const at::NoGradGuard no_grad;
-  FirstNonfinite first;
-  for (std::int64_t i = 0; i < batch.rows && !first.found(); ++i) {
-    const auto row = data::part_of(batch, i, 1);
-    model.hidden(nn::tensors_of(row.inputs, row.targets, 1).first, {.observer = &first});
-  }
-  if (first.found()) {
-    Trouble trouble{.layer = first.found()->first, .tensor = first.found()->second};
+  if (const auto found = first_nonfinite(model, batch)) {
+    Trouble trouble{.layer = found->layer, .tensor = found->name};
     trouble.meaning = "the forward pass leaves the range of the number format there";
     trouble.remedy =
         "lower schedule.peak, a longer schedule.warmup, or train.precision = \"float32\"";
@@ -161,16 +187,17 @@ Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters
   if (weight.second > kJump) {
     auto trouble = named(model, weight.first);
     trouble.meaning =
-        text("the weight is ", factor_text(weight.second), " times as long as before");
+        text("the weight is ", with_digits(weight.second, 3), " times as long as before");
     trouble.remedy = "lower schedule.peak, or optimizer.clip";
     return trouble;
   }
   const auto gradient = most_grown(now, usual, &Lengths::gradient);
   auto trouble = named(model, gradient.first);
-  const auto sequences = outstanding(losses_of(model, batch), first_sequence);
-  trouble.meaning = gradient.first.empty() ? "one batch or one layer"
-                                           : text("its gradient is ", factor_text(gradient.second),
-                                                  " times the usual");
+  const auto sequences = outstanding(batch, losses_of(model, batch), first_sequence);
+  trouble.meaning =
+      gradient.first.empty()
+          ? "one batch or one layer"
+          : text("its gradient is ", with_digits(gradient.second, 3), " times the usual");
   if (!sequences.empty()) trouble.meaning += text(", the loss is that of sequences ", sequences);
   trouble.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
                                      : "a look at that text, or a lower schedule.peak";

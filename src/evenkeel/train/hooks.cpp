@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/scores.h"
@@ -36,48 +36,16 @@ double variance_of(const at::Tensor& x) {
   return (rows - mean).square().mean(-1).mean().item<double>();
 }
 
-/// Fills the skip vector of each half when the half before it is seen.
-class Profiler : public nn::Observer {
- public:
-  explicit Profiler(nn::Parameters& parameters) : parameters_(parameters) {}
-
-  void sees_stream(std::int64_t, const at::Tensor&) override {}
-  void sees_attention(std::int64_t, const nn::AttentionInputs&) override {}
-  void sees_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
-                   const at::Tensor& branch) override {
-    const auto* const name = half == nn::Half::attention ? "attention" : "feed_forward";
-    auto omega = parameters_.at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
-    omega.fill_(next_);
-    next_ = std::sqrt(variance_of(stream * next_) + variance_of(branch));
-  }
-
- private:
-  nn::Parameters& parameters_;
-  double next_ = 1;
-};
-
 }  // namespace
-
-/// The largest score of each head of each block since it was last asked.
-class Hooks::LargestScores : public nn::Observer {
- public:
-  void sees_stream(std::int64_t, const at::Tensor&) override {}
-  void sees_branch(std::int64_t, nn::Half, const at::Tensor&, const at::Tensor&) override {}
-  void sees_attention(std::int64_t l, const nn::AttentionInputs& inputs) override {
-    const auto largest = nn::statistics_of(inputs).largest;
-    auto& kept = largest_[l];
-    kept = kept.defined() ? at::maximum(kept, largest) : largest;
-  }
-
-  std::map<std::int64_t, at::Tensor> take() { return std::exchange(largest_, {}); }
-
- private:
-  std::map<std::int64_t, at::Tensor> largest_;
-};
 
 Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
     : model_(&model), parameters_(&parameters) {
-  if (has(model.scheme(), "qk_clip")) scores_ = std::make_shared<LargestScores>();
+  if (!has(model.scheme(), "qk_clip")) return;
+  observer_.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
+    const auto largest = nn::statistics_of(inputs).largest;
+    auto& kept = largest_[l];
+    kept = kept.defined() ? at::maximum(kept, largest) : largest;
+  };
 }
 
 void Hooks::before_training(const at::Tensor& ids) {
@@ -89,10 +57,6 @@ void Hooks::before_training(const at::Tensor& ids) {
   if (has(model_->scheme(), "profile")) profile(ids);
 }
 
-nn::Observer* Hooks::observer() {
-  return scores_.get();
-}
-
 void Hooks::after_update() {
   const auto& hooks = model_->scheme().hooks;
   if (hooks.empty()) return;
@@ -102,10 +66,6 @@ void Hooks::after_update() {
     if (hook.kind == "qk_clip") apply_qk_clip(hook);
   }
   parameters_->publish();
-}
-
-void Hooks::forget() {
-  if (scores_) scores_->take();
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
@@ -133,7 +93,7 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
   const auto& shape = model_->scheme().shape;
   const auto dk = shape.head_width();
   const bool shared = shape.kv_heads < shape.heads;
-  for (const auto& [l, largest] : scores_->take()) {
+  for (const auto& [l, largest] : std::exchange(largest_, {})) {
     auto factor = at::where(largest > 0, (hook.threshold / largest).clamp_max(1), 1.0);
     if (!shared) factor = factor.sqrt();
     const auto rows = factor.repeat_interleave(dk).unsqueeze(-1);
@@ -144,8 +104,16 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
 }
 
 void Hooks::profile(const at::Tensor& ids) {
-  Profiler profiler(*parameters_);
-  model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &profiler});
+  double next = 1;  // of the half at hand: what those before it left
+  nn::Observer filler;
+  filler.branch = [&](std::int64_t l, nn::Half half, const at::Tensor& stream,
+                      const at::Tensor& branch) {
+    const auto* const name = half == nn::Half::attention ? "attention" : "feed_forward";
+    auto omega = parameters_->at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
+    omega.fill_(next);
+    next = std::sqrt(variance_of(stream * next) + variance_of(branch));
+  };
+  model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &filler});
   parameters_->publish();
 }
 

@@ -3,7 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "evenkeel/nn/model.h"
@@ -29,28 +30,29 @@ class Hooks {
  public:
   /// Both must outlive it.
   Hooks(const nn::Model& model, nn::Parameters& parameters);
+  Hooks(const Hooks&) = delete;  // the observer knows where this is
+  Hooks& operator=(const Hooks&) = delete;
 
   /// Once, on fresh weights. \param ids  [B, T]: the first sequences of the training text
   void before_training(const at::Tensor& ids);
 
-  /// To be handed to the forward passes of a step; null if no hook looks on.
-  nn::Observer* observer();
+  /// To be handed to the forward passes of a step.
+  const nn::Observer& observer() const { return observer_; }
 
   /// After an optimizer step that was really made.
   void after_update();
   /// After one that was not: forgets what was seen.
-  void forget();
+  void forget() { largest_.clear(); }
 
  private:
-  class LargestScores;
-
   void apply_unit_norm(const norm::Hook& hook);
   void apply_qk_clip(const norm::Hook& hook);
   void profile(const at::Tensor& ids);
 
   const nn::Model* model_;
   nn::Parameters* parameters_;
-  std::shared_ptr<LargestScores> scores_;  // of qk_clip
+  nn::Observer observer_;                       // of qk_clip; else empty
+  std::map<std::int64_t, at::Tensor> largest_;  // score by block and head, since the last update
 };
 
 }  // namespace evenkeel::train

@@ -26,16 +26,15 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       model_(&model),
       parameters_(&parameters),
       optimizer_(options, parameters),
-      hooks_(model, parameters) {
-  for (const auto& group : parameters.groups()) gradients_.push_back(group.gradient);
-}
+      hooks_(model, parameters),
+      gradients_(parameters) {}
 
 Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
                        const Judge& judge) {
   Outcome outcome;
   const auto states = copies_of(parameters_->states());
   outcome.loss = backward(batch, rows);
-  outcome.gradient_norm = optim::gradient_norm(gradients_);
+  outcome.gradient_norm = optim::gradient_norm(gradients());
   // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
   const bool finite = std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm);
   const bool allowed = !judge || judge(outcome);
@@ -45,7 +44,7 @@ Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
     return outcome;
   }
   const double scale = optim::clip_scale(outcome.gradient_norm, options_.clip);
-  optimizer_.update(gradients_, scale, rate, ++updates_);
+  optimizer_.update(gradients(), scale, rate, ++updates_);
   hooks_.after_update();
   outcome.clipped = scale < 1;
   outcome.applied = true;
@@ -56,45 +55,18 @@ Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
 double Learner::backward(const data::Batch& batch, std::int64_t rows) {
   EK_ASSERT(batch.scored > 0 && rows > 0);
   const auto scored = static_cast<double>(batch.scored);
-  start_sums(rows < batch.rows);
+  gradients_.start(rows < batch.rows);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
     const auto part = data::part_of(batch, first, std::min(rows, batch.rows - first));
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
-    const auto sum =
-        model_->loss_sum(ids, targets, {.mode = nn::Mode::training, .observer = hooks_.observer()});
+    const auto sum = model_->loss_sum(ids, targets,
+                                      {.mode = nn::Mode::training, .observer = &hooks_.observer()});
     loss += sum.item<double>();
     (sum / scored).backward();
-    add_to_sums();
+    gradients_.add();
   }
   return loss / scored;
-}
-
-/// Gradients of several parts add up where backward leaves them; but a bfloat16 buffer would round
-/// every sum, so its parts are summed in float32 beside it.
-void Learner::start_sums(bool several) {
-  parameters_->zero_gradients();
-  const auto& groups = parameters_->groups();
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto& gradient = groups[i].gradient;
-    const bool apart = several && gradient.scalar_type() == at::kBFloat16;
-    if (!apart) {
-      gradients_[i] = gradient;
-    } else if (gradients_[i].is_same(gradient)) {
-      gradients_[i] = at::zeros_like(gradient, at::kFloat);
-    } else {
-      gradients_[i].zero_();
-    }
-  }
-}
-
-void Learner::add_to_sums() {
-  auto& groups = parameters_->groups();
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (gradients_[i].is_same(groups[i].gradient)) continue;
-    gradients_[i].add_(groups[i].gradient);
-    groups[i].gradient.zero_();
-  }
 }
 
 }  // namespace evenkeel::train

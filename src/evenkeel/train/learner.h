@@ -9,6 +9,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/windows.h"
+#include "evenkeel/nn/gradient_sums.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
@@ -45,7 +46,7 @@ class Learner {
   Outcome learn(const data::Batch& batch, std::int64_t rows, double rate, const Judge& judge = {});
 
   /// Of the last batch's mean loss, before clipping: one flat buffer a group.
-  const std::vector<at::Tensor>& gradients() const { return gradients_; }
+  const std::vector<at::Tensor>& gradients() const { return gradients_.all(); }
 
   /// Updates made so far: what bias correction counts.
   std::int64_t updates() const { return updates_; }
@@ -54,15 +55,13 @@ class Learner {
 
  private:
   double backward(const data::Batch& batch, std::int64_t rows);
-  void start_sums(bool several);
-  void add_to_sums();
 
   config::Optimizer options_;
   const nn::Model* model_;
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
   Hooks hooks_;
-  std::vector<at::Tensor> gradients_;  // one a group: its own buffer, or a sum of master's dtype
+  nn::GradientSums gradients_;
   std::int64_t updates_ = 0;
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/monitor.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 
 namespace evenkeel::train {
 
@@ -17,14 +16,13 @@ constexpr std::int64_t kFirstSteps = 20;  // as long as the spike detector is si
 /// A gradient may jump tenfold in a healthy run; clipping is there for it.
 constexpr SpikeDetector::Limits kOfGradients = {.deviations = 20, .relative = 19};
 
-std::string short_text(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.4g", value);
-  return out.data();
-}
-
 constexpr const char* kFirstRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and model.init = \"scheme\"";
+
+std::string words(const char* what, double value, const SpikeDetector::Spike& spike) {
+  return text(what, " ", with_digits(value, 4), " is ", with_digits(spike.deviations, 4),
+              " deviations above the usual ", with_digits(spike.median, 4));
+}
 
 }  // namespace
 
@@ -47,47 +45,54 @@ bool Monitor::tells_gradient(const Moment& moment, const Outcome& outcome) {
 }
 
 bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
-  const auto& [step, batch, first_sequence, gradients] = moment;
   if (!std::isfinite(outcome.loss) || !std::isfinite(outcome.gradient_norm)) {
-    auto trouble = origin_of_nonfinite(*model_, *parameters_, *gradients, *batch);
-    trouble.event = "nonfinite";
-    trouble.seen = text("loss ", short_text(outcome.loss), ", gradient norm ",
-                        short_text(outcome.gradient_norm), ": the step was skipped");
-    if (step <= kFirstSteps && trouble.remedy.starts_with("lower")) trouble.remedy = kFirstRemedy;
-    report(std::move(trouble));
+    report_nonfinite(moment, outcome);
     return false;
   }
-  bool apply = true;
   if (first_loss_ == 0) first_loss_ = outcome.loss;
   const auto loss = loss_.see(outcome.loss);
-  auto gradient = gradient_.see(outcome.gradient_norm);
-  if (gradient && !loss && !tells_gradient(moment, outcome)) gradient.reset();
-  const bool explodes = step <= kFirstSteps && outcome.loss > 2 * first_loss_;
-  if (loss || gradient || explodes) {
-    auto trouble =
-        origin_of_spike(*model_, *parameters_, *gradients, *batch, first_sequence, usual_);
-    trouble.event = explodes ? "explosion" : loss ? "spike" : "gradient_spike";
-    if (explodes) trouble.remedy = kFirstRemedy;
-    const auto& spike = loss ? loss : gradient;
-    trouble.seen = explodes ? text("loss ", short_text(outcome.loss),
-                                   " is more than twice the first one, ", short_text(first_loss_))
-                            : text(loss ? "loss " : "gradient norm ",
-                                   short_text(loss ? outcome.loss : outcome.gradient_norm), " is ",
-                                   short_text(spike->deviations), " deviations above the usual ",
-                                   short_text(spike->median));
-    apply = options_.on_spike == "warn" || trouble.event == "gradient_spike";
-    if (!apply) trouble.seen += ": the step was skipped";
-    report(std::move(trouble));
-  } else if (step == 1 || step % kCheckUpEvery == 0) {
-    check_up(moment);
+  const auto gradient = gradient_.see(outcome.gradient_norm);
+  if (moment.step <= kFirstSteps && outcome.loss > 2 * first_loss_) {
+    return report_jump(moment, "explosion",
+                       text("loss ", with_digits(outcome.loss, 4),
+                            " is more than twice the first one, ", with_digits(first_loss_, 4)));
   }
-  return apply;
+  if (loss) return report_jump(moment, "spike", words("loss", outcome.loss, *loss));
+  if (gradient && tells_gradient(moment, outcome)) {
+    return report_jump(moment, "gradient_spike",
+                       words("gradient norm", outcome.gradient_norm, *gradient));
+  }
+  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment);
+  return true;
+}
+
+void Monitor::report_nonfinite(const Moment& moment, const Outcome& outcome) {
+  auto trouble = origin_of_nonfinite(*model_, *parameters_, *moment.gradients, *moment.batch);
+  trouble.event = "nonfinite";
+  trouble.seen = text("loss ", with_digits(outcome.loss, 4), ", gradient norm ",
+                      with_digits(outcome.gradient_norm, 4), ": the step was skipped");
+  const bool is_early = moment.step <= kFirstSteps;
+  if (is_early && trouble.remedy.starts_with("lower")) trouble.remedy = kFirstRemedy;
+  report(std::move(trouble));
+}
+
+/// \return whether the update may be made
+bool Monitor::report_jump(const Moment& moment, const std::string& event, std::string seen) {
+  auto trouble = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
+                                 moment.first_sequence, usual_);
+  trouble.event = event;
+  trouble.seen = std::move(seen);
+  if (event == "explosion") trouble.remedy = kFirstRemedy;
+  const bool applies = options_.on_spike == "warn" || event == "gradient_spike";
+  if (!applies) trouble.seen += ": the step was skipped";
+  report(std::move(trouble));
+  return applies;
 }
 
 void Monitor::check_up(const Moment& moment) {
   usual_ = lengths_of(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
-  for (auto& trouble : check_up_(*moment.batch, *moment.gradients)) {
+  for (auto& trouble : check_up_(moment.step, *moment.batch, *moment.gradients)) {
     const auto key = text(trouble.event, " ", trouble.layer, " ", trouble.tensor);
     lasting.insert(key);
     if (!told_.contains(key)) report(std::move(trouble));

@@ -46,6 +46,8 @@ class Monitor {
  private:
   void check_up(const Moment& moment);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
+  void report_nonfinite(const Moment& moment, const Outcome& outcome);
+  bool report_jump(const Moment& moment, const std::string& event, std::string seen);
   void report(Trouble trouble) { troubles_.push_back(std::move(trouble)); }
 
   config::Health options_;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/norm/relation.h"
+
+#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/settings.h"
+
+namespace evenkeel::norm {
+
+namespace {
+
+void write(const Settings& settings, std::string& function, std::string& start) {
+  for (const auto& setting : settings) {
+    auto& out = setting.at_start ? start : function;
+    out += setting.words;
+    out += '\n';
+  }
+}
+
+void write(const Scheme& scheme, std::string& function, std::string& start) {
+  write(settings_before(scheme), function, start);
+  for (const auto& block : scheme.blocks) write(settings_of(block), function, start);
+  write(settings_behind(scheme), function, start);
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const Scheme& scheme) {
+  Fingerprint print;
+  const auto in_place = computed(scheme);
+  write(in_place, print.function, print.start);
+  write(canonical(in_place), print.moved, print.moved_start);
+  return print;
+}
+
+Relation relation(const Fingerprint& left, const Fingerprint& right) {
+  const bool same = left.function == right.function;
+  const bool moved = left.moved == right.moved;
+  if (same && left.start == right.start) return Relation::same;
+  if (moved && left.moved_start == right.moved_start) return Relation::moved;
+  return same || moved ? Relation::other_start : Relation::different;
+}
+
+Relation relation(const Scheme& left, const Scheme& right) {
+  return relation(fingerprint(left), fingerprint(right));
+}
+
+}  // namespace evenkeel::norm
