@@ -26,6 +26,18 @@ function(ek_precompile TARGET)
   endif()
 endfunction()
 
+# The same for a floor that only joins others together: with the headers of command line and JSON,
+# and optimised a little only, since nothing in it takes long to run.
+function(ek_precompile_glue TARGET)
+  target_compile_options(${TARGET} PRIVATE -O1)
+  if(EK_PRECOMPILED)
+    ek_headers(ek_glue_headers HEADERS ${EK_TORCH_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>
+               NEEDS evenkeel::torch ek_simd CLI11::CLI11 OPTIONS -fopenmp -O1)
+    target_precompile_headers(${TARGET} REUSE_FROM ek_glue_headers)
+    set_target_properties(${TARGET} PROPERTIES EK_PRECOMPILES ON)
+  endif()
+endfunction()
+
 # The same for a test, with GoogleTest's; optimised a little only: to compile takes longer than to run.
 function(ek_precompile_test TARGET WITH_TORCH)
   target_compile_options(${TARGET} PRIVATE -O1 -fPIC)  # -fPIC as the floors, in place of -fPIE
@@ -40,13 +52,13 @@ function(ek_precompile_test TARGET WITH_TORCH)
   endif()
 endfunction()
 
-# ek_floor(norm SOURCES kind.cpp scheme.cpp NEEDS base)
+# ek_floor(norm SOURCES kind.cpp scheme.cpp NEEDS base [GLUE])
 #
 # One floor of the building: the object library ek_norm of src/evenkeel/norm, which sees only
 # the floors it NEEDS. Objects, not archives: an archive would drop the files that do nothing
 # but register operators (TORCH_LIBRARY_IMPL), since no symbol of theirs is ever asked for.
 function(ek_floor NAME)
-  cmake_parse_arguments(FLOOR "" "" "SOURCES;NEEDS" ${ARGN})
+  cmake_parse_arguments(FLOOR "GLUE" "" "SOURCES;NEEDS" ${ARGN})
   add_library(ek_${NAME} OBJECT ${FLOOR_SOURCES})
   target_include_directories(ek_${NAME} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(ek_${NAME} PRIVATE ek_warnings)
@@ -54,7 +66,9 @@ function(ek_floor NAME)
     target_link_libraries(ek_${NAME} PUBLIC ${NEED})
   endforeach()
   # Not memory: it is below ops, which brings OpenMP, and a single file.
-  if("evenkeel::torch" IN_LIST FLOOR_NEEDS AND NOT NAME STREQUAL "memory")
+  if(FLOOR_GLUE)
+    ek_precompile_glue(ek_${NAME})
+  elseif("evenkeel::torch" IN_LIST FLOOR_NEEDS AND NOT NAME STREQUAL "memory")
     ek_precompile(ek_${NAME})
   endif()
   set_property(GLOBAL APPEND PROPERTY EK_FLOORS ek_${NAME})

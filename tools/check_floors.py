@@ -32,6 +32,7 @@ FLOORS = {  # from the ground up; a floor lists everything it may include
     "probe": ["base", "memory", "norm", "ops", "config", "toml", "data", "nn", "torch"],
 }
 FLOORS["train"] = sorted({*FLOORS, "toml", "torch"})
+FLOORS["bench"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["cli"] = sorted({*FLOORS, "toml", "torch"})
 
 MAX_LINES = 350

@@ -22,7 +22,7 @@ class CommandLine(program.Case):
         self.refuse(64, "A subcommand is required; see `evenkeel --help`")
 
     def test_an_unknown_verb(self):
-        self.refuse(64, 'no verb is named "trian"; did you mean "train"? known: config, eval, generate, '
+        self.refuse(64, 'no verb is named "trian"; did you mean "train"? known: bench, config, eval, generate, '
                     "plan, probe, report, runs, schemes, train, verify", "trian")
 
     def test_an_unknown_option(self):

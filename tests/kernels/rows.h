@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "evenkeel/kernels/cpu/simd.h"
@@ -33,5 +34,9 @@ template <>
 inline constexpr double kRounding<float> = 0x1p-24;
 template <>
 inline constexpr double kRounding<kernels::cpu::Bf16> = 0x1p-8;
+
+/// What a row costs more whose values are multiplied in float32, relatively to its terms.
+template <typename T>
+constexpr double kInFloat = std::is_same_v<T, double> ? 0 : 8 * 0x1p-24;
 
 }  // namespace evenkeel::testing

@@ -129,7 +129,8 @@ class NormEquations {
     const Wide s = in_.out_scale;
     const Wide dy = s * in_.dy[at];
     truth_.y[at].add(s * (gain(part) * x_hat + bias(part)),
-                     std::abs(s) * (std::abs(gain(part)) * error + std::abs(bias(part))));
+                     std::abs(s) * (std::abs(gain(part)) * error + std::abs(bias(part))),
+                     std::abs(s) * (std::abs(gain(part) * x_hat) + std::abs(bias(part))));
     if (!in_.gain.empty()) {
       const Wide size = std::abs(in_.gain_factor * dy) * (std::abs(x_hat) + error);
       truth_.dgain[part].add(in_.gain_factor * dy * x_hat, size);
@@ -146,7 +147,7 @@ class NormEquations {
     const bool centred = norm_.kind != norm::Kind::scale && statistic_of(norm_).centred;
     const auto dx = gradient_of(row, g, centred);
     for (std::size_t i = 0; i < run.at.size(); ++i) {
-      truth_.dx[run.at[i]].add(dx[i].value / eighth, dx[i].natural / eighth);
+      truth_.dx[run.at[i]].add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
     }
   }
 

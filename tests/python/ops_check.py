@@ -40,6 +40,33 @@ def check_kernels(dtype, gain, bias):
     check(ops.affine_forward.default, (x, gain, bias))
     check(ops.affine_backward.default, (dy, x, gain, bias))
     check(ops.sum_of_squares.default, (x,))
+    check(ops.swiglu_forward.default, (x,))
+    check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
+
+
+def check_heads(dtype, wide):
+    """2 heads, 1 key head, of width 8: some normed, some not."""
+    check = torch.library.opcheck
+    products, turn = tensor(2, 3, 32, dtype=dtype), tensor(3, 2, 4, dtype=wide)
+    gain = tensor(8, dtype=wide)
+    for gains in ((gain, gain, gain), (gain, None, gain), (None, None, None)):
+        arguments = (products, turn, 2, 1, *gains)
+        epsilon = [EPSILON] * 3
+        q, k, v, rstd = ops.qkv_norm_rope_forward(*arguments, epsilon)
+        # rstd of a head without a norm is not written: only the others are compared
+        if gains[1] is not None:
+            check(ops.qkv_norm_rope_forward.default, (*arguments, epsilon))
+        check(ops.qkv_norm_rope_backward.default, (q, k, v, *arguments, rstd))
+
+
+def check_head_of_model(dtype):
+    x, weight = tensor(6, 8, dtype=dtype), tensor(12, 8, dtype=dtype)
+    targets = torch.tensor([0, 9, -1, 3, 3, 7])
+    for with_gradient in (True, False):
+        torch.library.opcheck(ops.linear_cross_entropy_forward.default,
+                              (x, weight, targets, 10, 0.5, 3.0, with_gradient))
+    torch.library.opcheck(ops.cross_entropy_rows_.default,
+                          (tensor(6, 10, dtype=dtype), targets, 1.0, None, True))
 
 
 def check_update(dtype, gradient, copy):
@@ -55,6 +82,9 @@ def check_operators():
     check_kernels(torch.double, None, None)
     check_kernels(torch.float, gain.float(), None)
     check_kernels(torch.bfloat16, gain.float(), bias.float())
+    for dtype, wide in ((torch.double, torch.double), (torch.bfloat16, torch.float)):
+        check_heads(dtype, wide)
+        check_head_of_model(dtype)
     check_update(torch.float, torch.bfloat16, torch.empty(9, dtype=torch.bfloat16))
     check_update(torch.double, torch.double, None)
 
@@ -65,6 +95,13 @@ def check_operators():
     check(ops.add_rms_norm.default, (x, y, gain, EPSILON))
     check(ops.layer_norm.default, (x, gain, bias, EPSILON))
     check(ops.affine.default, (x, gain, bias))
+    check(ops.swiglu.default, (x,))
+    products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
+    gains = [tensor(8, grad=True) for _ in range(3)]
+    check(ops.qkv_norm_rope.default, (products, turn, 2, 1, *gains, [EPSILON] * 3))
+    weight, targets = tensor(12, 16, grad=True), torch.arange(32) % 10
+    check(ops.linear_cross_entropy.default,
+          (x.detach().flatten(0, 1).requires_grad_(), weight, targets, 10))
 
 
 def check_gradients():
@@ -76,6 +113,14 @@ def check_gradients():
     assert check(lambda a, b, g: ops.add_rms_norm(a, b, g, EPSILON), (x, y, gain))
     assert check(lambda a, g, b: ops.layer_norm(a, g, b, EPSILON), (x, gain, bias))
     assert check(ops.affine, (x, gain, bias))
+    assert check(ops.swiglu, (tensor(2, 3, 6, grad=True),))
+    heads, turn = tensor(2, 3, 16, grad=True), tensor(3, 2, 2)
+    gains = [tensor(4, grad=True) for _ in range(3)]
+    assert check(lambda a, *g: ops.qkv_norm_rope(a, turn, 2, 1, *g, [EPSILON] * 3),
+                 (heads, *gains))
+    rows, targets = tensor(6, 5, grad=True), torch.tensor([0, 6, -1, 3, 3, 2])
+    head = tensor(8, 5, grad=True)
+    assert check(lambda a, w: ops.linear_cross_entropy(a, w, targets, 7, 0.5, 2.0), (rows, head))
 
 
 def sublayers(x, gain, bias):

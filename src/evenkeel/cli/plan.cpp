@@ -98,7 +98,8 @@ void print(const Plan& plan) {
   line("  gradients", bytes_text(memory.gradients));
   line("  moments", bytes_text(memory.moments));
   line("  activations", bytes_text(memory.activations));
-  line("  passing", bytes_text(memory.passing), "logits, and gradients inside a block");
+  line("  passing", bytes_text(memory.passing),
+       "logits of a chunk, gradients of the head and inside a block");
   line("  program", bytes_text(memory.program));
   line("  together", bytes_text(memory.total()));
   if (plan.available <= 0) return;

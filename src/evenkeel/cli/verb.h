@@ -58,6 +58,7 @@ Verb add_probe(CLI::App& program);
 Verb add_plan(CLI::App& program);
 Verb add_config(CLI::App& program);
 Verb add_report(CLI::App& program);
+Verb add_bench(CLI::App& program);
 Verb add_runs(CLI::App& program);
 
 }  // namespace evenkeel::cli

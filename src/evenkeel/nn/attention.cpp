@@ -3,10 +3,13 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/qkv_norm_rope.h"
 
 namespace evenkeel::nn {
 
@@ -72,9 +75,27 @@ at::Tensor Attention::scaled(const at::Tensor& q) const {
   return ops::affine(q.flatten(-2), value).view(q.sizes());
 }
 
-at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode mode,
-                                 KeyValueCache* cache, const Observer* observer) const {
-  const auto products = at::linear(x, qkv(mode));  // [B, T, (h + 2 kv) * dk]
+/// All norms and the rotation in one pass, if all norms are such that it can.
+std::optional<Attention::Heads> Attention::fused_heads(const at::Tensor& products,
+                                                       const Rotary& rotary) const {
+  if (!fused || q_norm_after_rotation || k_norm_after_rotation) return std::nullopt;
+  std::array<ops::HeadNorm, 3> norms;
+  const std::array<const std::optional<NormLayer>*, 3> layers = {&q_norm, &k_norm, &v_norm};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (!*layers[i]) continue;
+    const auto norm = (*layers[i])->of_heads(products);
+    if (!norm) return std::nullopt;
+    norms[i] = *norm;
+  }
+  auto [q, k, v] =
+      ops::qkv_norm_rope(products, rotary.turn, heads, kv_heads, norms[0], norms[1], norms[2]);
+  return Heads{std::move(q), std::move(k), std::move(v)};
+}
+
+/// \param products  [B, T, (h + 2 kv) * dk]
+Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& rotary,
+                                     Mode mode) const {
+  if (auto all = fused_heads(products, rotary)) return *all;
   const auto query_width = heads * head_width;
   const auto key_width = kv_heads * head_width;
   const auto part = [&](std::int64_t from, std::int64_t width, std::int64_t count) {
@@ -83,10 +104,14 @@ at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode
   const auto turned = [&](const at::Tensor& z, const std::optional<NormLayer>& norm, bool first) {
     return first ? normed(norm, rotary(z), mode) : rotary(normed(norm, z, mode));
   };
-  const auto q = turned(part(0, query_width, heads), q_norm, q_norm_after_rotation);
-  const auto k = turned(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation);
-  const auto v = normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode);
+  return {turned(part(0, query_width, heads), q_norm, q_norm_after_rotation),
+          turned(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation),
+          normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
+}
 
+at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode mode,
+                                 KeyValueCache* cache, const Observer* observer) const {
+  const auto [q, k, v] = heads_of(at::linear(x, qkv(mode)), rotary, mode);
   auto keys = k.transpose(1, 2);
   auto values = v.transpose(1, 2);
   if (cache != nullptr) {

@@ -45,6 +45,7 @@ struct Attention {
   Factor scale;  // of the scores; learned: [1], or one a head
   std::optional<double> softcap;
   AttentionPath path = AttentionPath::automatic;
+  bool fused = true;   // false: the formulas, norm by norm
   std::int64_t l = 0;  // the block's number, for the observer
 
   /// \param x         [B, T, width]
@@ -55,6 +56,11 @@ struct Attention {
                         const Observer* observer) const;
 
  private:
+  struct Heads {
+    at::Tensor q, k, v;  // [B, T, h or kv, dk]
+  };
+  Heads heads_of(const at::Tensor& products, const Rotary& rotary, Mode mode) const;
+  std::optional<Heads> fused_heads(const at::Tensor& products, const Rotary& rotary) const;
   at::Tensor scaled(const at::Tensor& q) const;
 };
 

@@ -18,6 +18,7 @@ struct FeedForward {
   Matrix down;           // [width, inner]
   Factor up_gate_scale;  // of both products: [1] or [2 * inner]
   std::optional<NormLayer> hidden_norm;
+  bool fused = true;  // false: the formula of ops/reference.h
 
   /// \param x  [B, T, width]
   at::Tensor operator()(const at::Tensor& x, Mode mode) const;

@@ -6,6 +6,7 @@
 
 #include "evenkeel/memory/size_class.h"
 #include "evenkeel/nn/declare.h"
+#include "evenkeel/ops/head_chunk.h"
 
 namespace evenkeel::nn {
 
@@ -58,17 +59,17 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape) {
   kept.values += d;             // the stream
   kept.behind(a.input, d);      // and what attention reads, if that is another tensor
   kept.values += d + 2 * keys;  // products
-  kept.values += d + keys;      // q and k, turned
-  kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys);
-  kept.behind(a.v, keys);
-  kept.values += d;  // context
+  kept.values += d + 2 * keys;  // q, k and v, normed and turned
+  kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
+  kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
+  kept.values += d;                                                         // context
   kept.behind(a.context, d);
   kept.behind(a.output, d);
   kept.behind(a.residual, d);
   const auto& b = block.feed_forward;
   kept.values += d;  // the stream again
   kept.behind(b.input, d);
-  kept.values += 4 * f;  // up and gate, silu(gate), hidden
+  kept.values += 3 * f;  // up and gate, hidden
   kept.behind(b.hidden, f);
   kept.behind(b.output, d);
   kept.behind(b.residual, d);
@@ -107,11 +108,13 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   }
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
-  const double two_logits = 2 * block_of(tokens * vocabulary * wide);
-  const double head_gradient = static_cast<double>(rows) * d * bytes;
-  const double in_a_block = tokens * (5 * inner + 3 * d) * bytes;
+  const auto chunk = static_cast<double>(ops::head_chunk_tokens(shape.vocabulary));
+  const double logits = block_of(std::min(tokens, chunk) * vocabulary * bytes);
+  // The head's gradient, and the same times that of the loss.
+  const double head_gradients = static_cast<double>(rows) * d * (wide + bytes);
+  const double in_a_block = tokens * (4 * inner + 3 * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.
-  out.passing = two_logits + head_gradient + in_a_block;
+  out.passing = logits + head_gradients + in_a_block;
   out.program = kProgram;
   return out;
 }

@@ -14,7 +14,7 @@ struct Footprint {
   double gradients = 0;
   double moments = 0;      // two for every parameter
   double activations = 0;  // what the forward pass keeps for the backward pass
-  double passing = 0;      // logits and their exponentials, gradients inside a block
+  double passing = 0;      // logits of a chunk, gradients of the head and inside a block
   double program = 0;      // code and libraries
   double total() const { return weights + gradients + moments + activations + passing + program; }
 };

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/cross_entropy.h"
 #include "evenkeel/nn/embedding.h"
 #include "evenkeel/norm/logical.h"
+#include "evenkeel/ops/linear_cross_entropy.h"
+#include "evenkeel/ops/reference.h"
 
 namespace evenkeel::nn {
 
@@ -89,11 +90,11 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
 /// Of the `positions` positions from `first` on.
 Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   const auto needed = std::max(first + positions, scheme_.shape.context);
-  if (!rotary_.cosine.defined() || rotary_.cosine.size(0) < needed) {
+  if (!rotary_.turn.defined() || rotary_.turn.size(0) < needed) {
     rotary_ = Rotary::of(0, needed, scheme_.shape.head_width(), options_.rope_theta,
                          compute_dtype(parameters_->precision()));
   }
-  return {rotary_.cosine.narrow(0, first, positions), rotary_.sine.narrow(0, first, positions)};
+  return rotary_.narrow(first, positions);
 }
 
 /// What enters the first block.
@@ -137,12 +138,13 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   return final_norm_ ? state.stream.normed(*final_norm_, pass.mode) : state.stream.value();
 }
 
+const at::Tensor& Model::head() const {
+  return parameters_->at(options_.tied ? "embedding.weight" : "head.weight").value;
+}
+
 at::Tensor Model::logits(const at::Tensor& x) const {
-  const auto& name = options_.tied ? "embedding.weight" : "head.weight";
-  const auto& weight = parameters_->at(name).value;
-  const bool padded = weight.size(0) != options_.vocabulary;
-  const auto rows = padded ? weight.narrow(0, 0, options_.vocabulary) : weight;
-  auto y = at::linear(x, rows).to(master_dtype(parameters_->precision()));
+  auto y = at::linear(x, head().narrow(0, 0, options_.vocabulary))
+               .to(master_dtype(parameters_->precision()));
   y = logits_scale_(y);
   return logits_softcap_ ? at::tanh(y / *logits_softcap_) * *logits_softcap_ : y;
 }
@@ -150,7 +152,16 @@ at::Tensor Model::logits(const at::Tensor& x) const {
 at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                            const Pass& pass) const {
   const auto x = hidden(ids, pass).flatten(0, 1);
-  return cross_entropy_sum(logits(x), targets.flatten());
+  if (!options_.fused) return ops::reference::cross_entropy_sum(logits(x), targets.flatten());
+  ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
+  if (!logits_scale_.is_learned()) {
+    rule.scale = logits_scale_.fixed();
+    return ops::linear_cross_entropy(x, head(), targets.flatten(), rule);
+  }
+  // One scale, or one a word of the vocabulary: the head's rows times it.
+  const auto scored = head().narrow(0, 0, options_.vocabulary);
+  const auto scaled = (scored * logits_scale_.value().unsqueeze(-1)).to(scored.scalar_type());
+  return ops::linear_cross_entropy(x, scaled, targets.flatten(), rule);
 }
 
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {
@@ -264,8 +275,10 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
                                    : Factor(1 / std::sqrt(static_cast<double>(shape.head_width())));
   if (attention.softcap) at.softcap = attention.softcap->value(v);
   at.path = options_.attention;
+  at.fused = options_.fused;
   at.l = i + 1;
 
+  b.feed_forward.fused = options_.fused;
   b.feed_forward.up_gate = matrix(i, "feed_forward.up_gate");
   b.feed_forward.down = matrix(i, "feed_forward.down");
   if (feed_forward.up_gate_scale) {

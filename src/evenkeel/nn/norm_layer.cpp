@@ -92,6 +92,15 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::after_add(
   return ops::add_rms_norm(residual, branch, *beside(residual, effective_gain()), norm_.epsilon);
 }
 
+std::optional<ops::HeadNorm> NormLayer::of_heads(const at::Tensor& rows) const {
+  const bool simple = has_fused_gain() && is_plain_rms() && norm_.scope == Scope::head &&
+                      norm_.pre_scale == norm::PreScale::none && !tensors_.bias.defined();
+  if (!simple) return std::nullopt;
+  auto gain = effective_gain();
+  if (!gain.defined()) gain = at::ones({features_});
+  return ops::HeadNorm{beside(rows, gain), norm_.epsilon};
+}
+
 /// The gain that acts, times out_scale: [D] or one value, [heads * D] if heads do not share it;
 /// undefined if it is 1. In double where it is not the parameter itself.
 at::Tensor NormLayer::effective_gain() const {

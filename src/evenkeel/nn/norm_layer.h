@@ -9,6 +9,7 @@
 
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/norm/scheme.h"
+#include "evenkeel/ops/qkv_norm_rope.h"
 
 namespace evenkeel::nn {
 
@@ -38,6 +39,10 @@ class NormLayer {
   /// (residual + branch, norm of it) in one pass, where the norm allows it.
   std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
+
+  /// What ops::qkv_norm_rope() needs to do this norm, if it can: a norm of heads, with one gain for
+  /// all of them. \param rows  of the dtype of the heads
+  std::optional<ops::HeadNorm> of_heads(const at::Tensor& rows) const;
 
  private:
   at::Tensor effective_gain() const;

@@ -45,13 +45,14 @@ Rotary Rotary::of(std::int64_t first, std::int64_t positions, std::int64_t dk, d
   const auto exponent = at::arange(0, dk, 2, at::kDouble) / (-static_cast<double>(dk));
   const auto frequency = at::pow(at::Scalar(theta), exponent);
   const auto position = at::arange(first, first + positions, at::kDouble);
-  const auto angle = at::outer(position, frequency).unsqueeze(1);
+  const auto angle = at::outer(position, frequency);
   const auto table = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  return {angle.cos().to(table), angle.sin().to(table)};
+  return {at::stack({angle.cos(), angle.sin()}, 1).to(table)};
 }
 
 at::Tensor Rotary::operator()(const at::Tensor& x) const {
-  return Turn::apply(x, cosine, sine);
+  const auto of = [this](std::int64_t which) { return turn.select(1, which).unsqueeze(1); };
+  return Turn::apply(x, of(0), of(1));
 }
 
 }  // namespace evenkeel::nn

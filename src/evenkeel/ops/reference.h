@@ -156,6 +156,20 @@ inline at::Tensor layer_norm(const at::Tensor& x, const std::optional<at::Tensor
   return affine(layer_rows(x, epsilon), gain, bias, x.scalar_type());
 }
 
+/// up * silu(gate), the halves of the last axis.
+inline at::Tensor swiglu(const at::Tensor& products) {
+  const auto halves = products.chunk(2, -1);
+  return at::silu(halves[1]) * halves[0];
+}
+
+/// Sum of -ln softmax(logits)[target] over targets that are not negative.
+/// \param logits  [n, V]; targets  [n]
+inline at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& targets) {
+  const auto place = targets.clamp_min(0).unsqueeze(-1);
+  const auto losses = -at::log_softmax(logits, -1).gather(-1, place).squeeze(-1);
+  return at::where(targets >= 0, losses, 0.0).sum().to(logits.scalar_type());
+}
+
 inline void adamw_(const AdamwBuffers& at, const AdamwStep& by) {
   const auto g = at.gradient.to(at.weight.scalar_type()) * by.gradient_scale;
   at.weight.mul_(1 - by.lr * by.weight_decay);

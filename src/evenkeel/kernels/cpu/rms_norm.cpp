@@ -5,6 +5,21 @@
 
 namespace evenkeel::kernels::cpu {
 
+namespace {
+
+/// y = gain * (x * factor), in F.
+template <typename F, typename T>
+[[gnu::always_inline]] inline void scale_row(const T* __restrict x, F factor,
+                                             const Wide<T>* __restrict gain, T* __restrict y,
+                                             std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(y + i, static_cast<F>(load(x + i)) * factor * static_cast<F>(load(gain + i)));
+  }
+}
+
+}  // namespace
+
 template <typename T>
 EK_CLONES double rms_norm_row(const T* __restrict x, const Wide<T>* __restrict gain,
                               T* __restrict y, std::int64_t width, double epsilon) {
@@ -12,8 +27,14 @@ EK_CLONES double rms_norm_row(const T* __restrict x, const Wide<T>* __restrict g
   const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
   const double squares = sum_over(width, [=](std::int64_t i) { return scaled(i) * scaled(i); });
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon * scale * scale);
+  if constexpr (std::is_same_v<T, double>) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) store(y + i, scaled(i) * rstd * load(gain + i));
+    for (std::int64_t i = 0; i < width; ++i) store(y + i, scaled(i) * rstd * load(gain + i));
+  } else if (is_moderate(rstd)) {
+    scale_row(x, static_cast<float>(rstd), gain, y, width);
+  } else {
+    scale_row(x, rstd, gain, y, width);
+  }
   return rstd * scale;
 }
 
@@ -21,15 +42,18 @@ template <typename T>
 EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restrict branch,
                                   const Wide<T>* __restrict gain, T* __restrict sum,
                                   T* __restrict y, std::int64_t width, double epsilon) {
+  using F = Wide<T>;
 #pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) store(sum + i, load(residual + i) + load(branch + i));
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(sum + i, static_cast<F>(load(residual + i)) + static_cast<F>(load(branch + i)));
+  }
   return rms_norm_row(sum, gain, y, width, epsilon);
 }
 
 namespace {
 
-/// \param beside  index -> the gradient that reaches x beside the norm
-template <typename T, typename Beside>
+/// In F. \param beside  index -> the gradient that reaches x beside the norm
+template <typename F, typename T, typename Beside>
 [[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& row, std::int64_t width,
                                             const Beside& beside) {
   const T* __restrict const dy = row.dy;
@@ -37,19 +61,33 @@ template <typename T, typename Beside>
   const Wide<T>* __restrict const gain = row.gain;
   T* __restrict const dx = row.dx;
   double* __restrict const dgain = row.dgain;
-  const double rstd = row.rstd;
+  const F rstd = static_cast<F>(row.rstd);
+  const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
 
-  const double dot = sum_over(
-      width, [=](std::int64_t i) { return load(dy + i) * load(gain + i) * (load(x + i) * rstd); });
-  const double mean = dot / static_cast<double>(width);
+  const double dot = sum_over(width, [=](std::int64_t i) {
+    return static_cast<double>(at(dy + i) * at(gain + i) * (at(x + i) * rstd));
+  });
+  const F mean = static_cast<F>(dot / static_cast<double>(width));
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    const double upstream = load(dy + i);
-    const double g = upstream * load(gain + i);
-    const double x_hat = load(x + i) * rstd;
-    const double total = beside(i) + rstd * (g - x_hat * mean);
-    dgain[i] += upstream * x_hat;
+    const F upstream = at(dy + i);
+    const F g = upstream * at(gain + i);
+    const F x_hat = at(x + i) * rstd;
+    const F total = static_cast<F>(beside(i)) + rstd * (g - x_hat * mean);
+    dgain[i] += static_cast<double>(upstream * x_hat);
     store(dx + i, total);
+  }
+}
+
+/// In float32 only beside bfloat16: what cancels in float32 rows would show.
+template <typename T, typename Beside>
+[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& row, std::int64_t width,
+                                               const Beside& beside) {
+  const auto g = [&](std::int64_t i) { return load(row.dy + i) * load(row.gain + i); };
+  if (std::is_same_v<T, Bf16> && are_moderate<T>(row.rstd, width, g)) {
+    backward<float>(row, width, beside);
+  } else {
+    backward<double>(row, width, beside);
   }
 }
 
@@ -58,9 +96,9 @@ template <typename T, typename Beside>
 template <typename T>
 EK_CLONES void rms_norm_row_backward(const RmsNormGradient<T>& row, std::int64_t width) {
   if (row.skip == nullptr) {
-    backward(row, width, [](std::int64_t) { return 0.0; });
+    backward_of(row, width, [](std::int64_t) { return 0.0; });
   } else {
-    backward(row, width, [skip = row.skip](std::int64_t i) { return load(skip + i); });
+    backward_of(row, width, [skip = row.skip](std::int64_t i) { return load(skip + i); });
   }
 }
 

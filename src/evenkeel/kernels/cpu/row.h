@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "evenkeel/kernels/cpu/simd.h"
 
-/// What the norms of rows share. Everything is in double: half the rate of float, but the squares
-/// of a float32 row then neither overflow nor vanish, and sums of it are exact to its last place.
+/// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
+/// overflow nor vanish, and its sums are exact to its last place. What is done to each value alone
+/// is in float32, at twice the rate, where no more than the rounding of the result is at stake and
+/// all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {
 
 /// term(0) + ... + term(width - 1), in 16 interleaved sums that a binary tree combines: one order
@@ -46,6 +49,27 @@ template <>
   if (!std::isfinite(largest) || largest == 0) return 1;
   constexpr int kNormal = 1022;  // both 2^1022 and 2^-1022 are normal numbers
   return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kNormal, kNormal));
+}
+
+/// Whether values of float32 may be multiplied with this one and some like it in float32 without
+/// leaving its normal range.
+inline bool is_moderate(double factor) {
+  constexpr double kFar = 0x1p60;
+  return factor > 1 / kFar && factor < kFar;
+}
+
+/// The same of `factor` and of the largest |value(i)|, beside rows of T; never of doubles.
+template <typename T, typename Value>
+[[gnu::always_inline]] inline bool are_moderate(double factor, std::int64_t width,
+                                                const Value& value) {
+  if constexpr (std::is_same_v<T, double>) return false;
+  if (!is_moderate(factor)) return false;
+  float largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < width; ++i) {
+    largest = std::max(largest, std::abs(static_cast<float>(value(i))));
+  }
+  return is_moderate(static_cast<double>(largest));
 }
 
 /// 1 / sqrt(mean_square), and 0 for a row without extent: it then gives zeros, and a finite

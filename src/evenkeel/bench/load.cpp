@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/bench/load.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace evenkeel::bench {
+
+namespace {
+
+double own_seconds() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::optional<Ticks> ticks_now() {
+  std::ifstream file("/proc/stat");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return ticks_in(line.c_str());
+}
+
+}  // namespace
+
+std::optional<Ticks> ticks_in(const char* text) {
+  std::istringstream in(text);
+  std::string name;
+  std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, hard = 0, soft = 0,
+               stolen = 0;
+  in >> name >> user >> nice >> system >> idle >> waiting >> hard >> soft >> stolen;
+  if (!in || name != "cpu") return std::nullopt;
+  return Ticks{user + nice + system + hard + soft, idle + waiting, stolen};
+}
+
+Load::Load() : start_(ticks_now()), own_(own_seconds()) {}
+
+std::optional<double> Load::others() const {
+  const auto now = ticks_now();
+  if (!start_ || !now) return std::nullopt;
+  const auto ticks = [](std::int64_t count) { return static_cast<double>(count); };
+  const double busy = ticks(now->busy - start_->busy);
+  const double stolen = ticks(now->stolen - start_->stolen);
+  const double all = busy + stolen + ticks(now->idle - start_->idle);
+  if (all <= 0) return std::nullopt;
+  const double own = (own_seconds() - own_) * static_cast<double>(sysconf(_SC_CLK_TCK));
+  return std::clamp((busy + stolen - own) / all, 0.0, 1.0);
+}
+
+std::optional<double> load_now(double seconds) {
+  const Load load;
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  return load.others();
+}
+
+}  // namespace evenkeel::bench

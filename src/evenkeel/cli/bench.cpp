@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel bench kernels                       each operator against the memory it must move
+  evenkeel bench kernels --only rms_norm
+  evenkeel bench step                          whole training steps of three schemes, in turn
+  evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
+All arms run in one process, in turn; ratios are of the same round. On a busy machine the figures
+are shown but not judged (exit code 75).)";
+
+constexpr double kLook = 0.5;  // seconds
+
+std::string today() {
+  const auto now = std::time(nullptr);
+  char out[32];
+  std::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return out;
+}
+
+}  // namespace
+
+void add_bench_options(CLI::App& app, BenchOptions& options) {
+  app.add_option("--rounds", options.rounds, "how often every arm runs")
+      ->capture_default_str()
+      ->check(CLI::Range(3, 1000));
+  app.add_flag("--json", options.json, "results as JSON on standard output");
+  app.add_option("--out", options.out, "a file that gets a line of JSON for each result, appended")
+      ->type_name("FILE.jsonl")
+      ->check(not_empty());
+}
+
+QuietWatch::QuietWatch() : before_(bench::load_now(kLook)) {}
+
+std::string QuietWatch::verdict() const {
+  const auto during = load_.others();
+  const double worst = std::max(before_.value_or(0), during.value_or(0));
+  if (worst <= bench::Load::kMost) return "";
+  return text("not judged: others took ", std::lround(100 * worst),
+              " % of the processors' time; run it again on a quiet machine");
+}
+
+nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine) {
+  return {{"bench", bench}, {"date", today()}, {"machine", train::provenance_of(machine)}};
+}
+
+void write_records(const BenchOptions& options, const nlohmann::ordered_json& records) {
+  if (options.json) std::printf("%s\n", records.dump(2).c_str());
+  if (!options.out) return;
+  store::Records file(*options.out);
+  for (const auto& record : records) file.append(record);
+}
+
+Verb add_bench(CLI::App& program) {
+  auto* const app = program.add_subcommand(
+      "bench", "how fast operators and training steps are, and how fast they could be");
+  app->footer(kExamples);
+  app->require_subcommand(1);
+  const std::vector<Verb> parts = {add_bench_kernels(*app), add_bench_step(*app)};
+  return {app, [parts] {
+            for (const auto& part : parts) {
+              if (part.app->parsed()) return part.body();
+            }
+            return Exit::usage;
+          }};
+}
+
+}  // namespace evenkeel::cli

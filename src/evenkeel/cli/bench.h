@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+
+#include "evenkeel/bench/load.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/train/machine.h"
+
+/// What the benches share: options, the watch over the machine, and lines of JSON.
+namespace evenkeel::cli {
+
+struct BenchOptions {
+  int rounds = 9;
+  bool json = false;
+  std::optional<std::filesystem::path> out;  // a file of JSON lines to append to
+};
+
+void add_bench_options(CLI::App& app, BenchOptions& options);
+
+/// Watches what else runs on this machine while something is timed.
+class QuietWatch {
+ public:
+  /// Looks for a moment before anything is timed.
+  QuietWatch();
+
+  /// Of the time since then: a line for the user if others took too much of the machine; the
+  /// figures are shown, but not judged. Empty on a quiet machine, or where the kernel says nothing.
+  std::string verdict() const;
+  bool is_quiet() const { return verdict().empty(); }
+
+ private:
+  std::optional<double> before_;
+  bench::Load load_;
+};
+
+/// Processor, instruction set, threads, versions, date: what every line of JSON begins with.
+nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);
+
+/// Appends one line a record to the file, or prints them all as an array, as the options say.
+void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
+
+Verb add_bench_kernels(CLI::App& bench);
+Verb add_bench_step(CLI::App& bench);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/bench/kernels.h"
+#include "evenkeel/cli/bench.h"
+#include "evenkeel/train/machine.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel bench kernels
+  evenkeel bench kernels --only rms_norm adamw --rounds 15 --out kernels.jsonl
+Columns: ms is the median; probe moves the same memory without arithmetic, formula is the same in
+plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
+
+struct Options {
+  BenchOptions bench;
+  std::vector<std::string> only;
+};
+
+struct Row {
+  bench::KernelCase what;
+  std::vector<bench::Timing> timings;  // ours first
+
+  const bench::Timing& ours() const { return timings.front(); }
+  std::optional<bench::Ratio> over(const std::string& arm) const {
+    for (const auto& timing : timings) {
+      if (timing.name == arm) return bench::ratio(ours(), timing);
+    }
+    return std::nullopt;
+  }
+};
+
+/// \throws Error (usage)
+void check_names(const std::vector<std::string>& only,
+                 const std::vector<bench::KernelCase>& cases) {
+  std::set<std::string> known;
+  for (const auto& each : cases) known.insert(each.op);
+  for (const auto& name : only) {
+    if (known.contains(name)) continue;
+    throw Error(Exit::usage, text("--only ", name, ": no operator has this name",
+                                  did_you_mean(name, {known.begin(), known.end()})));
+  }
+}
+
+Row time(const bench::KernelCase& what, int rounds) {
+  constexpr double kStretch = 0.03;  // seconds: long beside the clock and the start of threads
+  const auto arms = what.arms();
+  return {what, bench::interleaved(arms, rounds, /*warmups=*/2,
+                                   bench::calls_for(arms.front(), kStretch))};
+}
+
+std::string cell(const std::optional<bench::Ratio>& ratio) {
+  return ratio ? with_digits(ratio->median, 3) : "-";
+}
+
+void print(const Row& row, bool is_quiet) {
+  const auto probe = row.over("probe");
+  const char* const mark = !probe || !is_quiet                 ? ""
+                           : probe->median <= row.what.allowed ? "  within"
+                                                               : "  ABOVE";
+  std::printf("%-13s %-9s %-9s %-15s %8.3f %6.1f %7s %6.2f %8s %6s%s\n", row.what.op.c_str(),
+              row.what.pass.c_str(), row.what.dtype.c_str(), row.what.shape.c_str(),
+              1e3 * row.ours().median(), 1e-9 * row.what.bytes / row.ours().median(),
+              cell(probe).c_str(), row.what.allowed, cell(row.over("formula")).c_str(),
+              cell(row.over("torch")).c_str(), mark);
+  std::fflush(stdout);
+}
+
+nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
+                               const std::string& verdict) {
+  auto record = header;
+  record.update({{"op", row.what.op},
+                 {"pass", row.what.pass},
+                 {"dtype", row.what.dtype},
+                 {"shape", row.what.shape},
+                 {"bytes", row.what.bytes},
+                 {"allowed", row.what.allowed},
+                 {"not_judged", verdict}});
+  for (const auto& timing : row.timings) {
+    record["seconds"][timing.name] = {{"median", timing.median()}, {"least", timing.least()}};
+    if (timing.name == "ours") continue;
+    const auto ratio = bench::ratio(row.ours(), timing);
+    record["over"][timing.name] = {
+        {"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}, {"least", ratio.least}};
+  }
+  return record;
+}
+
+Exit body(const Options& options) {
+  const auto machine = train::use_machine({});
+  const auto header = bench_header("kernels", machine);
+  const auto cases = bench::kernel_cases({});
+  check_names(options.only, cases);
+  const QuietWatch watch;
+  if (!options.bench.json) {
+    std::printf("%s\n\n%-13s %-9s %-9s %-15s %8s %6s %7s %6s %8s %6s\n",
+                machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "GB/s",
+                "/probe", "goal", "/formula", "/torch");
+  }
+  std::vector<Row> rows;
+  for (const auto& each : cases) {
+    const bool wanted = options.only.empty() || std::find(options.only.begin(), options.only.end(),
+                                                          each.op) != options.only.end();
+    if (!wanted) continue;
+    rows.push_back(time(each, options.bench.rounds));
+    if (!options.bench.json) print(rows.back(), watch.is_quiet());
+  }
+  const auto verdict = watch.verdict();
+  auto records = nlohmann::ordered_json::array();
+  for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
+  write_records(options.bench, records);
+  if (verdict.empty()) return Exit::done;
+  std::fprintf(stderr, "%s\n", verdict.c_str());
+  return Exit::busy;
+}
+
+}  // namespace
+
+Verb add_bench_kernels(CLI::App& bench) {
+  const auto options = std::make_shared<Options>();
+  auto* const app = bench.add_subcommand("kernels", "each operator, forward and backward");
+  app->add_option("--only", options->only, "operators; all without it")->type_name("NAME");
+  add_bench_options(*app, options->bench);
+  app->footer(kExamples);
+  return {app, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli

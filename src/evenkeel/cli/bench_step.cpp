@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/bench/step.h"
+#include "evenkeel/cli/bench.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel bench step
+  evenkeel bench step --preset 151m --set train.batch=1 --rounds 7
+  evenkeel bench step --set train.precision=bfloat16 --schemes pre_norm hybrid_norm_star
+A step is everything: data, forward, backward, clipping, update, health monitor. The floor is its
+FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
+
+struct Options {
+  Common common;
+  BenchOptions bench;
+  std::vector<std::string> schemes = {"pre_norm", "hybrid_norm", "hybrid_norm_star"};
+};
+
+constexpr std::array<const char*, 8> kParts = {"products", "attention", "norms", "activation",
+                                               "loss",     "optimizer", "other", "between"};
+
+/// Seconds; "between" is what LibTorch's operators are not: its autograd, our C++, the data.
+std::map<std::string, double> by_part(const bench::StepArm& arm) {
+  std::map<std::string, double> parts;
+  for (const char* part : kParts) parts[part] = 0;
+  double known = 0;
+  for (const auto& [name, seconds] : arm.operators) {
+    parts[bench::part_of(name)] += seconds;
+    known += seconds;
+  }
+  parts["between"] = std::max(0.0, arm.watched - known);
+  return parts;
+}
+
+void print_parts(const bench::StepResult& result) {
+  std::printf("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s",
+              "");
+  for (const char* part : kParts) std::printf(" %10s", part);
+  for (const auto& arm : result.arms) {
+    auto parts = by_part(arm);
+    std::printf("\n%-22s", arm.scheme.c_str());
+    for (const char* part : kParts) std::printf(" %10.1f", 1e3 * parts[part]);
+  }
+  std::printf("\n\nthe longest operators of %s, ms\n", result.arms.front().scheme.c_str());
+  std::vector<std::pair<double, std::string>> longest;
+  for (const auto& [name, seconds] : result.arms.front().operators) {
+    longest.emplace_back(seconds, name);
+  }
+  std::sort(longest.rbegin(), longest.rend());
+  constexpr std::size_t kShown = 12;
+  for (std::size_t i = 0; i < std::min(kShown, longest.size()); ++i) {
+    std::printf("  %-46s %9.2f\n", longest[i].second.c_str(), 1e3 * longest[i].first);
+  }
+}
+
+void print(const bench::StepResult& result) {
+  std::printf("%s\n%s tokens a step; products at %s FLOP/s; peak memory of all arms %s\n\n",
+              result.machine.description.c_str(), with_commas(result.tokens).c_str(),
+              with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
+  std::printf("%-22s %9s %9s %9s %8s %7s %-15s %7s %7s\n", "scheme", "median s", "least s",
+              "tokens/s", "/floor", "/first", "   interval", "/least", "faults");
+  for (const auto& arm : result.arms) {
+    const auto& ratio = arm.against_first;
+    const auto interval =
+        text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+    std::printf("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
+                arm.timing.median(), arm.timing.least(),
+                static_cast<double>(result.tokens) / arm.timing.median(),
+                arm.timing.median() / result.floor(arm), ratio.median, interval.c_str(),
+                ratio.least, arm.faults);
+  }
+  print_parts(result);
+}
+
+nlohmann::ordered_json as_json(const bench::StepResult& result, const std::string& verdict) {
+  auto records = nlohmann::ordered_json::array();
+  const auto header = bench_header("step", result.machine);
+  for (const auto& arm : result.arms) {
+    auto record = header;
+    record.update({{"scheme", arm.scheme},
+                   {"tokens", result.tokens},
+                   {"precision", result.machine.description},
+                   {"gemm_flops_per_second", result.gemm_rate},
+                   {"floor_seconds", result.floor(arm)},
+                   {"median_seconds", arm.timing.median()},
+                   {"least_seconds", arm.timing.least()},
+                   {"over_first", arm.against_first.median},
+                   {"over_first_low", arm.against_first.low},
+                   {"over_first_high", arm.against_first.high},
+                   {"faults", arm.faults},
+                   {"parts", by_part(arm)},
+                   {"operators", arm.operators},
+                   {"not_judged", verdict}});
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+Exit body(const Options& options) {
+  const QuietWatch watch;
+  const auto result =
+      bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
+  const auto verdict = watch.verdict();
+  if (!options.bench.json) print(result);
+  write_records(options.bench, as_json(result, verdict));
+  if (verdict.empty()) return Exit::done;
+  std::fprintf(stderr, "%s\n", verdict.c_str());
+  return Exit::busy;
+}
+
+}  // namespace
+
+Verb add_bench_step(CLI::App& bench) {
+  const auto options = std::make_shared<Options>();
+  auto* const app =
+      bench.add_subcommand("step", "whole training steps of several schemes, in turn");
+  add_layers(*app, options->common);
+  app->remove_option(app->get_option("--scheme"));
+  app->add_option("--schemes", options->schemes, "what to compare; the first is the measure")
+      ->type_name("NAME|FILE.toml");
+  add_bench_options(*app, options->bench);
+  app->footer(kExamples);
+  return {app, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli

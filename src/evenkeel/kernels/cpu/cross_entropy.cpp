@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "evenkeel/kernels/cpu/exp.h"
+#include "evenkeel/kernels/cpu/row.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+/// \param z  index -> value before the softmax
+/// \param slope  index -> dz / dlogit
+template <typename T, typename Z, typename Slope>
+[[gnu::always_inline]] inline double softmax_row(const LogitsRow<T>& row, bool with_gradient,
+                                                 const Z& z, const Slope& slope) {
+  using F = Wide<T>;
+  T* const logits = row.logits;
+  const auto width = row.width;
+  F largest = -std::numeric_limits<F>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, z(i));
+  const F top = largest;
+  const double sum =
+      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - top)); });
+  const double loss = std::log(sum) + static_cast<double>(top) - static_cast<double>(z(row.target));
+  if (!with_gradient) return loss;
+
+  const F share = static_cast<F>(1 / sum);
+  const F target_slope = slope(row.target);
+  const F at_target = (exp_below(z(row.target) - top) * share - 1) * target_slope;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(logits + i, exp_below(z(i) - top) * share * slope(i));
+  }
+  store(logits + row.target, at_target);
+  return loss;
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) {
+  using F = Wide<T>;
+  const T* const logits = row.logits;
+  if (row.target < 0) {
+    if (with_gradient) std::fill(row.logits, row.logits + row.width, T{});
+    return 0;
+  }
+  const F scale = static_cast<F>(row.scale);
+  if (row.cap == 0) {
+    return softmax_row(
+        row, with_gradient,
+        [=](std::int64_t i) { return scale * static_cast<F>(load(logits + i)); },
+        [=](std::int64_t) { return scale; });
+  }
+  const F cap = static_cast<F>(row.cap);
+  const auto bent = [=](std::int64_t i) {
+    return std::tanh(scale * static_cast<F>(load(logits + i)) / cap);
+  };
+  return softmax_row(
+      row, with_gradient, [=](std::int64_t i) { return cap * bent(i); },
+      [=](std::int64_t i) {
+        const F t = bent(i);
+        return scale * (1 - t * t);
+      });
+}
+
+#define EK_INSTANTIATE(T) template double cross_entropy_row(const LogitsRow<T>&, bool);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

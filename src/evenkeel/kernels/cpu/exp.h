@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace evenkeel::kernels::cpu {
+
+/// 2^n; n from -126 to 127.
+[[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
+  return std::bit_cast<float>((n + 127) << 23);
+}
+
+/// e^x for x <= 0, to 2 units in the last place, subnormal results included; a loop over it becomes
+/// a vector loop, which one over std::exp does not. NaN gives NaN.
+///
+///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
+///
+/// \source the polynomial is that of Cephes' expf (Moshier 1989)
+[[gnu::always_inline]] inline float exp_below(float x) {
+  constexpr float kLeast = -104;  // e^x is 0 in float32 below
+  constexpr float kRound = 0x1.8p23F;
+  constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+  const float bounded = x < kLeast ? kLeast : x;  // a NaN stays
+  const float n = (bounded * kLog2 + kRound) - kRound;
+  const float r = (bounded - n * kLn2High) - n * kLn2Low;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const float y = p * r * r + r + 1;
+  const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // of a NaN: anything, y is a NaN then
+  const auto whole = static_cast<std::int32_t>(number);
+  const auto half = whole >> 1;  // 2^-149 is no normal number, but the product of two is
+  return y * power_of_two(half) * power_of_two(whole - half);
+}
+[[gnu::always_inline]] inline double exp_below(double x) {
+  return std::exp(x);
+}
+
+}  // namespace evenkeel::kernels::cpu

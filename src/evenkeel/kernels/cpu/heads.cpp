@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/heads.h"
+
+#include "evenkeel/kernels/cpu/row.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+/// value(i), i = 0 .. width - 1, turned in F and handed to put(i, result).
+template <typename F, typename Angle, typename Value, typename Put>
+[[gnu::always_inline]] inline void turned(const Angle* turn, std::int64_t width, F direction,
+                                          const Value& value, const Put& put) {
+  if (turn == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) put(i, value(i));
+    return;
+  }
+  const auto half = width / 2;
+  const Angle* __restrict const cosine = turn;
+  const Angle* __restrict const sine = turn + half;
+#pragma omp simd
+  for (std::int64_t j = 0; j < half; ++j) {
+    const F a = value(j), b = value(j + half);
+    const F c = static_cast<F>(load(cosine + j)), s = direction * static_cast<F>(load(sine + j));
+    put(j, a * c - b * s);
+    put(j + half, b * c + a * s);
+  }
+}
+
+/// R(gain * (x * factor)) of one head, in F; no gain: R x.
+template <typename F, typename T>
+[[gnu::always_inline]] inline void forward(const Heads<T>& heads, std::int64_t h, double scale,
+                                           F factor) {
+  const T* __restrict const x = heads.x + h * heads.width;
+  const Wide<T>* __restrict const gain = heads.gain;
+  T* __restrict const y = heads.y + h * heads.width;
+  const auto put = [=](std::int64_t i, F value) { store(y + i, value); };
+  const auto at = [=](std::int64_t i) { return static_cast<F>(load(x + i) * scale); };
+  if (gain == nullptr) {
+    turned<F>(heads.turn, heads.width, 1, at, put);
+  } else {
+    const auto normed = [=](std::int64_t i) {
+      return at(i) * factor * static_cast<F>(load(gain + i));
+    };
+    turned<F>(heads.turn, heads.width, 1, normed, put);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void norm_and_turn(const Heads<T>& heads) {
+  const auto width = heads.width;
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    if (heads.gain == nullptr) {
+      forward<Wide<T>>(heads, h, 1.0, 1);
+      continue;
+    }
+    const T* __restrict const x = heads.x + h * width;
+    const double scale = row_scale(x, width, heads.epsilon);
+    const double squares = sum_over(width, [=](std::int64_t i) {
+      const double scaled = load(x + i) * scale;
+      return scaled * scaled;
+    });
+    const double mean = squares / static_cast<double>(width);
+    const double root = inverse_root(mean + heads.epsilon * scale * scale);
+    heads.rstd[h] = root * scale;
+    if (!std::is_same_v<T, double> && is_moderate(root)) {
+      forward<float>(heads, h, 1.0, static_cast<float>(root));
+    } else {
+      forward<double>(heads, h, scale, root);
+    }
+  }
+}
+
+namespace {
+
+/// One head, in float32, with what it turns computed twice in place of being kept.
+template <typename T>
+[[gnu::always_inline]] inline void backward_in_float(const HeadsGradient<T>& heads,
+                                                     std::int64_t h) {
+  const auto width = heads.width;
+  const T* __restrict const dy = heads.dy + h * width;
+  const T* __restrict const x = heads.x + h * width;
+  const Wide<T>* __restrict const gain = heads.gain;
+  T* __restrict const dx = heads.dx + h * width;
+  double* __restrict const dgain = heads.dgain;
+  float* __restrict const g = heads.turned_back;
+  const auto rstd = static_cast<float>(heads.rstd[h]);
+  turned<float>(
+      heads.turn, width, -1, [=](std::int64_t i) { return static_cast<float>(load(dy + i)); },
+      [=](std::int64_t i, float value) { g[i] = value; });
+  const auto at = [](const auto* from) { return static_cast<float>(load(from)); };
+  const double dot = sum_over(width, [=](std::int64_t i) {
+    return static_cast<double>(g[i] * at(gain + i) * (at(x + i) * rstd));
+  });
+  const auto mean = static_cast<float>(dot / static_cast<double>(width));
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float x_hat = at(x + i) * rstd;
+    dgain[i] += static_cast<double>(g[i] * x_hat);
+    store(dx + i, rstd * (g[i] * at(gain + i) - x_hat * mean));
+  }
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
+  const auto width = heads.width;
+  const Wide<T>* __restrict const gain = heads.gain;
+  double* __restrict const g = heads.scratch;
+  double* __restrict const dgain = heads.dgain;
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    const T* const dy = heads.dy + h * width;
+    T* const dx = heads.dx + h * width;
+    turned(
+        heads.turn, width, -1.0, [=](std::int64_t i) { return load(dy + i); },
+        [=](std::int64_t i, double value) { g[i] = value; });
+    if (gain == nullptr) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < width; ++i) store(dx + i, g[i]);
+      continue;
+    }
+    const T* __restrict const x = heads.x + h * width;
+    const double rstd = heads.rstd[h];
+    const double dot = sum_over(
+        width, [=](std::int64_t i) { return g[i] * load(gain + i) * (load(x + i) * rstd); });
+    const double mean = dot / static_cast<double>(width);
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) {
+      const double x_hat = load(x + i) * rstd;
+      dgain[i] += g[i] * x_hat;
+      store(dx + i, rstd * (g[i] * load(gain + i) - x_hat * mean));
+    }
+  }
+}
+
+#define EK_INSTANTIATE(T)                       \
+  template void norm_and_turn(const Heads<T>&); \
+  template void norm_and_turn_backward(const HeadsGradient<T>&);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cuda/cross_entropy.cuh"
+#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/wide.cuh"
+
+namespace evenkeel::kernels::cuda {
+
+namespace {
+
+__device__ float exponential(float x) {
+  return expf(x);
+}
+__device__ double exponential(double x) {
+  return exp(x);
+}
+
+/// What stands before the softmax, and its derivative with respect to the logit.
+template <typename F>
+struct Bent {
+  F z, slope;
+  __device__ Bent(double logit, double scale, double cap) {
+    const F x = static_cast<F>(scale * logit);
+    if (cap == 0) {
+      z = x;
+      slope = static_cast<F>(scale);
+      return;
+    }
+    const F t = tanh(x / static_cast<F>(cap));
+    z = static_cast<F>(cap) * t;
+    slope = static_cast<F>(scale) * (1 - t * t);
+  }
+};
+
+template <typename T>
+__global__ void rows_kernel(LogitsRows<T> of, std::int64_t width) {
+  using F = Wide<T>;
+  T* const row = of.logits + blockIdx.x * width;
+  const std::int64_t target = of.targets[blockIdx.x];
+  if (target < 0) {
+    for (std::int64_t i = threadIdx.x; of.with_gradient && i < width; i += kThreads) {
+      store(row + i, 0.0);
+    }
+    if (threadIdx.x == 0) of.losses[blockIdx.x] = 0;
+    return;
+  }
+  const auto at = [&](std::int64_t i) { return Bent<F>(load(row + i), of.scale, of.cap); };
+  const F chosen = at(target).z;
+  double largest = -HUGE_VAL;
+  for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+    largest = fmax(largest, static_cast<double>(at(i).z));
+  }
+  const F top = static_cast<F>(over_block(largest, Larger{}));
+  const double sum = sum_over(
+      width, [&](std::int64_t i) { return static_cast<double>(exponential(at(i).z - top)); });
+  if (threadIdx.x == 0) {
+    of.losses[blockIdx.x] = log(sum) + static_cast<double>(top) - static_cast<double>(chosen);
+  }
+  if (!of.with_gradient) return;
+  __syncthreads();  // all have read the target's logit
+  const F share = static_cast<F>(1 / sum);
+  for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
+    const auto [z, slope] = at(i);
+    const F p = exponential(z - top) * share;
+    store(row + i, (i == target ? p - 1 : p) * slope);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+cudaError_t cross_entropy_rows(const LogitsRows<T>& of, std::int64_t rows, std::int64_t width,
+                               cudaStream_t stream) {
+  if (rows == 0) return cudaSuccess;
+  rows_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  return cudaGetLastError();
+}
+
+#define EK_INSTANTIATE(T)                                                                   \
+  template cudaError_t cross_entropy_rows(const LogitsRows<T>&, std::int64_t, std::int64_t, \
+                                          cudaStream_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(__nv_bfloat16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cuda

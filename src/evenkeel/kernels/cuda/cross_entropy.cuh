@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+/// The kernel of kernels/cpu/cross_entropy.h, one block of threads a row; conventions as in
+/// rms_norm.cuh.
+namespace evenkeel::kernels::cuda {
+
+/// z = cap * tanh(scale * logits / cap), or scale * logits where cap is 0.
+template <typename T>
+struct LogitsRows {
+  T* logits;                    // [rows, width]; with_gradient: its gradient is written over it
+  const std::int64_t* targets;  // [rows]; negative: the row does not count
+  double* losses;               // [rows], written: -ln softmax(z)[target]
+  double scale, cap;
+  bool with_gradient;
+};
+
+template <typename T>
+cudaError_t cross_entropy_rows(const LogitsRows<T>& of, std::int64_t rows, std::int64_t width,
+                               cudaStream_t stream);
+
+}  // namespace evenkeel::kernels::cuda

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cuda/wide.cuh"
+
+/// The kernels of kernels/cpu/heads.h, one warp a head; conventions as in rms_norm.cuh.
+namespace evenkeel::kernels::cuda {
+
+/// q, k or v of all tokens.
+template <typename T>
+struct HeadsOf {
+  const T* x;           // [tokens, stride]: its heads stand in the first count * width values
+  const Wide<T>* gain;  // [width]; null: no norm
+  const Wide<T>* turn;  // [positions, 2, width / 2]; null: no rotation
+  double* rstd;         // [tokens, rstd_stride]; written by the forward pass
+  std::int64_t tokens, positions, stride, rstd_stride, count, width;
+};
+
+/// y [tokens, count, width] = R(gain * x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon).
+template <typename T>
+cudaError_t norm_and_turn(const HeadsOf<T>& of, T* y, double epsilon, cudaStream_t stream);
+
+template <typename T>
+struct HeadsGradients {
+  const T* dy;    // [tokens, count, width]
+  T* dx;          // [tokens, stride], as x; written
+  double* dgain;  // [blocks of kBlockRows tokens, dgain_stride], written where there is a norm
+  std::int64_t dgain_stride;
+};
+
+template <typename T>
+cudaError_t norm_and_turn_backward(const HeadsOf<T>& of, const HeadsGradients<T>& gradients,
+                                   cudaStream_t stream);
+
+}  // namespace evenkeel::kernels::cuda

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <optional>
+
+#include "evenkeel/kernels/cpu/cross_entropy.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::out;
+using cpu::Raw;
+
+/// The loss of each row, [n], double; with its gradient written over the logits [n, V].
+Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
+            std::optional<double> softcap, bool with_gradient) {
+  TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
+              "[cross_entropy_rows_] logits must be [n, V] and contiguous");
+  const auto width = logits.size(1);
+  const auto places = targets.contiguous();
+  const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
+  const auto* const place = places.const_data_ptr<std::int64_t>();
+  auto* const loss = losses.mutable_data_ptr<double>();
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
+    auto* const values = out<scalar_t>(logits);
+    cpu::for_each_row(logits.size(0), [&](std::int64_t row) {
+      TORCH_CHECK(place[row] < width, "[linear_cross_entropy] target ", place[row],
+                  " is not below the vocabulary of ", width);
+      loss[row] = kernels::cpu::cross_entropy_row<Raw<scalar_t>>({.logits = values + row * width,
+                                                                  .width = width,
+                                                                  .target = place[row],
+                                                                  .scale = scale,
+                                                                  .cap = softcap.value_or(0)},
+                                                                 with_gradient);
+    });
+  });
+  return losses;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("cross_entropy_rows_", rows);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <optional>
+
+#include "evenkeel/kernels/cuda/cross_entropy.cuh"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::out;
+using cuda::Raw;
+
+Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
+            std::optional<double> softcap, bool with_gradient) {
+  const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
+  TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
+              "[cross_entropy_rows_] logits must be [n, V] and contiguous");
+  const auto places = targets.contiguous();
+  const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
+    cuda::check(kernels::cuda::cross_entropy_rows<Raw<scalar_t>>(
+        {.logits = out<scalar_t>(logits),
+         .targets = places.const_data_ptr<std::int64_t>(),
+         .losses = out<double>(losses),
+         .scale = scale,
+         .cap = softcap.value_or(0),
+         .with_gradient = with_gradient},
+        logits.size(0), logits.size(1), cuda::stream()));
+  });
+  return losses;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("cross_entropy_rows_", rows);
+}
+
+}  // namespace evenkeel::ops

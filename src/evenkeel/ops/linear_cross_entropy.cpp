@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/linear_cross_entropy.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/head_chunk.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+                  std::optional<double>);
+using Forward = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+                        std::optional<double>, bool);
+using Rows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
+
+/// Sums of rows of 512 first, then of these: one order for any number of threads.
+Tensor fixed_order_sum(const Tensor& losses) {
+  constexpr std::int64_t kRow = 512;
+  const auto padded = (losses.numel() + kRow - 1) / kRow * kRow;
+  auto rows = at::zeros({padded}, losses.options());
+  rows.narrow(0, 0, losses.numel()).copy_(losses);
+  return rows.view({-1, kRow}).sum(1).sum(0);
+}
+
+/// What weights are summed in: a bfloat16 sum of chunks would round at each of them.
+at::ScalarType sum_dtype(const Tensor& weight) {
+  return wide(weight.scalar_type());
+}
+
+/// On every device: the products are LibTorch's, the rows between them ours.
+Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                std::int64_t vocabulary, double scale, std::optional<double> softcap,
+                bool with_gradient) {
+  static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
+  const auto count = x.size(0);
+  const auto tokens = std::min(count, head_chunk_tokens(vocabulary));
+  const auto scored = weight.narrow(0, 0, vocabulary);
+  const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
+  const auto buffer = at::empty({tokens, vocabulary}, x.options());
+  auto dx =
+      with_gradient ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::empty({0}, x.options());
+  auto dweight = with_gradient
+                     ? at::zeros(weight.sizes(), weight.options().dtype(sum_dtype(weight)))
+                     : at::empty({0}, weight.options());
+  for (std::int64_t first = 0; first < count; first += tokens) {
+    const auto here = std::min(tokens, count - first);
+    const auto part = x.narrow(0, first, here);
+    auto logits = buffer.narrow(0, 0, here);
+    at::mm_out(logits, part, scored.t());
+    losses.narrow(0, first, here)
+        .copy_(rows_of_logits.call(logits, targets.narrow(0, first, here), scale, softcap,
+                                   with_gradient));
+    if (!with_gradient) continue;
+    auto dx_part = dx.narrow(0, first, here);
+    at::mm_out(dx_part, logits, scored);
+    auto sum = dweight.narrow(0, 0, vocabulary);
+    if (sum.scalar_type() == logits.scalar_type()) {
+      sum.addmm_(logits.t(), part);
+    } else {
+      sum.add_(at::mm(logits.t(), part));
+    }
+  }
+  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx, dweight.to(weight.scalar_type())};
+}
+
+Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
+               std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
+               bool with_gradient) {
+  const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
+  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))),
+          with_gradient ? like(x) : none(x), with_gradient ? like(weight) : none(weight)};
+}
+
+Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scale*/,
+                  std::optional<double> /*softcap*/, bool /*with_gradient*/) {
+  return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
+}
+
+class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
+                        const Tensor& targets, std::int64_t vocabulary, double scale,
+                        std::optional<double> softcap, bool with_gradient) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
+    const auto [loss, dx, dweight] =
+        run.call(x, weight, targets, vocabulary, scale, softcap, with_gradient);
+    ctx->save_for_backward({dx, dweight});
+    return loss;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto times = [&](const Tensor& gradient) {
+      return gradient * upstream[0].to(gradient.scalar_type());
+    };
+    return {times(saved[0]), times(saved[1]), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+  }
+};
+
+void check(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary) {
+  check_dtype("linear_cross_entropy", "x", x);
+  TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
+              "[linear_cross_entropy] x must be [n, D] and weight [rows, D], but they are ",
+              x.sym_sizes(), " and ", weight.sym_sizes());
+  TORCH_CHECK(x.scalar_type() == weight.scalar_type() && x.device() == weight.device(),
+              "[linear_cross_entropy] weight must be ", name_of(x.scalar_type()), " on ",
+              x.device(), " like x, but is ", name_of(weight.scalar_type()), " on ",
+              weight.device());
+  TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
+                  targets.scalar_type() == at::kLong,
+              "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64, but are ",
+              targets.sym_sizes(), " of ", targets.scalar_type());
+  TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
+              "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
+              ", the rows of weight, but is ", vocabulary);
+}
+
+Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                      std::int64_t vocabulary, double scale, std::optional<double> softcap) {
+  check(x, weight, targets, vocabulary);
+  const bool with_gradient =
+      at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap, with_gradient);
+}
+
+}  // namespace
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                            const LogitsRule& rule) {
+  static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
+  return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "linear_cross_entropy(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale=1., float? softcap=None) -> Tensor");
+  m.def(
+      "linear_cross_entropy_forward(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale, float? softcap, bool with_gradient)"
+      " -> (Tensor loss, Tensor dx, Tensor dweight)");
+  m.def(
+      "cross_entropy_rows_(Tensor(a!) logits, Tensor targets, float scale, float? softcap,"
+      " bool with_gradient) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("linear_cross_entropy", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("linear_cross_entropy_forward", forward);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("linear_cross_entropy_forward", forward);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("linear_cross_entropy_forward", shapes);
+  m.impl("cross_entropy_rows_", row_shapes);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("linear_cross_entropy_forward", no_gradient());
+  m.impl("cross_entropy_rows_", no_gradient());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <array>
+#include <tuple>
+#include <vector>
+
+#include "evenkeel/kernels/cpu/heads.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/qkv_heads.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+template <typename scalar_t>
+const Wide<Raw<scalar_t>>* values(const OptionalTensor& vector) {
+  return vector ? in<Wide<Raw<scalar_t>>>(*vector) : nullptr;
+}
+
+Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
+                std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
+  const auto rows = products.contiguous();
+  const auto angles = turn.contiguous();
+  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+  const auto width = head_width(products, heads, kv_heads);
+  const auto all = heads + 2 * kv_heads;
+  const auto positions = products.size(1);
+  std::array<Tensor, 3> results;
+  for (std::size_t p = 0; p < 3; ++p) {
+    results[p] =
+        at::empty({products.size(0), positions, parts[p].count, width}, products.options());
+  }
+  const auto rstd =
+      at::empty({products.size(0) * positions, all}, products.options().dtype(at::kDouble));
+
+  AT_DISPATCH_FLOATING_TYPES_AND(
+      at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
+        const auto* const from = in<scalar_t>(rows);
+        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles);
+        auto* const scales = out<double>(rstd);
+        cpu::for_each_row(products.size(0) * positions, [&](std::int64_t row) {
+          for (std::size_t p = 0; p < 3; ++p) {
+            const auto& part = parts[p];
+            kernels::cpu::norm_and_turn<Raw<scalar_t>>(
+                {.x = from + (row * all + part.first) * width,
+                 .gain = values<scalar_t>(part.gain),
+                 .turn = part.is_turned ? turns + row % positions * width : nullptr,
+                 .y = out<scalar_t>(results[p]) + row * part.count * width,
+                 .rstd = scales + row * all + part.first,
+                 .count = part.count,
+                 .width = width,
+                 .epsilon = part.epsilon});
+          }
+        });
+      });
+  return {results[0], results[1], results[2], rstd};
+}
+
+Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
+                 const Tensor& turn, std::int64_t heads, std::int64_t kv_heads,
+                 const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                 const OptionalTensor& v_gain, const Tensor& rstd) {
+  const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
+  const auto rows = products.contiguous();
+  const auto angles = turn.contiguous();
+  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
+  const auto width = head_width(products, heads, kv_heads);
+  const auto all = heads + 2 * kv_heads;
+  const auto positions = products.size(1);
+  const auto count = products.size(0) * positions;
+  auto dx = like(products);
+  const auto blocks = kernels::blocks_of(count, kernels::kBlockRows);
+  const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
+
+  AT_DISPATCH_FLOATING_TYPES_AND(
+      at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
+        const auto* const from = in<scalar_t>(rows);
+        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles);
+        const auto* const scales = in<double>(rstd);
+        auto* const to = out<scalar_t>(dx);
+        auto* const dgain = out<double>(sums);
+        cpu::for_each_block(
+            count, kernels::kBlockRows,
+            [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+              std::vector<double> scratch(static_cast<std::size_t>(width));
+              std::vector<float> turned_back(static_cast<std::size_t>(width));
+              for (auto row = begin; row < end; ++row) {
+                for (std::size_t p = 0; p < 3; ++p) {
+                  const auto& part = parts[p];
+                  const auto at = (row * all + part.first) * width;
+                  kernels::cpu::norm_and_turn_backward<Raw<scalar_t>>(
+                      {.dy = in<scalar_t>(upstream[p]) + row * part.count * width,
+                       .x = from + at,
+                       .gain = values<scalar_t>(part.gain),
+                       .turn = part.is_turned ? turns + row % positions * width : nullptr,
+                       .rstd = scales + row * all + part.first,
+                       .dx = to + at,
+                       .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,
+                       .scratch = scratch.data(),
+                       .turned_back = turned_back.data(),
+                       .count = part.count,
+                       .width = width});
+                }
+              }
+            });
+      });
+  const auto total = cpu::total_of(sums);
+  const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {
+    return vector_gradient(total.narrow(0, p * width, width), gain);
+  };
+  return {dx, gradient(0, q_gain), gradient(1, k_gain), gradient(2, v_gain)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("qkv_norm_rope_forward", forward);
+  m.impl("qkv_norm_rope_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <array>
+#include <tuple>
+
+#include "evenkeel/kernels/cuda/heads.cuh"
+#include "evenkeel/kernels/order.h"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/qkv_heads.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::in;
+using cuda::out;
+using cuda::Raw;
+using kernels::cuda::HeadsOf;
+using kernels::cuda::Wide;
+using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+/// One part of all tokens, as the kernels want it. All tensors are contiguous.
+template <typename scalar_t>
+HeadsOf<Raw<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& turn,
+                                const Tensor& rstd, std::int64_t width) {
+  using Angle = Wide<Raw<scalar_t>>;
+  return {.x = in<scalar_t>(products) + part.first * width,
+          .gain = part.gain ? in<Angle>(*part.gain) : nullptr,
+          .turn = part.is_turned ? in<Angle>(turn) : nullptr,
+          .rstd = out<double>(rstd) + part.first,
+          .tokens = products.size(0) * products.size(1),
+          .positions = products.size(1),
+          .stride = products.size(2),
+          .rstd_stride = rstd.size(1),
+          .count = part.count,
+          .width = width};
+}
+
+Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
+                std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
+  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+  const auto rows = products.contiguous();
+  const auto angles = turn.contiguous();
+  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+  const auto width = head_width(products, heads, kv_heads);
+  const auto rstd = at::empty({products.size(0) * products.size(1), heads + 2 * kv_heads},
+                              products.options().dtype(at::kDouble));
+  std::array<Tensor, 3> results;
+  for (std::size_t p = 0; p < 3; ++p) {
+    results[p] =
+        at::empty({products.size(0), products.size(1), parts[p].count, width}, products.options());
+    AT_DISPATCH_FLOATING_TYPES_AND(
+        at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
+          cuda::check(kernels::cuda::norm_and_turn(
+              heads_of<scalar_t>(parts[p], rows, angles, rstd, width), out<scalar_t>(results[p]),
+              parts[p].epsilon, cuda::stream()));
+        });
+  }
+  return {results[0], results[1], results[2], rstd};
+}
+
+Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
+                 const Tensor& turn, std::int64_t heads, std::int64_t kv_heads,
+                 const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                 const OptionalTensor& v_gain, const Tensor& rstd) {
+  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+  const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
+  const auto rows = products.contiguous();
+  const auto angles = turn.contiguous();
+  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
+  const auto width = head_width(products, heads, kv_heads);
+  auto dx = like(products);
+  const auto blocks = kernels::blocks_of(products.size(0) * products.size(1), kernels::kBlockRows);
+  const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
+  for (std::size_t p = 0; p < 3; ++p) {
+    AT_DISPATCH_FLOATING_TYPES_AND(
+        at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
+          cuda::check(kernels::cuda::norm_and_turn_backward<Raw<scalar_t>>(
+              heads_of<scalar_t>(parts[p], rows, angles, rstd, width),
+              {.dy = in<scalar_t>(upstream[p]),
+               .dx = out<scalar_t>(dx) + parts[p].first * width,
+               .dgain = out<double>(sums) + static_cast<std::int64_t>(p) * width,
+               .dgain_stride = 3 * width},
+              cuda::stream()));
+        });
+  }
+  const auto total = cuda::total_of(sums);
+  const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {
+    return vector_gradient(total.narrow(0, p * width, width), gain);
+  };
+  return {dx, gradient(0, q_gain), gradient(1, k_gain), gradient(2, v_gain)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("qkv_norm_rope_forward", forward);
+  m.impl("qkv_norm_rope_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Tensor4 forward(const Tensor& products, const Tensor& /*turn*/, std::int64_t heads,
+                std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
+                const OptionalTensor& /*k_gain*/, const OptionalTensor& /*v_gain*/,
+                at::ArrayRef<double> /*epsilon*/) {
+  const auto batch = products.sym_size(0), positions = products.sym_size(1);
+  const auto all = heads + 2 * kv_heads;
+  const auto width = products.sym_size(2) / all;
+  const auto part = [&](std::int64_t count) {
+    return at::empty_symint({batch, positions, count, width}, products.options());
+  };
+  return {part(heads), part(kv_heads), part(kv_heads),
+          at::empty_symint({batch * positions, all}, products.options().dtype(at::kDouble))};
+}
+
+Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
+                 const Tensor& products, const Tensor& /*turn*/, std::int64_t /*heads*/,
+                 std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
+                 const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                 const Tensor& /*rstd*/) {
+  return {like(products), vector_gradient_shape(q_gain, products),
+          vector_gradient_shape(k_gain, products), vector_gradient_shape(v_gain, products)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("qkv_norm_rope_forward", forward);
+  m.impl("qkv_norm_rope_backward", backward);
+}
+
+}  // namespace evenkeel::ops

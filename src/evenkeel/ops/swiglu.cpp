@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/swiglu.h"
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using Op = Tensor(const Tensor&);
+using Backward = Tensor(const Tensor&, const Tensor&);
+
+class Swiglu : public torch::autograd::Function<Swiglu> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& products) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Op>("evenkeel::swiglu_forward");
+    ctx->save_for_backward({products});
+    return run.call(products);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::swiglu_backward");
+    return {run.call(dy[0], ctx->get_saved_variables()[0])};
+  }
+};
+
+Tensor differentiable(const Tensor& products) {
+  check_rows("swiglu", products);
+  TORCH_CHECK(products.sym_size(-1) % 2 == 0,
+              "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
+              products.sym_sizes());
+  return Swiglu::apply(products);
+}
+
+}  // namespace
+
+Tensor swiglu(const Tensor& products) {
+  static const auto run = registered<Op>("evenkeel::swiglu");
+  return run.call(products);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("swiglu(Tensor products) -> Tensor");
+  m.def("swiglu_forward(Tensor products) -> Tensor");
+  m.def("swiglu_backward(Tensor dy, Tensor products) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("swiglu", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("swiglu_forward", no_gradient());
+  m.impl("swiglu_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

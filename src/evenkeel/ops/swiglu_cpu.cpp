@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "evenkeel/kernels/cpu/swiglu.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+
+Tensor forward(const Tensor& products) {
+  const auto rows = products.contiguous();
+  const auto inner = width_of(products) / 2;
+  auto sizes = products.sizes().vec();
+  sizes.back() = inner;
+  auto y = at::empty(sizes, products.options());
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
+      const auto* const up = from + row * 2 * inner;
+      kernels::cpu::swiglu_row(up, up + inner, to + row * inner, inner);
+    });
+  });
+  return y;
+}
+
+Tensor backward(const Tensor& dy, const Tensor& products) {
+  const auto upstream = dy.contiguous();
+  const auto rows = products.contiguous();
+  const auto inner = width_of(products) / 2;
+  auto gradient = like(products);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const from = in<scalar_t>(rows);
+    auto* const to = out<scalar_t>(gradient);
+    cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
+      const auto at = row * 2 * inner;
+      kernels::cpu::swiglu_row_backward<Raw<scalar_t>>({.dy = dy_rows + row * inner,
+                                                        .up = from + at,
+                                                        .gate = from + at + inner,
+                                                        .dup = to + at,
+                                                        .dgate = to + at + inner},
+                                                       inner);
+    });
+  });
+  return gradient;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("swiglu_forward", forward);
+  m.impl("swiglu_backward", backward);
+}
+
+}  // namespace evenkeel::ops

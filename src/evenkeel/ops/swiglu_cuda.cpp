@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "evenkeel/kernels/cuda/swiglu.cuh"
+#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cuda::in;
+using cuda::out;
+using cuda::Raw;
+
+Tensor forward(const Tensor& products) {
+  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+  const auto rows = products.contiguous();
+  const auto inner = width_of(products) / 2;
+  auto sizes = products.sizes().vec();
+  sizes.back() = inner;
+  auto y = at::empty(sizes, products.options());
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
+    cuda::check(kernels::cuda::swiglu<Raw<scalar_t>>(
+        {.products = in<scalar_t>(rows), .y = out<scalar_t>(y)}, rows_of(products), inner,
+        cuda::stream()));
+  });
+  return y;
+}
+
+Tensor backward(const Tensor& dy, const Tensor& products) {
+  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+  const auto upstream = dy.contiguous();
+  const auto rows = products.contiguous();
+  auto gradient = like(products);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
+    cuda::check(kernels::cuda::swiglu_backward<Raw<scalar_t>>(
+        {.dy = in<scalar_t>(upstream),
+         .products = in<scalar_t>(rows),
+         .gradient = out<scalar_t>(gradient)},
+        rows_of(products), width_of(products) / 2, cuda::stream()));
+  });
+  return gradient;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("swiglu_forward", forward);
+  m.impl("swiglu_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+Tensor forward(const Tensor& products) {
+  auto sizes = products.sym_sizes().vec();
+  sizes.back() = sizes.back() / 2;
+  return at::empty_symint(sizes, products.options());
+}
+
+Tensor backward(const Tensor& /*dy*/, const Tensor& products) {
+  return like(products);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("swiglu_forward", forward);
+  m.impl("swiglu_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `evenkeel bench` says; how fast things are is not tested."""
+import json
+
+import program
+
+QUIET, BUSY = 0, 75
+
+
+class Bench(program.Case):
+    def bench(self, *words):
+        """The JSON that it prints; on a busy machine it says so and exits with 75."""
+        done = self.evenkeel("bench", *words, "--json")
+        self.assertIn(done.returncode, (QUIET, BUSY), done)
+        if done.returncode == BUSY:
+            self.assertRegex(done.stderr.decode(), r"^not judged: others took \d+ % of the processors' time; ")
+        return done.returncode, json.loads(done.stdout)
+
+    def test_kernels(self):
+        out = self.folder / "kernels.jsonl"
+        code, rows = self.bench("kernels", "--only", "adamw", "--rounds", "3", "--out", str(out))
+        self.assertEqual([(row["op"], row["dtype"]) for row in rows],
+                         [("adamw", "float32"), ("adamw", "bfloat16")])
+        self.assertEqual(set(rows[0]["seconds"]), {"ours", "probe", "torch"})
+        for row in rows:
+            self.assertGreater(row["seconds"]["ours"]["least"], 0)
+            ratio = row["over"]["probe"]
+            self.assertLessEqual(ratio["low"], ratio["median"])
+            self.assertLessEqual(ratio["median"], ratio["high"])
+            self.assertEqual(row["not_judged"] == "", code == QUIET)
+            self.assertEqual(row["bytes"], 28 * 20_000_000)
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual(lines, rows)
+
+    def test_an_unknown_operator(self):
+        self.refuse(64, '--only rmsnorm: no operator has this name; did you mean "rms_norm"? known: adamw, '
+                    "add_rms_norm, layer_norm, qkv_norm_rope, rms_norm, rope, swiglu",
+                    "bench", "kernels", "--only", "rmsnorm")
+
+    def test_steps_of_two_schemes(self):
+        code, rows = self.bench("step", *program.small(), "--schemes", "pre_norm", "hybrid_norm",
+                                "--rounds", "3")
+        self.assertEqual([row["scheme"] for row in rows], ["pre_norm", "hybrid_norm"])
+        self.assertEqual(rows[0]["over_first"], 1)
+        for row in rows:
+            self.assertGreater(row["median_seconds"], row["floor_seconds"])
+            self.assertLessEqual({"products", "attention", "norms", "loss", "optimizer", "activation",
+                                  "other", "between"}, set(row["parts"]))
+            self.assertIn("evenkeel::adamw_", row["operators"])
+
+    def test_a_scheme_that_is_none(self):
+        self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '
+                    'which ends in .toml; did you mean "keel"? `evenkeel schemes` lists all',
+                    "bench", "step", "--schemes", "keal")
+
+    def test_rounds_are_three_or_more(self):
+        done = self.evenkeel("bench", "kernels", "--rounds", "2")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn(b"--rounds", done.stderr)
+
+
+if __name__ == "__main__":
+    program.main()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/swiglu.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/gradients.h"
+#include "support/close.h"
+
+namespace evenkeel {
+namespace {
+
+using testing::close;
+using testing::message_of;
+using testing::Tensors;
+
+Tensors fused(const Tensors& in) {
+  return {ops::swiglu(in[0])};
+}
+/// arXiv:2002.05202, eq. 6 and 5:  Swish_1(xW) * xV,  Swish_1(z) = z sigmoid(z).
+Tensors formula(const Tensors& in) {
+  const auto halves = in[0].chunk(2, -1);
+  return {halves[0] * halves[1] * at::sigmoid(halves[1])};
+}
+
+class Swiglu : public ::testing::Test {
+ protected:
+  Swiglu() { at::manual_seed(0); }
+  at::Tensor products = 3 * at::randn({2, 3, 14}, at::kDouble);
+  at::Tensor dy = at::randn({2, 3, 7}, at::kDouble);
+};
+
+TEST_F(Swiglu, MultipliesUpWithSiluOfGate) {
+  EXPECT_TRUE(close(fused({products})[0], formula({products})[0], 1e-13, 1e-15));
+}
+
+TEST_F(Swiglu, HasTheGradientOfItsFormula) {
+  testing::expect_equal_gradients(fused, formula, {products}, {dy});
+  testing::expect_finite_differences(fused, {products}, {dy});
+}
+
+// From the least number to the largest: no overflow on the way, and small values keep their digits.
+TEST_F(Swiglu, IsExactOverTheWholeRangeOfFloat) {
+  const auto gate = at::cat(
+      {at::logspace(-44, 38, 300, 10.0, at::kDouble), at::linspace(0, 120, 400, at::kDouble)});
+  const auto both = at::cat({gate, -gate}).to(at::kFloat);
+  const auto in = at::stack({at::ones_like(both), both}, -1);
+  const auto y = ops::swiglu(in).squeeze(-1).to(at::kDouble);
+  const auto exact = both.to(at::kDouble) * at::sigmoid(both.to(at::kDouble));
+  constexpr double kUnits = 5 * 0x1p-24;
+  constexpr double kSubnormal = 4 * 0x1p-149;
+  EXPECT_TRUE(close(y, exact, kUnits, kSubnormal * 200));
+  const auto up = in.clone().requires_grad_();
+  const auto gradient =
+      torch::autograd::grad({ops::swiglu(up)}, {up}, {at::ones({both.numel(), 1}, at::kFloat)})[0];
+  EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+}
+
+TEST_F(Swiglu, RoundsOnceToBfloat16) {
+  const auto in = products.to(at::kBFloat16);
+  const auto exact = formula({in.to(at::kDouble)})[0];
+  EXPECT_TRUE(close(ops::swiglu(in).to(at::kDouble), exact, 0x1p-8, 0));
+}
+
+TEST_F(Swiglu, TakesWhatIsNotContiguousAndWhatIsEmpty) {
+  const auto turned = products.transpose(0, 1);
+  EXPECT_TRUE(ops::swiglu(turned).equal(ops::swiglu(turned.contiguous())));
+  EXPECT_EQ(ops::swiglu(at::empty({0, 6})).sizes(), at::IntArrayRef({0, 3}));
+  EXPECT_EQ(ops::swiglu(at::empty({4, 0})).sizes(), at::IntArrayRef({4, 0}));
+}
+
+TEST_F(Swiglu, KeepsNan) {
+  const auto in = at::full({2}, std::nan(""), at::kFloat);
+  EXPECT_TRUE(ops::swiglu(in).isnan().all().item<bool>());
+}
+
+TEST_F(Swiglu, RefusesAnOddWidth) {
+  EXPECT_NE(message_of([] { ops::swiglu(at::ones({2, 5})); })
+                .find("[swiglu] products must be up and gate side by side, [..., 2 * F], but are "
+                      "[2, 5]"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace evenkeel
