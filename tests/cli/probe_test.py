@@ -20,6 +20,10 @@ class Probe(program.Case):
         self.assertEqual([row[0] for row in rows[head + 1:head + 4]], ["embed", "1", "2"])
         self.assertIn("skip loss", self.succeed("probe", *small(), "--what", "skip_loss")[0])
 
+    def test_measures_what_the_configuration_names(self):
+        seen = json.loads(self.succeed("probe", *small(), "--set", 'probe.what=["kurtosis"]', "--json")[0])
+        self.assertEqual({each["measure"] for each in seen["profiles"]}, {"kurtosis"})
+
     def test_looks_at_a_checkpoint_and_keeps_what_it_saw(self):
         run = self.train("run", train_steps=3)
         words = ("--run", run, "--what", "stream_rms", "--what", "attention_entropy")

@@ -111,6 +111,9 @@ TEST(Relation, KnowsNamesOfOneScheme) {
   EXPECT_EQ(relation("extends = 'hybrid_norm'", "extends = 'qkv_post'"), Relation::same);
   EXPECT_EQ(relation("extends = 'qkv_norm'", "extends = 'qkv_pre'"), Relation::other_start);
   EXPECT_EQ(relation("extends = 'pre_norm'", "extends = 'post_norm'"), Relation::different);
+  EXPECT_EQ(relation("extends = 'pre_norm'",
+                     "extends = 'pre_norm'\nattention.score_scale = '1/sqrt(dk)'"),
+            Relation::same);
 }
 
 // n on the sum is the input norm of the half that reads it (docs/schemes.md, "Rules of a half").

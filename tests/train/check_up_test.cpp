@@ -118,7 +118,14 @@ TEST(CheckUp, SeesAStreamThatIsTheSameEverywhere) {
   const at::NoGradGuard no_grad;
   auto rows = tiny.parameters->at("embedding.weight").master;
   rows.copy_(rows[0].clone().expand_as(rows));
-  EXPECT_EQ(seen(tiny, gradients(*tiny.parameters, even)), "collapse 3 residual stream\n");
+  const auto flat = gradients(*tiny.parameters, even);
+  CheckUp check_up(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
+  check_up.set_first_scores({1, 1, 1});
+  EXPECT_TRUE(check_up(kLater, one_sequence(), flat).empty());  // a healthy run may pass through it
+  const auto troubles = check_up(kLater + 50, one_sequence(), flat);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "collapse");
+  EXPECT_EQ(troubles[0].layer, 3);
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ TEST(Monitor, NamesTheBlockWhoseScoresGrow) {
   for (const auto& trouble : run.after(40)) {
     if (trouble.event == "logits") seen = text(trouble.layer, " ", trouble.meaning);
   }
-  EXPECT_EQ(seen, "3 nothing bounds q, k, v");
+  EXPECT_EQ(seen, "3 no norm bounds q, k");
 }
 
 TEST(Monitor, NamesTheDeadGain) {
@@ -206,6 +206,24 @@ TEST(Monitor, NamesTheDeadGain) {
     if (trouble.event == "dead_gain") seen = text(trouble.layer, " ", trouble.tensor);
   }
   EXPECT_EQ(seen, "2 blocks.1.feed_forward.input_norm.gain");
+}
+
+// Two dead gains are one line on the terminal, and two in the file.
+TEST(Monitor, TellsTheFirstOfTroublesAlike) {
+  Watched run("hybrid_norm_star");
+  run.after(60);
+  run.scale("blocks.1.feed_forward.input_norm.gain", 0);
+  run.scale("blocks.2.feed_forward.input_norm.gain", 0);
+  run.rate = 0;
+  std::vector<std::string> told, kept;
+  for (const auto& trouble : run.after(40)) {
+    if (trouble.event != "dead_gain") continue;
+    auto& list = trouble.is_repeated ? kept : told;
+    list.push_back(text(trouble.layer, ": ", trouble.seen));
+  }
+  EXPECT_EQ(told, std::vector<std::string>(
+                      {"2: 16 of 16 values of a gain are nearly 0, and 1 other like it"}));
+  EXPECT_EQ(kept, std::vector<std::string>({"3: 16 of 16 values of a gain are nearly 0"}));
 }
 
 // What lasts is told once.

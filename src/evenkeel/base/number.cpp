@@ -33,6 +33,7 @@ std::string shortest(double value) {
 }
 
 std::string with_digits(double value, int digits) {
+  if (std::isnan(value)) return "nan";  // printf knows a "-nan", too
   std::array<char, 32> out{};
   std::snprintf(out.data(), out.size(), "%.*g", digits, value);
   return out.data();

@@ -45,7 +45,8 @@ struct Looked {
 };
 
 /// \throws Error (usage) for a word that is no measure, or one that needs a run in training
-std::set<std::string> wanted(const Options& options) {
+/// \param otherwise  probe.what, where the command line has no --what
+std::set<std::string> wanted(const Options& options, const std::vector<std::string>& otherwise) {
   const auto known = config::measure_words();
   for (const auto& word : options.what) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
@@ -58,13 +59,14 @@ std::set<std::string> wanted(const Options& options) {
                   "probe.steps=[100]");
     }
   }
-  auto what = probe::named(options.what.empty() ? std::vector<std::string>{"all"} : options.what);
+  auto what = probe::named(options.what.empty() ? otherwise : options.what);
   what.erase("update_ratio");
   return what;
 }
 
-Looked look_at_start(const Common& common, const std::set<std::string>& what) {
-  const auto config = config::resolve(common.sources());
+Looked look_at_start(const Options& options) {
+  const auto config = config::resolve(options.common.sources());
+  const auto what = wanted(options, config.probe.what);
   const auto machine = train::use_machine(config.train);
   const auto corpora = data::load(config.data, config.model.context);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
@@ -72,11 +74,13 @@ Looked look_at_start(const Common& common, const std::set<std::string>& what) {
   return {config.scheme.name, "training", 0, trainer.look(what)};
 }
 
-Looked look_at_run(const Common& common, const std::set<std::string>& what) {
+Looked look_at_run(const Options& options) {
+  const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
   const store::Lock lock(*common.run);  // of a run folder: load_run() has looked
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto& config = loaded.config;
+  const auto what = wanted(options, config.probe.what);
   const auto corpora = data::load(config.data, config.model.context);
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
@@ -107,9 +111,7 @@ nlohmann::ordered_json as_json(const Looked& looked) {
 
 Exit body(const Options& options) {
   check_device(options.common);
-  const auto what = wanted(options);
-  const auto looked =
-      options.common.run ? look_at_run(options.common, what) : look_at_start(options.common, what);
+  const auto looked = options.common.run ? look_at_run(options) : look_at_start(options);
   if (options.common.json) {
     std::printf("%s\n", as_json(looked).dump().c_str());
     return Exit::done;

@@ -8,7 +8,7 @@ const std::vector<Measure>& measures() {
       {"grad_norm", "length of the loss gradient: of a block, its parts and its parameters"},
       {"stream_rms", "root mean square of the residual stream that leaves a block"},
       {"stream_max", "its largest magnitude"},
-      {"branch_ratio", "rms of a branch over rms of the stream that it is added to"},
+      {"branch_ratio", "rms of a branch, before any scale, over rms of the stream before it"},
       {"kurtosis", "of the features of a token, mean over tokens; 3 for normal ones"},
       {"outlier_share", "share of the entries above 6 times the rms of their token"},
       {"attention_entropy", "of the weights of a query, mean over batch, heads, queries; nats"},

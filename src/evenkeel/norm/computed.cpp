@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/norm/computed.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -121,6 +122,8 @@ Scheme computed(Scheme scheme) {
   const auto& shape = scheme.shape;
   std::int64_t l = 0;
   for (auto& block : scheme.blocks) {
+    auto& scale = block.attention.score_scale;
+    if (!scale) scale = Number(Expression(1 / std::sqrt(static_cast<double>(shape.head_width()))));
     compute_block(block, shape, Computer(shape.variables_of_block(++l)));
   }
   const Computer compute(shape.variables());

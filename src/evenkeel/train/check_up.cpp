@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -27,15 +30,39 @@ double even_entropy(std::int64_t positions) {
   return sum / static_cast<double>(positions);
 }
 
-/// What of the block's attention is without a bound.
-std::string bare_parts(const norm::Attention& attention) {
+std::string joined(const std::string& list, const std::string& more, const char* between) {
+  return list.empty() ? more : text(list, between, more);
+}
+
+/// What of the block's attention is without a norm.
+std::string bare_parts(const norm::Attention& attention, bool values_too) {
   std::string out;
-  const auto add = [&](bool is_bare, const char* what) {
-    if (is_bare) out += text(out.empty() ? "" : ", ", what);
-  };
-  add(!attention.q, "q");
-  add(!attention.k, "k");
-  add(!attention.v && !attention.context, "v");
+  if (!attention.q) out = joined(out, "q", ", ");
+  if (!attention.k) out = joined(out, "k", ", ");
+  if (values_too && !attention.v && !attention.context) out = joined(out, "v", ", ");
+  return out;
+}
+
+bool has_qk_clip(const norm::Scheme& scheme) {
+  return std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
+                     [](const norm::Hook& hook) { return hook.kind == "qk_clip"; });
+}
+
+/// What bounds scores and is not there yet.
+std::string bounds_to_try(const norm::Scheme& scheme, const norm::Attention& attention) {
+  std::string out;
+  if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
+  if (!attention.softcap) out = joined(out, "a soft cap", ", ");
+  if (!has_qk_clip(scheme)) out = joined(out, "hook qk_clip", ", ");
+  return joined(out, "a lower schedule.peak", ", ");
+}
+
+/// Those of some schemes that this one is not.
+std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
+  std::string out;
+  for (const std::string name : names) {
+    if (name != scheme.words.name) out = joined(out, name, " or ");
+  }
   return out;
 }
 
@@ -43,6 +70,14 @@ std::string bare_parts(const norm::Attention& attention) {
 bool norms_its_skips(const norm::Scheme& scheme) {
   return std::all_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     return block.attention.residual && block.feed_forward.residual;
+  });
+}
+
+/// Whether some feed-forward half adds to what its norm gives, as in HybridNorm.
+bool has_normed_skip(const norm::Scheme& scheme) {
+  return std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
+    const auto& skip = block.feed_forward.add.skip;
+    return std::count(skip.begin(), skip.end(), norm::Tap::normed) > 0;
   });
 }
 
@@ -54,7 +89,8 @@ Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
                " of the largest block's"),
           norms_its_skips(scheme) ? "every skip passes a norm, and gradients die towards the input"
                                   : "gradients die towards the input",
-          "scheme hybrid_norm_star or deep_norm, or a lower schedule.peak"};
+          text("scheme ", other_schemes(scheme, {"hybrid_norm_star", "deep_norm"}),
+               ", or a lower schedule.peak")};
 }
 
 }  // namespace
@@ -88,7 +124,9 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   for (const auto& profile : onlooker.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
-    if (profile.measure == "token_cosine" && profile.values.back() > kAlike) {
+    if (profile.measure != "token_cosine") continue;
+    const bool alike = profile.values.back() > kAlike;  // once, early, it may pass
+    if (std::exchange(were_alike_, alike) && alike) {
       troubles.push_back({"collapse", layers, "residual stream",
                           text("the stream of all positions points the same way, mean cosine ",
                                with_digits(profile.values.back(), 4)),
@@ -100,21 +138,22 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   const double even = even_entropy(ids.size(1));
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
-    const auto bare = bare_parts(model_->scheme().blocks[i].attention);
+    const auto& attention = model_->scheme().blocks[i].attention;
+    const auto unbound = bare_parts(attention, /*values_too=*/false);
+    const auto bare = bare_parts(attention, /*values_too=*/true);
     if (scores[i] > kLarge && scores[i] > kGrown * std::abs(first_scores_[i])) {
-      troubles.push_back({"logits", l, text("blocks.", i, ".attention.qkv.weight"),
-                          text("attention scores up to ", with_digits(scores[i], 3), ", ",
-                               with_digits(first_scores_[i], 3), " at the start"),
-                          bare.find_first_of("qk") == std::string::npos
-                              ? "the gains of q and k grow"
-                              : text("nothing bounds ", bare),
-                          "norms on q and k (scheme hybrid_norm), a soft cap, or hook qk_clip"});
+      troubles.push_back(
+          {"logits", l, text("blocks.", i, ".attention.qkv.weight"),
+           text("attention scores up to ", with_digits(scores[i], 3), ", ",
+                with_digits(first_scores_[i], 3), " at the start"),
+           unbound.empty() ? "the gains of q and k grow" : text("no norm bounds ", unbound),
+           bounds_to_try(model_->scheme(), attention)});
     } else if (entropy[i] < kPeaked * even) {
       troubles.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
                           text("attention entropy ", with_digits(entropy[i], 3), " of ",
                                with_digits(even, 3), " nats"),
                           bare.empty() ? "attention has collapsed"
-                                       : text("attention has collapsed; nothing bounds ", bare),
+                                       : text("attention has collapsed; no norm bounds ", bare),
                           "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
     }
   }
@@ -138,12 +177,12 @@ void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
       troubles.push_back({"dead_gain", slot.block, name,
                           text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
                           "what the norm gives is lost to the layers behind it",
-                          "optimizer.decay_gains = false, or a lower schedule.peak"});
+                          "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
     } else if (furthest > kFar) {
       troubles.push_back(
           {"far_gain", slot.block, name,
            text("a gain is ", with_digits(furthest, 3), " times its start away from it"),
-           "the norm undoes itself", "optimizer.decay_gains = true, or a lower schedule.peak"});
+           "the norm undoes itself", "a lower schedule.peak, or decay of the gains"});
     }
   }
 }
@@ -157,7 +196,7 @@ void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
     if (parameter.part_of(gradients[parameter.group]).any().item<bool>()) continue;
     troubles.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
                         "nothing behind the norm listens to it, or its numbers are too small",
-                        "gains in float32, and a look at the scheme: evenkeel schemes show"});
+                        "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
   }
 }
 
@@ -191,15 +230,18 @@ void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
          text("the gradient of block 1 is ", with_digits(blocks.front() / *least, 3),
               " times the smallest block's"),
          "the stream grows with depth, and late blocks no longer count",
-         "scheme hybrid_norm, layer_norm_scaling or peri_ln, or model.init=megatron"});
+         text("scheme ",
+              other_schemes(model_->scheme(), {"hybrid_norm", "layer_norm_scaling", "peri_ln"}),
+              ", or a lower schedule.peak")});
   }
   if (attention > 0 && feed_forward > kLopsided * kLopsided * attention) {
     troubles.push_back(
         {"feed_forward", 0, "",
          text("the gradients of the feed-forward halves are ",
               with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),
-         "the branch is too large against a normed skip",
-         "model.init=megatron, and a look at feed_forward.skip of the scheme"});
+         has_normed_skip(model_->scheme()) ? "the branch is too large against a normed skip"
+                                           : "attention hardly learns beside them",
+         "a lower schedule.peak, and a look at feed_forward.skip of the scheme"});
   }
 }
 

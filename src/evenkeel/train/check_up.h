@@ -18,7 +18,7 @@ namespace evenkeel::train {
 /// | --------------- | ------------------------------------------------------------------------- |
 /// | logits          | scores of a head above 100 and 4 times those of the start                 |
 /// | entropy         | weights of a block's attention nearly all on one position                 |
-/// | collapse        | the last stream points the same way at all positions                      |
+/// | collapse        | the last stream points the same way at all positions, twice in a row       |
 /// | dead_gain       | half of a gain's values or more below a thousandth of where they started  |
 /// | far_gain        | a gain further from its start than 10 times its start                     |
 /// | frozen_gain     | a gain without any gradient, after the first steps                        |
@@ -43,6 +43,10 @@ class CheckUp {
   const std::vector<double>& first_scores() const { return first_scores_; }
   void set_first_scores(std::vector<double> scores) { first_scores_ = std::move(scores); }
 
+  /// Whether the last check-up saw all positions alike: part of a checkpoint.
+  bool were_alike() const { return were_alike_; }
+  void set_were_alike(bool alike) { were_alike_ = alike; }
+
  private:
   void check_attention(const data::Batch& batch, std::vector<Trouble>& troubles);
   void check_gains(std::vector<Trouble>& troubles) const;
@@ -53,6 +57,7 @@ class CheckUp {
   const nn::Parameters* parameters_;
   std::int64_t planned_;
   std::vector<double> first_scores_;
+  bool were_alike_ = false;
 };
 
 }  // namespace evenkeel::train

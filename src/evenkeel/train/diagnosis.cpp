@@ -106,13 +106,14 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
 }
 
 /// "961, 963 ("As they said...")": those whose loss is at least halfway between the median and the
-/// largest, if the largest stands out; else empty.
+/// largest, if the largest stands out; else empty. \param usual  loss of a batch
 std::string outstanding(const data::Batch& batch, const std::vector<double>& losses,
-                        std::int64_t first) {
+                        std::int64_t first, double usual) {
   constexpr double kStandsOut = 1.3;  // times the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
   const double median = sorted[(sorted.size() - 1) / 2];
+  if (median > kStandsOut * usual) return "";  // all are bad: it is not the text
   const double most = sorted.back();
   if (most < kStandsOut * median) return "";
   std::string out;
@@ -161,8 +162,10 @@ Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parame
   if (const auto found = first_nonfinite(model, batch)) {
     Trouble trouble{.layer = found->layer, .tensor = found->name};
     trouble.meaning = "the forward pass leaves the range of the number format there";
-    trouble.remedy =
-        "lower schedule.peak, a longer schedule.warmup, or train.precision = \"float32\"";
+    trouble.remedy = "lower schedule.peak, or a longer schedule.warmup";
+    if (parameters.precision() == nn::Precision::bfloat16) {
+      trouble.remedy += ", or train.precision = \"float32\"";
+    }
     return trouble;
   }
   const auto& all = parameters.all();
@@ -180,10 +183,10 @@ Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parame
 
 Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                        std::int64_t first_sequence, const AllLengths& usual) {
+                        std::int64_t first_sequence, const Usual& usual) {
   constexpr double kJump = 2;  // no weight doubles between two check-ups by training alone
   const auto now = lengths_of(parameters, gradients);
-  const auto weight = most_grown(now, usual, &Lengths::weight);
+  const auto weight = most_grown(now, usual.lengths, &Lengths::weight);
   if (weight.second > kJump) {
     auto trouble = named(model, weight.first);
     trouble.meaning =
@@ -191,9 +194,9 @@ Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters
     trouble.remedy = "lower schedule.peak, or optimizer.clip";
     return trouble;
   }
-  const auto gradient = most_grown(now, usual, &Lengths::gradient);
+  const auto gradient = most_grown(now, usual.lengths, &Lengths::gradient);
   auto trouble = named(model, gradient.first);
-  const auto sequences = outstanding(batch, losses_of(model, batch), first_sequence);
+  const auto sequences = outstanding(batch, losses_of(model, batch), first_sequence, usual.loss);
   trouble.meaning =
       gradient.first.empty()
           ? "one batch or one layer"

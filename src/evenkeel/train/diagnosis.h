@@ -22,6 +22,12 @@ struct Lengths {
 };
 using AllLengths = std::map<std::string, Lengths>;
 
+/// What a step was like when all was well.
+struct Usual {
+  AllLengths lengths;
+  double loss = 0;
+};
+
 /// \param gradients  a flat buffer a group
 AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients);
 
@@ -32,9 +38,9 @@ Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parame
 
 /// Which tensor changed most since all was well: a weight that jumped, else the gradient that grew
 /// most; with the sequences of the batch whose loss stands out.
-/// \param usual  what was there before; may be empty
+/// \param usual  what was there before; lengths may be empty
 Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                        std::int64_t first_sequence, const AllLengths& usual);
+                        std::int64_t first_sequence, const Usual& usual);
 
 }  // namespace evenkeel::train

@@ -2,6 +2,7 @@
 #include "evenkeel/train/monitor.h"
 
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -17,7 +18,22 @@ constexpr std::int64_t kFirstSteps = 20;  // as long as the spike detector is si
 constexpr SpikeDetector::Limits kOfGradients = {.deviations = 20, .relative = 19};
 
 constexpr const char* kFirstRemedy =
-    "a lower schedule.peak, a longer schedule.warmup, and model.init = \"scheme\"";
+    "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
+
+/// Marks all troubles of a kind but the first as repeated, and tells their number there: what is
+/// wrong in one block is often wrong in all.
+void mark_repeated(std::vector<Trouble>& all) {
+  std::map<std::string, std::int64_t> others;
+  for (auto& trouble : all) {
+    trouble.is_repeated = others.contains(trouble.event);
+    others[trouble.event] += trouble.is_repeated ? 1 : 0;
+  }
+  for (auto& trouble : all) {
+    const auto more = others[trouble.event];
+    if (trouble.is_repeated || more == 0) continue;
+    trouble.seen += text(", and ", more, more == 1 ? " other like it" : " others like it");
+  }
+}
 
 std::string words(const char* what, double value, const SpikeDetector::Spike& spike) {
   return text(what, " ", with_digits(value, 4), " is ", with_digits(spike.deviations, 4),
@@ -52,14 +68,17 @@ bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
   if (first_loss_ == 0) first_loss_ = outcome.loss;
   const auto loss = loss_.see(outcome.loss);
   const auto gradient = gradient_.see(outcome.gradient_norm);
-  if (moment.step <= kFirstSteps && outcome.loss > 2 * first_loss_) {
-    return report_jump(moment, "explosion",
+  const bool explodes = moment.step <= kFirstSteps && outcome.loss > 2 * first_loss_;
+  if (explodes && explosion_told_) return options_.on_spike == "warn";
+  if (explodes) {
+    explosion_told_ = true;
+    return report_jump(moment, "explosion", first_loss_,
                        text("loss ", with_digits(outcome.loss, 4),
                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
   }
-  if (loss) return report_jump(moment, "spike", words("loss", outcome.loss, *loss));
+  if (loss) return report_jump(moment, "spike", loss->median, words("loss", outcome.loss, *loss));
   if (gradient && tells_gradient(moment, outcome)) {
-    return report_jump(moment, "gradient_spike",
+    return report_jump(moment, "gradient_spike", outcome.loss,
                        words("gradient norm", outcome.gradient_norm, *gradient));
   }
   if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment);
@@ -77,9 +96,10 @@ void Monitor::report_nonfinite(const Moment& moment, const Outcome& outcome) {
 }
 
 /// \return whether the update may be made
-bool Monitor::report_jump(const Moment& moment, const std::string& event, std::string seen) {
+bool Monitor::report_jump(const Moment& moment, const std::string& event, double usual_loss,
+                          std::string seen) {
   auto trouble = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
-                                 moment.first_sequence, usual_);
+                                 moment.first_sequence, {usual_, usual_loss});
   trouble.event = event;
   trouble.seen = std::move(seen);
   if (event == "explosion") trouble.remedy = kFirstRemedy;
@@ -92,12 +112,15 @@ bool Monitor::report_jump(const Moment& moment, const std::string& event, std::s
 void Monitor::check_up(const Moment& moment) {
   usual_ = lengths_of(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
+  std::vector<Trouble> fresh;
   for (auto& trouble : check_up_(moment.step, *moment.batch, *moment.gradients)) {
     const auto key = text(trouble.event, " ", trouble.layer, " ", trouble.tensor);
     lasting.insert(key);
-    if (!told_.contains(key)) report(std::move(trouble));
+    if (!told_.contains(key)) fresh.push_back(std::move(trouble));
   }
   told_ = std::move(lasting);
+  mark_repeated(fresh);
+  for (auto& trouble : fresh) report(std::move(trouble));
 }
 
 std::vector<Trouble> Monitor::take() {
@@ -112,6 +135,8 @@ nlohmann::json Monitor::state() const {
           {"gradients", gradient_.state()},
           {"first_loss", first_loss_},
           {"first_scores", check_up_.first_scores()},
+          {"were_alike", check_up_.were_alike()},
+          {"explosion_told", explosion_told_},
           {"told", told_},
           {"usual", usual}};
 }
@@ -121,6 +146,8 @@ void Monitor::restore(const nlohmann::json& state) {
   gradient_.restore(state.at("gradients"));
   gradient_told_ = state.at("gradient_told").get<std::int64_t>();
   first_loss_ = state.at("first_loss").get<double>();
+  check_up_.set_were_alike(state.at("were_alike").get<bool>());
+  explosion_told_ = state.at("explosion_told").get<bool>();
   check_up_.set_first_scores(state.at("first_scores").get<std::vector<double>>());
   told_ = state.at("told").get<std::set<std::string>>();
   usual_.clear();

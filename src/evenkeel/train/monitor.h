@@ -47,7 +47,8 @@ class Monitor {
   void check_up(const Moment& moment);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
   void report_nonfinite(const Moment& moment, const Outcome& outcome);
-  bool report_jump(const Moment& moment, const std::string& event, std::string seen);
+  bool report_jump(const Moment& moment, const std::string& event, double usual_loss,
+                   std::string seen);
   void report(Trouble trouble) { troubles_.push_back(std::move(trouble)); }
 
   config::Health options_;
@@ -59,7 +60,8 @@ class Monitor {
   std::int64_t gradient_told_ = 0;  // the step of the last gradient spike that was told; 0: none
   AllLengths usual_;                // at the last check-up
   double first_loss_ = 0;           // 0: not seen yet
-  std::set<std::string> told_;      // slow troubles that last: told once, until they are over
+  bool explosion_told_ = false;
+  std::set<std::string> told_;  // slow troubles that last: told once, until they are over
   std::vector<Trouble> troubles_;
 };
 

@@ -194,7 +194,9 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
 void Run::guard(const StepRecord& step) {
   const auto& progress = trainer_->progress();
   for (const auto& trouble : step.troubles) {
-    console_.warn(text("step ", progress.step, ": ", trouble.event, ": ", line_of(trouble)));
+    if (!trouble.is_repeated) {
+      console_.warn(text("step ", progress.step, ": ", trouble.event, ": ", line_of(trouble)));
+    }
     append(health_, {{"step", progress.step},
                      {"event", trouble.event},
                      {"layer", trouble.layer},

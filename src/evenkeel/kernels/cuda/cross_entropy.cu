@@ -7,13 +7,6 @@ namespace evenkeel::kernels::cuda {
 
 namespace {
 
-__device__ float exponential(float x) {
-  return expf(x);
-}
-__device__ double exponential(double x) {
-  return exp(x);
-}
-
 /// What stands before the softmax, and its derivative with respect to the logit.
 template <typename F>
 struct Bent {

@@ -28,6 +28,13 @@ __device__ inline void store(__nv_bfloat16* to, double value) {
   *to = __float2bfloat16_rn(static_cast<float>(value));
 }
 
+__device__ inline float exponential(float x) {
+  return expf(x);
+}
+__device__ inline double exponential(double x) {
+  return exp(x);
+}
+
 struct Add {
   __device__ double operator()(double a, double b) const { return a + b; }
 };

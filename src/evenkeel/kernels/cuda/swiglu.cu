@@ -7,13 +7,6 @@ namespace evenkeel::kernels::cuda {
 
 namespace {
 
-__device__ float exponential(float x) {
-  return expf(x);
-}
-__device__ double exponential(double x) {
-  return exp(x);
-}
-
 /// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
 template <typename F>
 struct Logistic {
