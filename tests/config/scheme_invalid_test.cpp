@@ -48,6 +48,7 @@ const std::vector<Invalid> kInvalid = {
     {"unknown_function", "attention.branch_scale = 'tanh(l)'"},
     {"bad_expression", "attention.branch_scale = '1/(2*N'"},
     {"bad_expression", "attention.branch_scale = '1/(l - 2)'"},
+    {"bad_expression", "attention.branch_scale = '1/(t - 5)'"},
     {"bad_expression", "norm_parameters = '2 d'"},
     {"unknown_kind", "attention.input = 'rootnorm'"},
     {"unknown_kind", "norm = { kind = 'norm' }"},

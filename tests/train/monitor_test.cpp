@@ -246,6 +246,24 @@ TEST(Monitor, WarnsOfALossThatExplodesInTheFirstSteps) {
   EXPECT_EQ(troubles[0].event, "explosion");
 }
 
+// Too slow for a spike, too late for an explosion.
+TEST(Monitor, NamesALossThatClimbsAboveItsFirst) {
+  Watched run("pre_norm");
+  run.after(3);
+  const auto batch = plain_batch();
+  std::vector<std::int64_t> told;
+  for (std::int64_t step = 101; step <= 250; ++step) {
+    const double loss = 2 + 0.02 * static_cast<double>(step - 101);
+    run.monitor.judge(
+        {.step = step, .batch = &batch, .first_sequence = 0, .gradients = &run.learner.gradients()},
+        {.loss = loss, .gradient_norm = 0.2});
+    for (const auto& trouble : run.monitor.take()) {
+      if (trouble.event == "divergence") told.push_back(step);
+    }
+  }
+  EXPECT_EQ(told.size(), 1u);  // once, at the check-up after 1.1 times the first loss of about 4
+}
+
 // A gradient of 20 times the usual, 40 steps long: told once.
 TEST(Monitor, TellsACrowdOfGradientSpikesOnce) {
   Watched run("pre_norm");

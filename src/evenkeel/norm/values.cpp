@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/norm/values.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -13,7 +15,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-// Expressions are tried at the start of a run of some planned length.
+// Expressions are tried at the start of a run of some planned length; those of the step at every
+// step of it, since a run would die of the first that has no value.
 constexpr Steps kStart = {.done = 0, .planned = 1000};
 
 /// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
@@ -22,9 +25,10 @@ class Evaluator {
   Evaluator(const Scheme& scheme, std::int64_t l, Variables variables)
       : scheme_(scheme), l_(l), variables_(std::move(variables)) {}
 
+  /// The least of all steps, where the formula names the step.
   double value(const std::string& place, const Expression& formula) const {
     try {
-      return formula.value(variables_);
+      return formula.names().contains("t") ? least(formula) : formula.value(variables_);
     } catch (const SchemeError& error) {
       throw SchemeError(error.code(), place_in(scheme_, l_, place), error.explanation());
     }
@@ -74,6 +78,16 @@ class Evaluator {
   }
 
  private:
+  double least(const Expression& formula) const {
+    auto variables = variables_;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::int64_t step = 0; step <= kStart.planned; ++step) {
+      variables["t"] = static_cast<double>(step);
+      least = std::min(least, formula.value(variables));
+    }
+    return least;
+  }
+
   const Scheme& scheme_;
   std::int64_t l_;
   Variables variables_;

@@ -13,6 +13,7 @@ namespace evenkeel::train {
 namespace {
 
 constexpr std::int64_t kCheckUpEvery = 50;
+constexpr double kWorse = 1.1;            // than at the start: no noise of batches
 constexpr std::int64_t kFirstSteps = 20;  // as long as the spike detector is silent
 /// A gradient may jump tenfold in a healthy run; clipping is there for it.
 constexpr SpikeDetector::Limits kOfGradients = {.deviations = 20, .relative = 19};
@@ -81,7 +82,7 @@ bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
     return report_jump(moment, "gradient_spike", outcome.loss,
                        words("gradient norm", outcome.gradient_norm, *gradient));
   }
-  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment);
+  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment, outcome.loss);
   return true;
 }
 
@@ -109,11 +110,19 @@ bool Monitor::report_jump(const Moment& moment, const std::string& event, double
   return applies;
 }
 
-void Monitor::check_up(const Moment& moment) {
+void Monitor::check_up(const Moment& moment, double loss) {
   usual_ = lengths_of(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
   std::vector<Trouble> fresh;
-  for (auto& trouble : check_up_(moment.step, *moment.batch, *moment.gradients)) {
+  auto troubles = check_up_(moment.step, *moment.batch, *moment.gradients);
+  if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
+    troubles.push_back({"divergence", 0, "",
+                        text("loss ", with_digits(loss, 4), " is above the first one, ",
+                             with_digits(first_loss_, 4)),
+                        "training makes the model worse than it began",
+                        "an earlier checkpoint with a lower schedule.peak"});
+  }
+  for (auto& trouble : troubles) {
     const auto key = text(trouble.event, " ", trouble.layer, " ", trouble.tensor);
     lasting.insert(key);
     if (!told_.contains(key)) fresh.push_back(std::move(trouble));
