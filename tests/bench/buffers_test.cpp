@@ -10,11 +10,10 @@ namespace evenkeel::bench {
 namespace {
 
 TEST(CycleOfBuffers, ComesRoundAgain) {
-  const Cycle::Set one = {at::zeros({4})};
   int made = 0;
-  Cycle cycle(100e6, [&] {
+  Cycle<Set> cycle(100e6, [&] {
     ++made;
-    return Cycle::Set{at::zeros({4})};
+    return Set{at::zeros({4})};
   });
   EXPECT_EQ(made, 3);  // of 100 MB each: more than a cache of 256 MB
   const auto first = cycle.next()[0];

@@ -4,27 +4,18 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
-#include <algorithm>
-#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "evenkeel/kernels/cpu/streams.h"
 
 namespace evenkeel::bench {
-
-namespace {
-
-constexpr double kCold = 256e6;  // bytes: more than the last cache of the machines we know
-
-}  // namespace
-
-Cycle::Cycle(double bytes, const std::function<Set()>& make) {
-  const auto count = std::clamp(static_cast<int>(std::ceil(kCold / bytes)), 2, 32);
-  for (int i = 0; i < count; ++i) sets_.push_back(make());
-}
 
 std::function<void()> probe_of(int reads, int updates, int writes, double bytes) {
   const auto values = static_cast<std::int64_t>(bytes) / 4;
   const int streams = reads + updates + writes;
-  const auto cycle = std::make_shared<Cycle>(bytes * streams, [=] {
-    Cycle::Set set;
+  const auto cycle = std::make_shared<Cycle<Set>>(bytes * streams, [=] {
+    Set set;
     for (int i = 0; i < streams; ++i) set.push_back(at::zeros({values}, at::kFloat));
     return set;
   });

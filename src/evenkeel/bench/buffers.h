@@ -3,34 +3,37 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
-
-#include "evenkeel/kernels/cpu/streams.h"
 
 namespace evenkeel::bench {
 
-/// Some sets of inputs that are used in turn, more than the caches hold: what a training step finds
-/// in memory is cold, too.
+/// The tensors of one call.
+using Set = std::vector<at::Tensor>;
+
+/// What a call works on, several times over, used in turn: together more than the caches hold,
+/// since what a training step finds in memory is cold, too.
+template <typename T>
 class Cycle {
  public:
-  using Set = std::vector<at::Tensor>;
+  /// \param bytes  that one call moves
+  Cycle(double bytes, const std::function<T()>& make) {
+    constexpr double kCold = 256e6;  // bytes: more than the last cache of the machines we know
+    const auto count = std::clamp(static_cast<int>(std::ceil(kCold / bytes)), 2, 32);
+    for (int i = 0; i < count; ++i) all_.push_back(make());
+  }
 
-  /// \param make  of one set
-  /// \param bytes  of one call, results included
-  Cycle(double bytes, const std::function<Set()>& make);
-
-  const Set& next() { return sets_[turn_++ % sets_.size()]; }
+  const T& next() { return all_[turn_++ % all_.size()]; }
 
  private:
-  std::vector<Set> sets_;
+  std::vector<T> all_;
   std::size_t turn_ = 0;
 };
 
-/// A call that passes over fresh buffers of `bytes` a stream, in parallel, in turn.
+/// A call that passes over cold buffers of `bytes` a stream, in parallel.
 std::function<void()> probe_of(int reads, int updates, int writes, double bytes);
 
 }  // namespace evenkeel::bench

@@ -25,7 +25,6 @@ namespace evenkeel::bench {
 namespace {
 
 using at::Tensor;
-using Set = Cycle::Set;
 using Function = std::function<Set(const Set&)>;
 
 constexpr double kEpsilon = 1e-5;
@@ -182,7 +181,7 @@ std::vector<RowOp> row_ops(const KernelOptions& options) {
   return all;
 }
 
-Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<Cycle> inputs) {
+Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<Cycle<Set>> inputs) {
   return {name, [=] {
             const at::NoGradGuard no_grad;
             f(inputs->next());
@@ -196,20 +195,16 @@ struct Graph {
 
 Arm backward_arm(const std::string& name, const Function& f, const std::function<Set()>& make,
                  double bytes) {
-  auto graphs = std::make_shared<std::vector<Graph>>();
-  const Cycle inputs(bytes, [&] {
+  const auto graphs = std::make_shared<Cycle<Graph>>(bytes, [&] {
     Graph graph;
     for (const auto& each : make()) graph.leaves.push_back(each.detach().requires_grad_());
     graph.results = f(graph.leaves);
     for (const auto& y : graph.results) graph.upstream.push_back(at::randn_like(y));
-    graphs->push_back(graph);
-    return graph.leaves;
+    return graph;
   });
-  auto turn = std::make_shared<std::size_t>(0);
   return {name, [=] {
-            const auto& graph = (*graphs)[(*turn)++ % graphs->size()];
-            torch::autograd::grad(graph.results, graph.leaves, graph.upstream,
-                                  /*retain_graph=*/true);
+            const auto& [leaves, results, upstream] = graphs->next();
+            torch::autograd::grad(results, leaves, upstream, /*retain_graph=*/true);
           }};
 }
 
@@ -228,7 +223,7 @@ std::vector<Arm> arms_of(const RowOp& op, bool is_forward, at::ScalarType dtype)
   const double stream = stream_bytes(op, dtype);
   const double bytes = stream * (traffic.reads + traffic.writes);
   const auto make = [=] { return op.inputs(dtype); };
-  const auto shared = is_forward ? std::make_shared<Cycle>(bytes, make) : nullptr;
+  const auto shared = is_forward ? std::make_shared<Cycle<Set>>(bytes, make) : nullptr;
   std::vector<Arm> arms;
   for (const auto& [name, f] : ways(op)) {
     arms.push_back(is_forward ? forward_arm(name, f, shared) : backward_arm(name, f, make, bytes));

@@ -43,6 +43,10 @@ std::string differences(const Norm& norm) {
 
 }  // namespace
 
+std::string joined(const std::string& list, const std::string& more, const char* between) {
+  return list.empty() ? more : text(list, between, more);
+}
+
 std::string describe(const Norm& norm) {
   return text(name_of(norm.kind), norm.scope == Scope::head ? " per head" : "", differences(norm));
 }

@@ -20,6 +20,9 @@ std::string_view name_of(Learned::Through through);
 Kind kind_named(std::string_view name);
 std::vector<std::string> kind_names();
 
+/// A list with one part more, the separator between them: "q", then "q, k".
+std::string joined(const std::string& list, const std::string& more, const char* between);
+
 /// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125". All that differs
 /// from the kind's defaults is said: norms in equal words are equal.
 std::string describe(const Norm& norm);

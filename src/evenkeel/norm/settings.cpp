@@ -55,10 +55,6 @@ bool names(const std::vector<std::string>& weights, const char* matrix) {
   return std::count(weights.begin(), weights.end(), matrix) > 0;
 }
 
-std::string joined(const std::string& list, const std::string& more, const char* between) {
-  return list.empty() ? more : text(list, between, more);
-}
-
 /// Matrix by matrix: rules in another order or grouping are the same.
 void add_matrices(Settings& settings, const Scheme& scheme) {
   for (const auto* const matrix : kWeights) {

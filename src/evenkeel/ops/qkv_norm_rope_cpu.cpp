@@ -95,7 +95,6 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
             count, kernels::kBlockRows,
             [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
               std::vector<double> scratch(static_cast<std::size_t>(width));
-              std::vector<float> turned_back(static_cast<std::size_t>(width));
               for (auto row = begin; row < end; ++row) {
                 for (std::size_t p = 0; p < 3; ++p) {
                   const auto& part = parts[p];
@@ -109,7 +108,6 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
                        .dx = to + at,
                        .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,
                        .scratch = scratch.data(),
-                       .turned_back = turned_back.data(),
                        .count = part.count,
                        .width = width});
                 }

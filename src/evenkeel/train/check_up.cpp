@@ -14,6 +14,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/nn/batch.h"
+#include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/gradients.h"
@@ -30,16 +31,12 @@ double even_entropy(std::int64_t positions) {
   return sum / static_cast<double>(positions);
 }
 
-std::string joined(const std::string& list, const std::string& more, const char* between) {
-  return list.empty() ? more : text(list, between, more);
-}
-
 /// What of the block's attention is without a norm.
 std::string bare_parts(const norm::Attention& attention, bool values_too) {
   std::string out;
-  if (!attention.q) out = joined(out, "q", ", ");
-  if (!attention.k) out = joined(out, "k", ", ");
-  if (values_too && !attention.v && !attention.context) out = joined(out, "v", ", ");
+  if (!attention.q) out = norm::joined(out, "q", ", ");
+  if (!attention.k) out = norm::joined(out, "k", ", ");
+  if (values_too && !attention.v && !attention.context) out = norm::joined(out, "v", ", ");
   return out;
 }
 
@@ -52,16 +49,16 @@ bool has_qk_clip(const norm::Scheme& scheme) {
 std::string bounds_to_try(const norm::Scheme& scheme, const norm::Attention& attention) {
   std::string out;
   if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
-  if (!attention.softcap) out = joined(out, "a soft cap", ", ");
-  if (!has_qk_clip(scheme)) out = joined(out, "hook qk_clip", ", ");
-  return joined(out, "a lower schedule.peak", ", ");
+  if (!attention.softcap) out = norm::joined(out, "a soft cap", ", ");
+  if (!has_qk_clip(scheme)) out = norm::joined(out, "hook qk_clip", ", ");
+  return norm::joined(out, "a lower schedule.peak", ", ");
 }
 
 /// Those of some schemes that this one is not.
 std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
   std::string out;
   for (const std::string name : names) {
-    if (name != scheme.words.name) out = joined(out, name, " or ");
+    if (name != scheme.words.name) out = norm::joined(out, name, " or ");
   }
   return out;
 }

@@ -74,38 +74,6 @@ EK_CLONES void norm_and_turn(const Heads<T>& heads) {
   }
 }
 
-namespace {
-
-/// One head, in float32, with what it turns computed twice in place of being kept.
-template <typename T>
-[[gnu::always_inline]] inline void backward_in_float(const HeadsGradient<T>& heads,
-                                                     std::int64_t h) {
-  const auto width = heads.width;
-  const T* __restrict const dy = heads.dy + h * width;
-  const T* __restrict const x = heads.x + h * width;
-  const Wide<T>* __restrict const gain = heads.gain;
-  T* __restrict const dx = heads.dx + h * width;
-  double* __restrict const dgain = heads.dgain;
-  float* __restrict const g = heads.turned_back;
-  const auto rstd = static_cast<float>(heads.rstd[h]);
-  turned<float>(
-      heads.turn, width, -1, [=](std::int64_t i) { return static_cast<float>(load(dy + i)); },
-      [=](std::int64_t i, float value) { g[i] = value; });
-  const auto at = [](const auto* from) { return static_cast<float>(load(from)); };
-  const double dot = sum_over(width, [=](std::int64_t i) {
-    return static_cast<double>(g[i] * at(gain + i) * (at(x + i) * rstd));
-  });
-  const auto mean = static_cast<float>(dot / static_cast<double>(width));
-#pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) {
-    const float x_hat = at(x + i) * rstd;
-    dgain[i] += static_cast<double>(g[i] * x_hat);
-    store(dx + i, rstd * (g[i] * at(gain + i) - x_hat * mean));
-  }
-}
-
-}  // namespace
-
 template <typename T>
 EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
   const auto width = heads.width;

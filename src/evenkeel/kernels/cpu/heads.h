@@ -38,7 +38,6 @@ struct HeadsGradient {
   T* dx;                // [count, width], written; does not overlap dy
   double* dgain;        // [width], added to over the heads in order
   double* scratch;      // [width]
-  float* turned_back;   // [width], scratch, too
   std::int64_t count, width;
 };
 
