@@ -12,64 +12,65 @@ function(ek_headers NAME)
   target_precompile_headers(${NAME} PRIVATE ${PART_HEADERS})
 endfunction()
 
-# ek_precompile(ek_nn): TARGET takes LibTorch's headers from one precompiled header, built with the
-# flags that all such targets share. They cost 5 to 10 seconds of every file otherwise; the header
-# costs 25 seconds and 430 MB of disk, once. `-DEK_PRECOMPILED=OFF` does without.
-option(EK_PRECOMPILED "LibTorch's headers are compiled once for all files" ON)
+# ek_precompile(ek_nn torch): TARGET takes the big headers from one precompiled header, built with the
+# flags that all targets of its SET share. LibTorch's cost 5 to 10 seconds of every file otherwise; the
+# header costs 25 seconds and 430 MB of disk, once. `-DEK_PRECOMPILED=OFF` does without. The sets:
+#
+#   torch       a floor that computes
+#   torch_glue  a floor that joins others together: it takes longer to compile than to run, and is
+#               optimised a little only (EK_GLUE_OPTIONS)
+#   plain       a floor without torch, for which the same holds
+#   torch_test  a test (EK_TEST_OPTIONS)
+#   plain_test  a test without torch
+option(EK_PRECOMPILED "Big headers are compiled once for all files" ON)
+set(EK_GLUE_OPTIONS -O1 CACHE STRING "Compiler options of floors that do not compute")
+set(EK_TEST_OPTIONS -O1 CACHE STRING "Compiler options of tests")
 set(EK_TORCH_HEADERS <ATen/ATen.h> <torch/library.h>)
-function(ek_precompile TARGET)
+set(EK_PLAIN_HEADERS <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <sstream> <variant>)
+function(ek_precompile TARGET SET)
+  if(SET STREQUAL "torch")
+    set(PARTS HEADERS ${EK_TORCH_HEADERS} NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp)
+  elseif(SET STREQUAL "torch_glue")
+    set(OWN ${EK_GLUE_OPTIONS})
+    set(PARTS HEADERS ${EK_TORCH_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>
+        NEEDS evenkeel::torch ek_simd CLI11::CLI11 OPTIONS -fopenmp ${EK_GLUE_OPTIONS})
+  elseif(SET STREQUAL "plain")
+    set(OWN ${EK_GLUE_OPTIONS})
+    set(PARTS HEADERS ${EK_PLAIN_HEADERS} OPTIONS ${EK_GLUE_OPTIONS})
+  elseif(SET STREQUAL "torch_test")
+    set(OWN ${EK_TEST_OPTIONS} -fPIC)  # -fPIC as the floors, in place of -fPIE
+    set(PARTS HEADERS ${EK_TORCH_HEADERS} <gtest/gtest.h>
+        NEEDS evenkeel::torch ek_simd GTest::gtest OPTIONS -fopenmp ${EK_TEST_OPTIONS})
+  elseif(SET STREQUAL "plain_test")
+    set(OWN ${EK_TEST_OPTIONS} -fPIC)
+    set(PARTS HEADERS ${EK_PLAIN_HEADERS} <gtest/gtest.h> NEEDS GTest::gtest
+        OPTIONS ${EK_TEST_OPTIONS})
+  else()
+    message(FATAL_ERROR "ek_precompile: no set of headers is called '${SET}'")
+  endif()
+  target_compile_options(${TARGET} PRIVATE ${OWN})
   if(EK_PRECOMPILED)
-    ek_headers(ek_torch_headers HEADERS ${EK_TORCH_HEADERS} NEEDS evenkeel::torch ek_simd
-               OPTIONS -fopenmp)
-    target_precompile_headers(${TARGET} REUSE_FROM ek_torch_headers)
-    set_target_properties(${TARGET} PROPERTIES EK_PRECOMPILES ON)
+    ek_headers(ek_${SET}_headers ${PARTS})
+    target_precompile_headers(${TARGET} REUSE_FROM ek_${SET}_headers)
   endif()
 endfunction()
 
-# The same for a floor that only joins others together: with the headers of command line and JSON,
-# and optimised a little only, since nothing in it takes long to run.
-function(ek_precompile_glue TARGET)
-  target_compile_options(${TARGET} PRIVATE -O1)
-  if(EK_PRECOMPILED)
-    ek_headers(ek_glue_headers HEADERS ${EK_TORCH_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>
-               NEEDS evenkeel::torch ek_simd CLI11::CLI11 OPTIONS -fopenmp -O1)
-    target_precompile_headers(${TARGET} REUSE_FROM ek_glue_headers)
-    set_target_properties(${TARGET} PROPERTIES EK_PRECOMPILES ON)
-  endif()
-endfunction()
-
-# The same for a test, with GoogleTest's; optimised a little only: to compile takes longer than to run.
-function(ek_precompile_test TARGET WITH_TORCH)
-  target_compile_options(${TARGET} PRIVATE -O1 -fPIC)  # -fPIC as the floors, in place of -fPIE
-  if(EK_PRECOMPILED AND WITH_TORCH)
-    ek_headers(ek_torch_test_headers HEADERS ${EK_TORCH_HEADERS} <gtest/gtest.h>
-               NEEDS evenkeel::torch ek_simd GTest::gtest OPTIONS -fopenmp -O1)
-    target_precompile_headers(${TARGET} REUSE_FROM ek_torch_test_headers)
-  elseif(EK_PRECOMPILED)
-    ek_headers(ek_test_headers HEADERS <gtest/gtest.h> <nlohmann/json.hpp> <fstream>
-               NEEDS GTest::gtest OPTIONS -O1)
-    target_precompile_headers(${TARGET} REUSE_FROM ek_test_headers)
-  endif()
-endfunction()
-
-# ek_floor(norm SOURCES kind.cpp scheme.cpp NEEDS base [GLUE])
+# ek_floor(norm HEADERS plain SOURCES kind.cpp scheme.cpp NEEDS base)
 #
 # One floor of the building: the object library ek_norm of src/evenkeel/norm, which sees only
-# the floors it NEEDS. Objects, not archives: an archive would drop the files that do nothing
-# but register operators (TORCH_LIBRARY_IMPL), since no symbol of theirs is ever asked for.
+# the floors it NEEDS, and takes its big HEADERS from a precompiled set. Objects, not archives: an
+# archive would drop the files that do nothing but register operators (TORCH_LIBRARY_IMPL), since
+# no symbol of theirs is ever asked for.
 function(ek_floor NAME)
-  cmake_parse_arguments(FLOOR "GLUE" "" "SOURCES;NEEDS" ${ARGN})
+  cmake_parse_arguments(FLOOR "" "HEADERS" "SOURCES;NEEDS" ${ARGN})
   add_library(ek_${NAME} OBJECT ${FLOOR_SOURCES})
   target_include_directories(ek_${NAME} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(ek_${NAME} PRIVATE ek_warnings)
   foreach(NEED IN LISTS FLOOR_NEEDS)
     target_link_libraries(ek_${NAME} PUBLIC ${NEED})
   endforeach()
-  # Not memory: it is below ops, which brings OpenMP, and a single file.
-  if(FLOOR_GLUE)
-    ek_precompile_glue(ek_${NAME})
-  elseif("evenkeel::torch" IN_LIST FLOOR_NEEDS AND NOT NAME STREQUAL "memory")
-    ek_precompile(ek_${NAME})
+  if(FLOOR_HEADERS)
+    ek_precompile(ek_${NAME} ${FLOOR_HEADERS})
   endif()
   set_property(GLOBAL APPEND PROPERTY EK_FLOORS ek_${NAME})
   set(ALL_OBJECTS $<TARGET_OBJECTS:ek_${NAME}>)
@@ -82,7 +83,7 @@ function(ek_floor NAME)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES ALL_OBJECTS)
-  set_target_properties(ek_${NAME} PROPERTIES EK_OBJECTS "${ALL_OBJECTS}")
+  set_target_properties(ek_${NAME} PROPERTIES EK_OBJECTS "${ALL_OBJECTS}" EK_HEADERS "${FLOOR_HEADERS}")
 endfunction()
 
 # ek_link(evenkeel ek_cli): TARGET gets the objects of a floor and of all floors below it.
@@ -100,15 +101,15 @@ function(ek_test NAME)
   target_include_directories(${NAME}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${NAME}_test PRIVATE EK_TESTS="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${NAME}_test PRIVATE GTest::gtest_main)
-  set(WITH_TORCH OFF)
+  set(HEADERS plain_test)
   foreach(NEED IN LISTS TEST_NEEDS)
     ek_link(${NAME}_test ${NEED})
-    get_target_property(PRECOMPILES ${NEED} EK_PRECOMPILES)
-    if(PRECOMPILES)
-      set(WITH_TORCH ON)
+    get_target_property(FLOOR_HEADERS ${NEED} EK_HEADERS)
+    if(FLOOR_HEADERS MATCHES "^torch")
+      set(HEADERS torch_test)
     endif()
   endforeach()
-  ek_precompile_test(${NAME}_test ${WITH_TORCH})
+  ek_precompile(${NAME}_test ${HEADERS})
   add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

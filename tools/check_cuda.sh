@@ -22,16 +22,14 @@ cuda=${2:-$top/targets/x86_64-linux/include}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-kernels=0
-for kernel in src/evenkeel/kernels/cuda/*.cu; do
-  nvcc -std=c++20 -O3 -arch=sm_90a -Isrc -Werror all-warnings -c "$kernel" -o "$scratch/kernel.o"
-  kernels=$((kernels + 1))
-done
-adapters=0
-for adapter in src/evenkeel/*/*_cuda.cpp; do
+# xargs: as many at a time as there are cores; one that fails fails all.
+printf '%s\n' src/evenkeel/kernels/cuda/*.cu >"$scratch/kernels"
+xargs -a "$scratch/kernels" -I {} -P "$(nproc)" \
+  sh -c 'nvcc -std=c++20 -O3 -arch=sm_90a -Isrc -Werror all-warnings -c "$1" \
+         -o "$2/$(basename "$1").o"' sh {} "$scratch"
+printf '%s\n' src/evenkeel/*/*_cuda.cpp >"$scratch/adapters"
+xargs -a "$scratch/adapters" -I {} -P "$(nproc)" \
   "${CXX:-g++}" -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -Isrc \
-    -isystem cmake/cuda_stub -isystem "$torch/include" \
-    -isystem "$torch/include/torch/csrc/api/include" -isystem "$cuda" "$adapter"
-  adapters=$((adapters + 1))
-done
-echo "$kernels CUDA kernel files and $adapters adapters compile"
+  -isystem cmake/cuda_stub -isystem "$torch/include" \
+  -isystem "$torch/include/torch/csrc/api/include" -isystem "$cuda" {}
+echo "$(wc -l <"$scratch/kernels") CUDA kernel files and $(wc -l <"$scratch/adapters") adapters compile"
