@@ -19,6 +19,7 @@ endfunction()
 #   torch       a floor that computes
 #   torch_glue  a floor that joins others together: it takes longer to compile than to run, and is
 #               optimised a little only (EK_GLUE_OPTIONS)
+#   torch_cli   the same with CLI11, whose templates cost 4 seconds of every file that has it
 #   plain       a floor without torch, for which the same holds
 #   torch_test  a test (EK_TEST_OPTIONS)
 #   plain_test  a test without torch
@@ -31,6 +32,10 @@ function(ek_precompile TARGET SET)
   if(SET STREQUAL "torch")
     set(PARTS HEADERS ${EK_TORCH_HEADERS} NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp)
   elseif(SET STREQUAL "torch_glue")
+    set(OWN ${EK_GLUE_OPTIONS})
+    set(PARTS HEADERS ${EK_TORCH_HEADERS} <nlohmann/json.hpp>
+        NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp ${EK_GLUE_OPTIONS})
+  elseif(SET STREQUAL "torch_cli")
     set(OWN ${EK_GLUE_OPTIONS})
     set(PARTS HEADERS ${EK_TORCH_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>
         NEEDS evenkeel::torch ek_simd CLI11::CLI11 OPTIONS -fopenmp ${EK_GLUE_OPTIONS})

@@ -194,6 +194,18 @@ class Change(program.Case):
 
 
 class InUse(program.Case):
+    def test_a_formula_without_a_value_at_a_late_step(self):
+        self.write("mine.toml", 'extends = "pre_norm"\nattention.branch_scale = "1/(t - 1500)"\n')
+        self.refuse(64, 'scheme mine, block 1, attention.branch_scale: bad_expression: "1/(t - 1500)" has no '
+                    "finite value at t = 1500", "train", *program.small(train_steps=2000), "--scheme",
+                    "mine.toml")
+        self.succeed("train", *program.small(train_steps=3, schedule_steps=1000), "--scheme", "mine.toml")
+
+    def test_a_probe_behind_the_last_step_is_told(self):
+        error = self.succeed("train", *program.small(train_steps=3), "--set", "probe.steps=[2, 4]")[1]
+        self.assertIn("warning: probe.steps names step 4, but the run ends with step 3: nothing is "
+                      "measured there\n", error)
+
     def test_one_process_at_a_time(self):
         process = self.start_training("run")
         self.refuse(75, f"run: locked by process {process.pid}; wait for it, or stop it",

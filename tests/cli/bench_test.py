@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `evenkeel bench` says; how fast things are is not tested."""
 import json
+import sys
 
 import program
 
@@ -48,6 +49,40 @@ class Bench(program.Case):
             self.assertLessEqual({"products", "attention", "norms", "loss", "optimizer", "activation",
                                   "other", "between"}, set(row["parts"]))
             self.assertIn("evenkeel::adamw_", row["operators"])
+
+    def test_the_same_training_in_torch(self):
+        try:
+            import torch
+        except ImportError as missing:
+            self.skipTest(f"no PyTorch: {missing}")
+        words = [*program.small(), "--python", sys.executable, "--against", "eager", "--rounds", "3"]
+        for scheme in ["post_norm", "hybrid_norm_star"]:
+            code, rows = self.bench("peers", *words, "--scheme", scheme)
+            self.assertEqual([row["process"] for row in rows], ["evenkeel", "eager"])
+            self.assertEqual(rows[0]["torch"], torch.__version__)
+            ours, theirs = (row["losses"] for row in rows)
+            self.assertEqual(len(ours), 3)
+            for one, other in zip(ours, theirs):
+                self.assertAlmostEqual(one, other, delta=1e-5)
+            self.assertNotEqual(ours[0], ours[1])
+            for row in rows:
+                self.assertGreater(row["median_seconds"], 0)
+                self.assertEqual(row["not_judged"] == "", code == QUIET)
+
+    def test_another_training_in_torch_is_not_timed(self):
+        script = ("import sys, json\nprint(json.dumps({'torch': '0'}))\n"
+                  "for line in sys.stdin: print(json.dumps({'loss': 7.0}), flush=True)")
+        self.write("other.py", f"#!{sys.executable} -u\n{script}\n")
+        (self.folder / "other.py").chmod(0o755)
+        done = self.evenkeel("bench", "peers", *program.small(), "--python", "./other.py", "--against", "eager")
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertRegex(done.stderr.decode(),
+                         r"^evenkeel: bench peers: nothing is timed, since this is not the same training: at "
+                         r"step 1 the loss is 5\.\d+ here and 7\.0 in eager, ")
+
+    def test_a_python_that_fails(self):
+        self.refuse(74, "false: ended before its time", "bench", "peers", *program.small(), "--python",
+                    "false")
 
     def test_a_scheme_that_is_none(self):
         self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '

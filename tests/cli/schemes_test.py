@@ -95,14 +95,27 @@ class Diff(program.Case):
         out = self.succeed("schemes", "diff", "mine.toml", "qkv_post")[0]
         self.assertIn("\nthe same function\n", out)
         seen = json.loads(self.succeed("schemes", "diff", "mine.toml", "qkv_post", "--json")[0])
-        self.assertEqual((seen["same_function"], seen["same_start"], seen["differences"]), (True, True, []))
+        self.assertEqual((seen["relation"], seen["norms_moved"], seen["differences"]), ("same", [False, False], []))
 
     def test_norms_that_are_written_in_other_places(self):
         self.write("mine.toml", 'extends = "post_norm"\nnorm_parameters = "2*N*d + d"\n'
                    '[embedding]\nnorm = "norm"\n')
         out = self.succeed("schemes", "diff", "mine.toml", "post_norm_entry")[0]
-        self.assertIn("\nmodel       embedding.norm", out)
-        self.assertIn("\nthe same function: a norm on a sum is the input norm of the half that reads it\n",
+        self.assertNotIn("embedding.norm", out)
+        self.assertIn("\nnorms on a sum are shown as the input norm of the half that reads it, in mine.toml\n"
+                      "the same function\n", out)
+
+    def test_in_the_form_in_which_a_patch_stays_in_its_block(self):
+        seen = json.loads(self.succeed("schemes", "diff", "post_norm", "post_norm_entry", "--json")[0])
+        self.assertEqual([(each["blocks"], each["place"]) for each in seen["differences"]],
+                         [([1, 1], "attention.input"), ([1, 1], "attention.skip")])
+        self.assertEqual((seen["relation"], seen["norms_moved"]), ("different", [True, False]))
+
+    def test_one_function_until_gains_are_trained(self):
+        self.write("fixed.toml", 'extends = "hybrid_norm"\nnorm = { kind = "rms_norm", out_scale = 0.5 }\n')
+        self.write("gain.toml", 'extends = "hybrid_norm"\nnorm = { kind = "rms_norm", gain_init = 0.5 }\n')
+        out = self.succeed("schemes", "diff", "fixed.toml", "gain.toml")[0]
+        self.assertIn("\nthe same function before the first step; then they part: what is trained differs\n",
                       out)
 
     def test_other_initial_weights(self):
@@ -115,7 +128,7 @@ class Diff(program.Case):
         self.assertEqual(seen["differences"][0], {
             "blocks": [1, 1], "place": "attention.input", "left": "-", "right": "rms_norm",
             "only_at_start": False})
-        self.assertIs(seen["same_function"], False)
+        self.assertEqual(seen["relation"], "different")
 
     def test_a_name_that_the_catalogue_lacks(self):
         self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '

@@ -77,6 +77,18 @@ TEST_F(SchemeCheck, TellsAtWhichDepthsAWarningArises) {
   EXPECT_EQ(found.idle, std::vector<std::string>({"double_final_norm"}));
 }
 
+TEST_F(SchemeCheck, NotesWhatHasNoEffectAndWhatLeavesNothing) {
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(check("extends = 'pre_norm'\nlayers = [{ where = 'first(1)', damp = 0.1 },"
+                  "{ where = 'fraction(0.3, 0.31)', damp = 0.1 }]")
+                .notes,
+            Notes({"layers[1] names no block of a model of 1, 2, 4, 12 or 29"}));
+  EXPECT_EQ(check("extends = 'pre_norm'\ndamp = 1").notes,
+            Notes({"damp = 1 takes the whole stream away, and the token with it"}));
+  EXPECT_EQ(check("extends = 'pre_norm'\ndamp = 0.5").notes, Notes());
+  EXPECT_EQ(check("extends = 'mix_ln'").notes, Notes());
+}
+
 TEST_F(SchemeCheck, KnowsExpectedWarnings) {
   const auto found = check_scheme(find_scheme("qk_post"), {});
   ASSERT_EQ(found.warnings.size(), 1u);

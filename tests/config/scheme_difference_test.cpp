@@ -36,6 +36,13 @@ TEST(Difference, GroupsEqualBlocks) {
             "final: - | rms_norm\n");
 }
 
+// n on the sum is the input norm of the half that reads it: only block 1 reads the bare embedding.
+TEST(Difference, ComparesInTheFormInWhichAPatchStaysInItsBlock) {
+  EXPECT_EQ(lines("extends = 'post_norm'", "extends = 'post_norm_entry'"),
+            "1-1 attention.input: - | rms_norm\n"
+            "1-1 attention.skip: stream | normed\n");
+}
+
 TEST(Difference, SplitsGroupsWhereTheWordsDiffer) {
   EXPECT_EQ(lines("", "layers = [{ where = [1, 3], damp = 0.1 }]"),
             "1-1 damp: - | 0.1\n"
@@ -125,6 +132,24 @@ TEST(Relation, KnowsANormThatIsWrittenInAnotherPlace) {
   EXPECT_EQ(relation(post + "embedding.norm = 'norm'", inputs), Relation::moved);
   EXPECT_EQ(relation(post, inputs), Relation::different) << "block 1 reads the bare embedding";
   EXPECT_EQ(relation(post + "embedding = { norm = 'norm', scale = 2 }", inputs),
+            Relation::different);
+}
+
+// The gain's gradient differs by the factor: one function, trained differently.
+TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
+  const std::string fixed = "norm = { kind = 'rms_norm', out_scale = 0.5 }\n";
+  const std::string gain = "norm = { kind = 'rms_norm', gain_init = 0.5 }\n";
+  const std::string bare = "norm = { kind = 'rms_norm', affine = 'none', out_scale = 0.5 }\n";
+  const std::string parent = "extends = 'hybrid_norm'\n";
+  EXPECT_EQ(relation(parent + fixed, parent + gain), Relation::until_step);
+  EXPECT_EQ(relation(parent + fixed, parent + bare), Relation::until_step);
+  EXPECT_EQ(relation(parent + fixed, parent), Relation::different);
+  EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }",
+                     parent + "attention.branch_scale = 2"),
+            Relation::until_step);
+  EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }", parent),
+            Relation::different);
+  EXPECT_EQ(relation(parent + fixed, parent + gain + "base_init = 'normal(0.02)'"),
             Relation::different);
 }
 

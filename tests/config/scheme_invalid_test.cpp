@@ -144,7 +144,7 @@ TEST(InvalidScheme, NamesTheNearestKind) {
   EXPECT_EQ(refusal("attention.input = 'rmsnorm'"),
             "scheme inline, attention.input: unknown_kind: no norm kind is named \"rmsnorm\"; did "
             "you mean \"rms_norm\"? known: batch_norm, batch_renorm, derf, dyt, group_norm, "
-            "instance_norm, l2, layer_norm, rms_norm, scale, scale_norm, seed_norm");
+            "instance_norm, l2, layer_norm, none, norm, rms_norm, scale, scale_norm, seed_norm");
 }
 
 TEST(InvalidScheme, NamesTheNearestKey) {

@@ -59,7 +59,8 @@ TEST(Table, PointsAtAValueOfAnotherType) {
             "mine.toml:2: train.precision must be a string, but is 32");
   EXPECT_EQ(error_of("[train.steps]\nx = 1", read_two),
             "mine.toml:1: train.steps must be an integer >= 1, but is a table");
-  EXPECT_EQ(error_of("train = [1]", read_two), "mine.toml:1: train must be a table, but is a list");
+  EXPECT_EQ(error_of("train = [1]", read_two),
+            "mine.toml:1: train must be a table, but is the list [1]");
   EXPECT_EQ(error_of("train = 2025-03-06", read_two),
             "mine.toml:1: train must be a table, but is 2025-03-06");
 }
@@ -134,7 +135,8 @@ TEST(Table, TakesAPairOfNumbers) {
   const auto read = [](Table& table) { table.pair("betas", {0.9, 0.95}, kBelowOne); };
   EXPECT_EQ(error_of("[train]\nbetas = [0, 0.999]", read), "no error");
   EXPECT_EQ(error_of("[train]\nbetas = [0.9]", read),
-            "mine.toml:2: train.betas must be a list of 2, each a number in [0, 1), but is a list");
+            "mine.toml:2: train.betas must be a list of 2, each a number in [0, 1), but is the "
+            "list [0.9]");
   EXPECT_EQ(error_of("[train]\nbetas = [0.9, 1]", read),
             "mine.toml:2: train.betas[1] must be a number in [0, 1), but is 1");
 }

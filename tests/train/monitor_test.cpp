@@ -173,7 +173,7 @@ TEST(Monitor, NamesTheSequenceOfABadBatch) {
   const auto troubles = run.after(1, with_a_foreign_row(2));
   ASSERT_EQ(troubles.size(), 1u);
   EXPECT_EQ(troubles[0].event, "spike");
-  EXPECT_NE(troubles[0].meaning.find("the loss is that of sequences 102"), std::string::npos)
+  EXPECT_NE(troubles[0].meaning.find("the loss is that of sequence 102"), std::string::npos)
       << troubles[0].meaning;
 }
 

@@ -16,13 +16,18 @@ namespace evenkeel::bench {
 
 namespace {
 
-double own_seconds() {
+double seconds_of(decltype(RUSAGE_SELF) who) {
   rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  if (getrusage(who, &usage) != 0) return 0;
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Of this process and of its children that have ended.
+double own_seconds() {
+  return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
 }
 
 std::optional<Ticks> ticks_now() {

@@ -24,7 +24,7 @@ class Load {
   Load();
 
   /// Share of all processors' time that went to others since then, what a host took away included;
-  /// none where the kernel does not say.
+  /// none where the kernel does not say. Children of this process are no others once they ended.
   std::optional<double> others() const;
 
  private:

@@ -2,11 +2,12 @@
 #include "evenkeel/bench/step.h"
 
 #include <ATen/ATen.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "evenkeel/bench/products.h"
+#include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/declare.h"
@@ -15,12 +16,6 @@
 namespace evenkeel::bench {
 
 namespace {
-
-rusage usage() {
-  rusage all{};
-  getrusage(RUSAGE_SELF, &all);
-  return all;
-}
 
 struct Running {
   config::Config config;
@@ -37,28 +32,6 @@ Running start(config::Sources sources, const std::string& scheme, const data::Co
   running.trainer =
       std::make_unique<train::Trainer>(running.config, running.shape, precision, corpora.train);
   return running;
-}
-
-/// The products of a training step that have the most FLOPs, forward: x w^T.
-std::vector<Arm> products(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype) {
-  std::vector<Arm> arms;
-  for (const auto& [out, in] :
-       {std::pair(2 * shape.inner, shape.width), std::pair(shape.width, shape.inner),
-        std::pair(shape.width, shape.width)}) {
-    const auto x = at::randn({tokens, in}).to(dtype);
-    const auto w = at::randn({out, in}).to(dtype);
-    arms.push_back({std::to_string(2 * tokens * out * in), [=] { at::linear(x, w); }});
-  }
-  return arms;
-}
-
-/// \return FLOP/s of the fastest
-double best_rate(const std::vector<Arm>& arms) {
-  double best = 0;
-  for (const auto& timing : interleaved(arms, 3, /*warmups=*/1)) {
-    best = std::max(best, std::stod(timing.name) / timing.least());
-  }
-  return best;
 }
 
 }  // namespace
@@ -92,13 +65,13 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
     arm.flops = nn::flops_per_token(scheme, rows) * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
-    const auto faults = usage().ru_minflt;
+    const auto faults = usage().faults;
     const Arm watched{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};
     arm.watched = interleaved({watched}, 1, /*warmups=*/0).front().least();
-    arm.faults = static_cast<double>(usage().ru_minflt - faults);
+    arm.faults = usage().faults - faults;
     result.arms.push_back(std::move(arm));
   }
-  result.peak_bytes = 1024.0 * static_cast<double>(usage().ru_maxrss);
+  result.peak_bytes = usage().peak_bytes;
   return result;
 }
 

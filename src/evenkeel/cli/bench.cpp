@@ -17,7 +17,8 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel bench kernels --only rms_norm
   evenkeel bench step                          whole training steps of three schemes, in turn
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
-All arms run in one process, in turn; ratios are of the same round. On a busy machine the figures
+  evenkeel bench peers                         the same training in PyTorch
+All arms run in turn; ratios are of the same round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
 constexpr double kLook = 0.5;  // seconds
@@ -67,7 +68,8 @@ Verb add_bench(CLI::App& program) {
       "bench", "how fast operators and training steps are, and how fast they could be");
   app->footer(kExamples);
   app->require_subcommand(1);
-  const std::vector<Verb> parts = {add_bench_kernels(*app), add_bench_step(*app)};
+  const std::vector<Verb> parts = {add_bench_kernels(*app), add_bench_step(*app),
+                                   add_bench_peers(*app)};
   return {app, [parts] {
             for (const auto& part : parts) {
               if (part.app->parsed()) return part.body();

@@ -44,6 +44,7 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
 Verb add_bench_kernels(CLI::App& bench);
+Verb add_bench_peers(CLI::App& bench);
 Verb add_bench_step(CLI::App& bench);
 
 }  // namespace evenkeel::cli

@@ -65,6 +65,7 @@ void print(const std::string& name, const Findings& findings) {
   print_line("same as", joined(findings.same_as));
   for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
   for (const auto& each : findings.warnings) print_line("warning", words(findings, each));
+  for (const auto& each : findings.notes) print_line("note", each);
   for (const auto& code : findings.idle) {
     print_line("note", text("`warnings` expects ", code, ", which does not arise"));
   }
@@ -89,6 +90,7 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
           {"leaks", norm::leaks_of(scheme)},
           {"warnings", warnings},
           {"idle_warnings", findings.idle},
+          {"notes", findings.notes},
           {"layers", findings.layers}};
 }
 

@@ -32,6 +32,7 @@ struct Two {
   Bound left, right;
   std::vector<Difference> differences;
   Relation relation = Relation::different;
+  bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
 Two compared(const Options& options) {
@@ -41,23 +42,50 @@ Two compared(const Options& options) {
   common.scheme = options.right;
   auto right = bound(common);
   auto differences = norm::differences(left.scheme, right.scheme);
-  const auto relation = norm::relation(left.scheme, right.scheme);
-  return {std::move(left), std::move(right), std::move(differences), relation};
+  const auto a = norm::fingerprint(left.scheme);
+  const auto b = norm::fingerprint(right.scheme);
+  return {std::move(left),      std::move(right),      std::move(differences),
+          norm::relation(a, b), a.function != a.moved, b.function != b.moved};
 }
 
 /// What a table of differences does not say by itself; empty if nothing.
 const char* sentence(Relation relation) {
   switch (relation) {
     case Relation::same:
-      return "the same function";
     case Relation::moved:
-      return "the same function: a norm on a sum is the input norm of the half that reads it";
+      return "the same function";
     case Relation::other_start:
       return "the same function from other initial weights";
+    case Relation::until_step:
+      return "the same function before the first step; then they part: what is trained differs";
     case Relation::different:
       break;
   }
   return "";
+}
+
+const char* name(Relation relation) {
+  switch (relation) {
+    case Relation::same:
+      return "same";
+    case Relation::moved:
+      return "moved";
+    case Relation::other_start:
+      return "other_start";
+    case Relation::until_step:
+      return "until_step";
+    case Relation::different:
+      break;
+  }
+  return "different";
+}
+
+/// Whose norms do not stand where its file puts them; empty if all do.
+std::string moved(const Options& options, const Two& two) {
+  if (!two.left_moved && !two.right_moved) return "";
+  return text("norms on a sum are shown as the input norm of the half that reads it, in ",
+              two.left_moved ? options.left : "", two.left_moved && two.right_moved ? " and " : "",
+              two.right_moved ? options.right : "");
 }
 
 std::string blocks(const Difference& each) {
@@ -96,8 +124,10 @@ void print(const Options& options, const Two& two) {
     }
     std::printf("%s\n", row.back().c_str());
   }
-  const std::string words = sentence(two.relation);
-  if (!words.empty()) std::printf("\n%s\n", words.c_str());
+  std::vector<std::string> sentences = {moved(options, two), sentence(two.relation)};
+  std::erase(sentences, "");
+  if (!sentences.empty()) std::printf("\n");
+  for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
 nlohmann::ordered_json as_json(const Options& options, const Two& two) {
@@ -116,8 +146,8 @@ nlohmann::ordered_json as_json(const Options& options, const Two& two) {
           {"preset", two.left.preset},
           {"layers", two.left.scheme.shape.layers},
           {"norm_parameters", {two.left.counts.norms, two.right.counts.norms}},
-          {"same_function", two.relation != Relation::different},
-          {"same_start", two.relation == Relation::same || two.relation == Relation::moved},
+          {"relation", name(two.relation)},
+          {"norms_moved", {two.left_moved, two.right_moved}},
           {"differences", differences}};
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "evenkeel/config/scheme_patch.h"
 #include "evenkeel/norm/count_formula.h"
 #include "evenkeel/norm/scheme_error.h"
 
@@ -84,10 +85,40 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   for (const auto& [name, other] : known) {
     const auto relation = norm::relation(print, other);
     if (name == scheme.words.name || relation == norm::Relation::different) continue;
-    const bool differs = relation == norm::Relation::other_start;
-    same.push_back(name + (differs ? " (with other initial weights)" : ""));
+    const char* words = relation == norm::Relation::other_start  ? " (with other initial weights)"
+                        : relation == norm::Relation::until_step ? " (before the first step only)"
+                                                                 : "";
+    same.push_back(name + words);
   }
   return same;
+}
+
+/// Entries of `layers` that name no block at any depth, and a stream that is thrown away.
+std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme& scheme) {
+  std::vector<std::string> notes;
+  const Place top = {scheme.words.name, ""};
+  for (const auto& patch : patches_of(source.merged, top)) {
+    const bool names_one = std::any_of(kDepths.begin(), kDepths.end(), [&](std::int64_t layers) {
+      std::int64_t l = 0;
+      while (l < layers && !selects(patch, l + 1, usual_shape(layers))) ++l;
+      return l < layers;
+    });
+    if (names_one) continue;
+    notes.push_back(text(patch.place.path, " names no block of a model of ", kDepths.front()));
+    for (const auto layers : kDepths) {
+      if (layers != kDepths.front())
+        notes.back() += text(layers == kDepths.back() ? " or " : ", ", layers);
+    }
+  }
+  const auto lost =
+      std::find_if(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
+        const auto* const fixed =
+            block.damp ? std::get_if<norm::Expression>(&*block.damp) : nullptr;
+        return fixed != nullptr && fixed->names().empty() && fixed->value({}) == 1;
+      });
+  if (lost != scheme.blocks.end())
+    notes.emplace_back("damp = 1 takes the whole stream away, and the token with it");
+  return notes;
 }
 
 }  // namespace
@@ -129,6 +160,7 @@ Findings check_scheme(const SchemeSource& source, const std::vector<Known>& know
   }
   findings.layers.assign(kDepths.begin(), kDepths.end());
   findings.idle = idle_warnings(findings);
+  findings.notes = notes_of(source, findings.scheme);
   findings.same_as = same_function(findings.scheme, known);
   findings.count = norm::count_formula(schemes).value_or("");
   return findings;

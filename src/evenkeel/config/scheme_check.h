@@ -28,6 +28,7 @@ struct Findings {
   std::vector<Occurrence> warnings;  // in the order of their codes
   std::vector<std::string> idle;     // codes that the scheme expects, but that never arise
   std::vector<std::string> same_as;  // catalogue schemes of the same function
+  std::vector<std::string> notes;    // what has no effect, or leaves nothing
   std::string count;                 // the formula of its norms' parameters; empty if there is none
 };
 

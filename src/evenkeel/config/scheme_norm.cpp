@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/config/scheme_norm.h"
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/scheme_error.h"
@@ -95,19 +99,21 @@ const std::map<std::string, ReadField, std::less<>>& fields() {
   return fields;
 }
 
-norm::Kind read_kind(const std::string& word, const toml::node& node, const Place& place) {
-  try {
-    return norm::kind_named(word);
-  } catch (const norm::SchemeError& error) {
-    refuse(error.code(), place, node, error.explanation());
-  }
+/// \param others  words beside the kinds that can stand here
+norm::Kind read_kind(const std::string& word, const toml::node& node, const Place& place,
+                     const std::vector<std::string>& others = {}) {
+  auto known = norm::kind_names();
+  if (std::find(known.begin(), known.end(), word) != known.end()) return norm::kind_named(word);
+  known.insert(known.begin(), others.begin(), others.end());
+  refuse("unknown_kind", place, node,
+         text("no norm kind is named \"", word, "\"", did_you_mean(word, known)));
 }
 
 Norm read_norm_word(std::string word, const toml::node& node, const Place& place, const Norm& own) {
   constexpr std::string_view kPerHead = " per head";
   const bool per_head = word.ends_with(kPerHead);
   if (per_head) word.resize(word.size() - kPerHead.size());
-  auto norm = word == "norm" ? own : norm::norm_of(read_kind(word, node, place));
+  auto norm = word == "norm" ? own : norm::norm_of(read_kind(word, node, place, {"norm", "none"}));
   if (per_head) norm.scope = norm::Scope::head;
   return norm;
 }

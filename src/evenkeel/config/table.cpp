@@ -56,7 +56,13 @@ std::string place(const toml::node& node) {
 
 std::string found(const toml::node& node) {
   if (node.is_table()) return "a table";
-  if (const auto* const list = node.as_array()) return list->empty() ? "an empty list" : "a list";
+  if (const auto* const list = node.as_array()) {
+    if (list->empty()) return "an empty list";
+    const bool is_short =
+        list->size() <= 4 && std::all_of(list->begin(), list->end(),
+                                         [](const toml::node& each) { return each.is_value(); });
+    return is_short ? "the list " + toml_text(node) : "a list";
+  }
   return (node.is_string() ? "the string " : "") + toml_text(node);
 }
 

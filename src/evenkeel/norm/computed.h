@@ -18,9 +18,14 @@ Scheme computed(Scheme scheme);
 ///   residual norm of the last block     is  the final norm
 ///   embedding norm                      is  the input norm of block 1
 ///
-/// The function and the number of parameters stay; a norm that something else reads as well stays
-/// where it is.
-/// \param scheme  computed(): a formula of `l` would change with its block
+/// The function and the number of parameters stay. A norm that something else reads as well
+/// stays where it is, and so does one with a formula of `l`, which would change with its block.
 Scheme canonical(Scheme scheme);
+
+/// The scheme with nothing trained but matrices: what is learned beside them is fixed at its first
+/// value, and the gain of a norm becomes part of its `out_scale`. Two schemes of one such form are
+/// one function before the first step, and part where their gains are trained otherwise.
+/// \param scheme  computed()
+Scheme before_training(Scheme scheme);
 
 }  // namespace evenkeel::norm

@@ -73,8 +73,10 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
 
 }  // namespace
 
-std::vector<Difference> differences(const Scheme& left, const Scheme& right) {
-  EK_ASSERT(left.blocks.size() == right.blocks.size());
+std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
+  EK_ASSERT(first.blocks.size() == second.blocks.size());
+  const auto left = canonical(first);
+  const auto right = canonical(second);
   const auto a = computed(left);
   const auto b = computed(right);
   auto all = compare(

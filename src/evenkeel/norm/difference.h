@@ -17,9 +17,9 @@ struct Difference {
   bool at_start = false;             // only where training starts: base_init, init, ...
 };
 
-/// All differences of two schemes of one shape, those of equal neighbouring blocks together, in the
-/// order of the forward pass; what only matters at the start comes last. Formulas that give the
-/// same number are equal.
+/// All differences of two schemes of one shape in their canonical() form, those of equal
+/// neighbouring blocks together, in the order of the forward pass; what only matters at the start
+/// comes last. Formulas that give the same number are equal.
 std::vector<Difference> differences(const Scheme& left, const Scheme& right);
 
 }  // namespace evenkeel::norm

@@ -28,7 +28,10 @@ Fingerprint fingerprint(const Scheme& scheme) {
   Fingerprint print;
   const auto in_place = computed(scheme);
   write(in_place, print.function, print.start);
-  write(canonical(in_place), print.moved, print.moved_start);
+  const auto moved = canonical(in_place);
+  write(moved, print.moved, print.moved_start);
+  std::string start;
+  write(before_training(moved), print.untrained, start);
   return print;
 }
 
@@ -37,7 +40,10 @@ Relation relation(const Fingerprint& left, const Fingerprint& right) {
   const bool moved = left.moved == right.moved;
   if (same && left.start == right.start) return Relation::same;
   if (moved && left.moved_start == right.moved_start) return Relation::moved;
-  return same || moved ? Relation::other_start : Relation::different;
+  if (same || moved) return Relation::other_start;
+  const bool same_start =
+      left.untrained == right.untrained && left.moved_start == right.moved_start;
+  return same_start ? Relation::until_step : Relation::different;
 }
 
 Relation relation(const Scheme& left, const Scheme& right) {

@@ -12,6 +12,7 @@ enum class Relation {
   same,         // the same function, which starts from the same distribution
   moved,        // the same, with norms written in other places (canonical())
   other_start,  // the same function, in place or moved, but other initial weights
+  until_step,   // the same function before the first step; what is trained beside matrices differs
   different,
 };
 
@@ -20,6 +21,7 @@ enum class Relation {
 struct Fingerprint {
   std::string function, start;     // with norms where they are written
   std::string moved, moved_start;  // with norms where canonical() puts them
+  std::string untrained;           // moved, before_training()
 };
 Fingerprint fingerprint(const Scheme& scheme);
 

@@ -15,15 +15,12 @@ namespace evenkeel::norm {
 
 namespace {
 
-// Expressions are tried at the start of a run of some planned length; those of the step at every
-// step of it, since a run would die of the first that has no value.
-constexpr Steps kStart = {.done = 0, .planned = 1000};
-
 /// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
 class Evaluator {
  public:
-  Evaluator(const Scheme& scheme, std::int64_t l, Variables variables)
-      : scheme_(scheme), l_(l), variables_(std::move(variables)) {}
+  /// \param variables  of the place, at step 0
+  Evaluator(const Scheme& scheme, std::int64_t l, Variables variables, std::int64_t last)
+      : scheme_(scheme), l_(l), variables_(std::move(variables)), last_(last) {}
 
   /// The least of all steps, where the formula names the step.
   double value(const std::string& place, const Expression& formula) const {
@@ -37,7 +34,9 @@ class Evaluator {
   double positive(const std::string& place, const Expression& formula) const {
     const double result = value(place, formula);
     if (result > 0) return result;
-    refuse(place, text("must be > 0, but ", formula.formula(), " is ", result));
+    refuse(place, formula.names().empty() && formula.formula() == shortest(result)
+                      ? text("must be > 0, found ", formula.formula())
+                      : text("must be > 0, but ", formula.formula(), " is ", result));
   }
 
   void number(const std::string& place, const Number& number) const {
@@ -81,8 +80,8 @@ class Evaluator {
   double least(const Expression& formula) const {
     auto variables = variables_;
     double least = std::numeric_limits<double>::infinity();
-    for (std::int64_t step = 0; step <= kStart.planned; ++step) {
-      variables["t"] = static_cast<double>(step);
+    double& t = variables["t"];
+    for (t = 0; t <= static_cast<double>(last_); ++t) {
       least = std::min(least, formula.value(variables));
     }
     return least;
@@ -91,6 +90,7 @@ class Evaluator {
   const Scheme& scheme_;
   std::int64_t l_;
   Variables variables_;
+  std::int64_t last_;
 };
 
 void check_groups(const Slot& slot, const Evaluator& at, double width) {
@@ -101,9 +101,13 @@ void check_groups(const Slot& slot, const Evaluator& at, double width) {
   at.refuse(place, text("must divide the width ", width, ", but is ", count));
 }
 
-void check_slot(const Scheme& scheme, const Slot& slot) {
-  const auto variables = variables_of(slot, scheme.shape, kStart);
-  const Evaluator at(scheme, slot.block, variables);
+Steps first(const Steps& last) {
+  return {.done = 0, .planned = last.planned};
+}
+
+void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
+  const auto variables = variables_of(slot, scheme.shape, first(last));
+  const Evaluator at(scheme, slot.block, variables, last.done);
   const auto& norm = *slot.norm;
   at.value(slot.place + ".gain_init", norm.gain_init);
   at.value(slot.place + ".out_scale", norm.out_scale);
@@ -122,8 +126,8 @@ void check_residual(const std::string& half, const Residual& add, const Evaluato
   at.value(half + ".angle_decay", add.angle_decay);
 }
 
-void check_block(const Scheme& scheme, const Block& block, std::int64_t l) {
-  const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, kStart));
+void check_block(const Scheme& scheme, const Block& block, std::int64_t l, const Steps& last) {
+  const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, first(last)), last.done);
   const auto& [attention, feed_forward, damp] = block;
   check_residual("attention", attention.add, at);
   check_residual("feed_forward", feed_forward.add, at);
@@ -143,11 +147,11 @@ std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& pl
   return text("scheme ", scheme.words.name, l > 0 ? text(", block ", l) : "", ", ", place);
 }
 
-void check_values(const Scheme& scheme) {
-  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
+void check_values(const Scheme& scheme, const Steps& last) {
+  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot, last);
   std::int64_t l = 0;
-  for (const auto& block : scheme.blocks) check_block(scheme, block, ++l);
-  const Evaluator at(scheme, 0, scheme.shape.variables(kStart));
+  for (const auto& block : scheme.blocks) check_block(scheme, block, ++l, last);
+  const Evaluator at(scheme, 0, scheme.shape.variables(first(last)), last.done);
   at.number("embedding.scale", scheme.embedding_scale);
   at.number("logits.scale", scheme.logits_scale);
   if (scheme.logits_softcap) at.positive("logits.softcap", *scheme.logits_softcap);
@@ -155,7 +159,7 @@ void check_values(const Scheme& scheme) {
   at.distribution("base_init", scheme.base_init);
   at.distribution("embedding_init", scheme.embedding_init);
   if (scheme.norm_parameters) {
-    Evaluator(scheme, 0, scheme.shape.variables())
+    Evaluator(scheme, 0, scheme.shape.variables(), last.done)
         .value("norm_parameters", *scheme.norm_parameters);
   }
 }

@@ -105,8 +105,8 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
   return text(" (\"", words, "...\")");
 }
 
-/// "961, 963 ("As they said...")": those whose loss is at least halfway between the median and the
-/// largest, if the largest stands out; else empty. \param usual  loss of a batch
+/// "sequences 961, 963 ("As they said...")": those whose loss is at least halfway between the
+/// median and the largest, if the largest stands out; else empty. \param usual  loss of a batch
 std::string outstanding(const data::Batch& batch, const std::vector<double>& losses,
                         std::int64_t first, double usual) {
   constexpr double kStandsOut = 1.3;  // times the median
@@ -117,10 +117,12 @@ std::string outstanding(const data::Batch& batch, const std::vector<double>& los
   const double most = sorted.back();
   if (most < kStandsOut * median) return "";
   std::string out;
+  int count = 0;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i] < (median + most) / 2) continue;
-    out += text(out.empty() ? "" : ", ", first + static_cast<std::int64_t>(i));
+    out += text(count++ == 0 ? "" : ", ", first + static_cast<std::int64_t>(i));
   }
+  out.insert(0, count == 1 ? "sequence " : "sequences ");
   const auto worst = std::max_element(losses.begin(), losses.end()) - losses.begin();
   return out + excerpt(batch, worst);
 }
@@ -201,7 +203,7 @@ Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters
       gradient.first.empty()
           ? "one batch or one layer"
           : text("its gradient is ", with_digits(gradient.second, 3), " times the usual");
-  if (!sequences.empty()) trouble.meaning += text(", the loss is that of sequences ", sequences);
+  if (!sequences.empty()) trouble.meaning += text(", the loss is that of ", sequences);
   trouble.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
                                      : "a look at that text, or a lower schedule.peak";
   return trouble;

@@ -63,6 +63,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       probes_(open_.folder / "probes.jsonl") {
   const auto& config = open_.config;
   check_memory();
+  check_probes();
   trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train);
   validation_ = std::make_unique<data::ValidationWindows>(text_.validation, config.model.context,
                                                           config.evaluate.sequences);
@@ -79,6 +80,16 @@ void Run::check_memory() {
   if (free == 0 || needed <= free) return;
   console_.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
                      bytes_text(free), " are free; `evenkeel plan` shows what for"));
+}
+
+/// A warning only: the same configuration may be meant for longer runs, too.
+void Run::check_probes() {
+  const auto last = steps_of(open_.config);
+  for (const auto step : open_.config.probe.steps) {
+    if (step <= last) continue;
+    console_.warn(text("warning: probe.steps names step ", step, ", but the run ends with step ",
+                       last, ": nothing is measured there"));
+  }
 }
 
 void Run::begin() {
@@ -213,7 +224,7 @@ void Run::guard(const StepRecord& step) {
   close("diverged");
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged at step ", progress.step, ": ",
-                   progress.skipped, " skipped steps ",
+                   progress.skipped, progress.skipped == 1 ? " skipped step " : " skipped steps ",
                    stops ? text("(health.", key, " is \"stop\")")
                          : text("(health.budget is ", health.budget, ")"),
                    "; health.jsonl says what was seen; try a lower schedule.peak or a longer "

@@ -42,6 +42,7 @@ class Run {
   using Clock = std::chrono::steady_clock;
 
   void check_memory();
+  void check_probes();
   void announce() const;
   void note_change(std::int64_t step, const std::string& what, const std::string& before,
                    const std::string& after);

@@ -62,8 +62,8 @@ Result train(const Request& request) {
 }
 
 std::string closing_words(const Result& result) {
-  const auto rule = std::string(72, '-') + "\n";
-  return text(rule, read_file(result.folder / "sample.txt"), "\n", rule,
+  const std::string rule(72, '-');
+  return text(rule, "\n", read_file(result.folder / "sample.txt"), "\n", rule, "\n",
               "report: ", (result.folder / "report.html").string(), "\n");
 }
 

@@ -10,6 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch.h"
 #include "evenkeel/nn/initialize.h"
+#include "evenkeel/norm/values.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/train/load.h"
 #include "evenkeel/train/machine.h"
@@ -41,6 +42,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
       schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {
   const auto scheme = config::bind(config.scheme, shape);
+  norm::check_values(scheme, {.done = steps_of(config), .planned = planned_steps(config)});
   nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
                  planned_steps(config));
   model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
@@ -72,7 +74,9 @@ StepRecord Trainer::step() {
   const auto windows = windows_.batch(progress_.sequences, batch);
   const auto what = probes(number) ? probe::named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
-  if (!what.empty()) record.profiles = look(what).profiles;
+  auto in_a_pass = what;
+  in_a_pass.erase("update_ratio");  // that is of the step itself
+  if (!in_a_pass.empty()) record.profiles = look(in_a_pass).profiles;
   std::optional<probe::Moment> before;
   if (what.contains("update_ratio")) before.emplace(parameters_);
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/bench/peers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/bench/child.h"
+#include "evenkeel/bench/peer_setup.h"
+#include "evenkeel/bench/products.h"
+#include "evenkeel/bench/usage.h"
+#include "evenkeel/config/scheme.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/store/safetensors.h"
+#include "evenkeel/train/tensor_file.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::bench {
+
+const std::vector<std::pair<std::string_view, std::string_view>>& embedded_peers();
+
+namespace {
+
+constexpr int kCompared = 3;  // steps whose losses are compared
+constexpr int kBatches = 8;   // that the peers go through over and over; we go on in the text
+
+/// A folder of its own under the system's temporary one, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    auto name = (std::filesystem::temp_directory_path() / "evenkeel-peers-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw Error(Exit::io, text(name, ": cannot be made; TMPDIR names another place"));
+    }
+    folder_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  std::filesystem::path at(const std::string& name) const { return folder_ / name; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// First weights, batches and the model's description, for the peers.
+void write_start(const std::filesystem::path& file, const nlohmann::ordered_json& setup,
+                 const nn::Parameters& parameters, const data::TrainingWindows& windows,
+                 const config::Config& config) {
+  const auto batch = windows.batch(0, kBatches * config.train.batch);
+  const std::vector<std::int64_t> shape = {kBatches, config.train.batch, config.model.context};
+  std::vector<store::TensorView> tensors = {
+      {"inputs", store::Dtype::i64, shape, batch.inputs.data()},
+      {"targets", store::Dtype::i64, shape, batch.targets.data()}};
+  for (const auto& each : parameters.all()) {
+    tensors.push_back(train::view_of(each.name, each.master));
+  }
+  store::write_safetensors(file, std::move(tensors), {{"setup", setup.dump()}});
+}
+
+std::filesystem::path write_script(const Scratch& scratch) {
+  const auto file = scratch.at("torch_peer.py");
+  std::ofstream(file) << embedded_peers().front().second;
+  return file;
+}
+
+/// How far losses may be apart, relative: rounding of other kernels, and what a few updates make
+/// of it. Another model, rate or decay is farther away.
+double tolerance(nn::Precision precision) {
+  return precision == nn::Precision::bfloat16 ? 1e-2 : 1e-4;
+}
+
+void compare_losses(PeersResult& result) {
+  const auto& ours = result.peers.front().losses;
+  const double most = tolerance(result.machine.precision);
+  for (const auto& peer : result.peers) {
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      const double apart = std::abs(peer.losses[i] / ours[i] - 1);
+      result.largest_apart = std::max(result.largest_apart, apart);
+      if (apart <= most) continue;
+      throw Error(
+          Exit::refuted,
+          text("bench peers: nothing is timed, since this is not the same training: at step ",
+               i + 1, " the loss is ", shortest(ours[i]), " here and ", shortest(peer.losses[i]),
+               " in ", peer.name, ", ", with_digits(apart, 2), " apart; wanted at most ",
+               shortest(most)));
+    }
+  }
+}
+
+/// One of the processes as an arm: steps, and what they took.
+struct Runner {
+  std::string name;
+  std::unique_ptr<Child> child;  // none: this process
+  train::Trainer* trainer = nullptr;
+
+  double step() const {
+    if (child == nullptr) return trainer->step().outcome.loss;
+    return child->ask({{"do", "step"}}).at("loss").get<double>();
+  }
+  Usage used() const {
+    if (child == nullptr) return usage();
+    const auto seen = child->ask({{"do", "usage"}});
+    return {seen.at("peak_bytes").get<double>(), seen.at("faults").get<double>()};
+  }
+};
+
+config::Config constant_rate(config::Sources sources) {
+  for (const auto* const set : {"schedule.kind=constant", "schedule.warmup=0"}) {
+    sources.sets.emplace_back(set);
+  }
+  return config::resolve(sources);
+}
+
+}  // namespace
+
+PeersResult race(const config::Sources& sources, const PeersOptions& options) {
+  const auto config = constant_rate(sources);
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  PeersResult result;
+  result.machine = train::use_machine(config.train);
+  const auto scheme = config::bind(config.scheme, shape);
+  const auto setup = peer_setup(config, scheme, result.machine);
+  result.scheme = scheme.words.name;
+  result.tokens = config.train.batch * config.model.context;
+
+  const Scratch scratch;
+  const auto corpora = data::load(config.data, config.model.context);
+  train::Trainer trainer(config, shape, result.machine.precision, corpora.train);
+  const data::TrainingWindows windows(corpora.train, config.model.context,
+                                      static_cast<std::uint64_t>(config.seed));
+  write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), windows, config);
+  const auto rows = train::embedding_rows(config.model, shape.vocabulary);
+  result.flops = nn::flops_per_token(scheme, rows) * static_cast<double>(result.tokens);
+  for (const auto& each : trainer.parameters().all()) {
+    result.parameters += static_cast<double>(each.master.numel());
+  }
+
+  std::vector<Runner> runners(1);
+  runners.front() = {"evenkeel", nullptr, &trainer};
+  const auto script = write_script(scratch);
+  for (const auto& how : options.hows) {
+    runners.push_back({how,
+                       std::make_unique<Child>(
+                           std::vector<std::string>{options.python, script.string(),
+                                                    scratch.at("start.safetensors").string(), how},
+                           scratch.at(how + ".log")),
+                       nullptr});
+    result.torch = runners.back().child->answer().at("torch").get<std::string>();
+  }
+
+  std::vector<Arm> arms;
+  for (auto& runner : runners) {
+    Peer peer{.name = runner.name};
+    for (int i = 0; i < kCompared; ++i) peer.losses.push_back(runner.step());
+    result.peers.push_back(std::move(peer));
+    arms.push_back({runner.name, [&runner] { runner.step(); }});
+  }
+  compare_losses(result);
+
+  const auto rates = products(shape, result.tokens, nn::compute_dtype(result.machine.precision));
+  result.gemm_rate = best_rate(rates);
+  constexpr int kWarmups = 1;
+  std::vector<double> faults;
+  for (const auto& runner : runners) faults.push_back(runner.used().faults);
+  const auto timings = interleaved(arms, options.rounds, kWarmups);
+  result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    auto& peer = result.peers[i];
+    const auto used = runners[i].used();
+    peer.timing = timings[i];
+    peer.ours_over_it = ratio(timings.front(), timings[i]);
+    peer.peak_bytes = used.peak_bytes;
+    peer.faults = (used.faults - faults[i]) / (kWarmups + options.rounds);
+  }
+  return result;
+}
+
+}  // namespace evenkeel::bench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/bench/products.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace evenkeel::bench {
+
+std::vector<Arm> products(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype) {
+  std::vector<Arm> arms;
+  for (const auto& [out, in] :
+       {std::pair(2 * shape.inner, shape.width), std::pair(shape.width, shape.inner),
+        std::pair(shape.width, shape.width)}) {
+    const auto x = at::randn({tokens, in}).to(dtype);
+    const auto w = at::randn({out, in}).to(dtype);
+    arms.push_back({std::to_string(2 * tokens * out * in), [=] { at::linear(x, w); }});
+  }
+  return arms;
+}
+
+double best_rate(const std::vector<Arm>& products) {
+  double best = 0;
+  for (const auto& timing : interleaved(products, 3, /*warmups=*/1)) {
+    best = std::max(best, std::stod(timing.name) / timing.least());
+  }
+  return best;
+}
+
+}  // namespace evenkeel::bench

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/bench/peers.h"
+#include "evenkeel/cli/bench.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel bench peers
+  evenkeel bench peers --preset 151m --set train.batch=1 --against eager --rounds 7
+  evenkeel bench peers --scheme pre_norm --set train.precision=bfloat16
+The same weights, batches, precision, optimizer and constant rate in all processes; losses of the first
+steps are compared, and nothing is timed if they differ. The PyTorch side is bench/peers/torch_peer.py.)";
+
+struct Options {
+  Common common;
+  BenchOptions bench;
+  bench::PeersOptions peers;
+};
+
+void print(const bench::PeersResult& result) {
+  std::printf(
+      "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens a step; losses of the first "
+      "steps differ by %s at most\n\n",
+      result.machine.description.c_str(), result.torch.c_str(), result.scheme.c_str(),
+      with_commas(static_cast<std::int64_t>(result.parameters)).c_str(),
+      with_commas(result.tokens).c_str(), with_digits(result.largest_apart, 2).c_str());
+  std::printf("%-10s %9s %9s %9s %8s %8s %-15s %7s %10s %9s\n", "process", "median s", "least s",
+              "tokens/s", "/floor", "ours/it", "   interval", "/least", "peak", "faults");
+  const double floor = result.flops / result.gemm_rate;
+  for (const auto& peer : result.peers) {
+    const auto& ratio = peer.ours_over_it;
+    const auto interval =
+        text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+    std::printf("%-10s %9.4f %9.4f %9.0f %8.3f %8.3f %-15s %7.3f %10s %9.0f\n", peer.name.c_str(),
+                peer.timing.median(), peer.timing.least(),
+                static_cast<double>(result.tokens) / peer.timing.median(),
+                peer.timing.median() / floor, ratio.median, interval.c_str(), ratio.least,
+                bytes_text(peer.peak_bytes).c_str(), peer.faults);
+  }
+}
+
+nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::string& verdict) {
+  auto records = nlohmann::ordered_json::array();
+  const auto header = bench_header("peers", result.machine);
+  for (const auto& peer : result.peers) {
+    auto record = header;
+    record.update({{"process", peer.name},
+                   {"torch", result.torch},
+                   {"scheme", result.scheme},
+                   {"parameters", result.parameters},
+                   {"tokens", result.tokens},
+                   {"precision", result.machine.description},
+                   {"losses", peer.losses},
+                   {"gemm_flops_per_second", result.gemm_rate},
+                   {"floor_seconds", result.flops / result.gemm_rate},
+                   {"median_seconds", peer.timing.median()},
+                   {"least_seconds", peer.timing.least()},
+                   {"ours_over_it", peer.ours_over_it.median},
+                   {"ours_over_it_low", peer.ours_over_it.low},
+                   {"ours_over_it_high", peer.ours_over_it.high},
+                   {"peak_bytes", peer.peak_bytes},
+                   {"faults", peer.faults},
+                   {"not_judged", verdict}});
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+Exit body(const Options& options) {
+  auto peers = options.peers;
+  peers.rounds = options.bench.rounds;
+  const QuietWatch watch;
+  const auto result = bench::race(options.common.sources(), peers);
+  const auto verdict = watch.verdict();
+  if (!options.bench.json) print(result);
+  write_records(options.bench, as_json(result, verdict));
+  if (verdict.empty()) return Exit::done;
+  std::fprintf(stderr, "%s\n", verdict.c_str());
+  return Exit::busy;
+}
+
+}  // namespace
+
+Verb add_bench_peers(CLI::App& bench) {
+  const auto options = std::make_shared<Options>();
+  if (const char* const python = std::getenv("EVENKEEL_PYTHON")) options->peers.python = python;
+  auto* const app =
+      bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
+  add_layers(*app, options->common);
+  app->add_option("--against", options->peers.hows, "how PyTorch runs")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "compile"}))
+      ->type_name("HOW");
+  app->add_option("--python", options->peers.python,
+                  "a Python that can import torch; EVENKEEL_PYTHON, which ./ek sets")
+      ->type_name("PROGRAM")
+      ->check(not_empty());
+  add_bench_options(*app, options->bench);
+  app->footer(kExamples);
+  return {app, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli
