@@ -59,6 +59,15 @@ def check_heads(dtype, wide):
         check(ops.qkv_norm_rope_backward.default, (q, k, v, *arguments, rstd))
 
 
+def check_attention(dtype):
+    """5 queries behind 3 other positions, two heads for each key head, with and without a cap."""
+    q, k, v = (tensor(2, *sizes, 8, dtype=dtype) for sizes in ((5, 4), (8, 2), (8, 2)))
+    for cap in (None, 2.0):
+        torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap))
+        y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap)
+        torch.library.opcheck(ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap))
+
+
 def check_head_of_model(dtype):
     x, weight = tensor(6, 8, dtype=dtype), tensor(12, 8, dtype=dtype)
     targets = torch.tensor([0, 9, -1, 3, 3, 7])
@@ -85,6 +94,7 @@ def check_operators():
     for dtype, wide in ((torch.double, torch.double), (torch.bfloat16, torch.float)):
         check_heads(dtype, wide)
         check_head_of_model(dtype)
+        check_attention(dtype)
     check_update(torch.float, torch.bfloat16, torch.empty(9, dtype=torch.bfloat16))
     check_update(torch.double, torch.double, None)
 
@@ -99,6 +109,8 @@ def check_operators():
     products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
     gains = [tensor(8, grad=True) for _ in range(3)]
     check(ops.qkv_norm_rope.default, (products, turn, 2, 1, *gains, [EPSILON] * 3))
+    q, k, v = (tensor(2, 3, heads, 8, grad=True) for heads in (4, 2, 2))
+    check(ops.causal_attention.default, (q, k, v, 0.3, None))
     weight, targets = tensor(12, 16, grad=True), torch.arange(32) % 10
     check(ops.linear_cross_entropy.default,
           (x.detach().flatten(0, 1).requires_grad_(), weight, targets, 10))
@@ -118,6 +130,8 @@ def check_gradients():
     gains = [tensor(4, grad=True) for _ in range(3)]
     assert check(lambda a, *g: ops.qkv_norm_rope(a, turn, 2, 1, *g, [EPSILON] * 3),
                  (heads, *gains))
+    q, k, v = (tensor(2, 4, heads, 4, grad=True) for heads in (2, 1, 1))
+    assert check(lambda *qkv: ops.causal_attention(*qkv, 0.5, 1.5), (q, k, v))
     rows, targets = tensor(6, 5, grad=True), torch.tensor([0, 6, -1, 3, 3, 2])
     head = tensor(8, 5, grad=True)
     assert check(lambda a, w: ops.linear_cross_entropy(a, w, targets, 7, 0.5, 2.0), (rows, head))

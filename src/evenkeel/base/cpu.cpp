@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 namespace evenkeel {
@@ -32,6 +33,15 @@ bool has_amx_bf16() {
 }
 #endif
 
+/// \param most  "avx512", "avx2", "baseline"; null hides nothing
+void hide(Cpu& cpu, const char* most) {
+  const std::string word = most == nullptr ? "" : most;
+  if (word.empty()) return;
+  cpu.amx_bf16 = cpu.avx512_bf16 = false;
+  cpu.avx512 = cpu.avx512 && word == "avx512";
+  cpu.avx2 = cpu.avx2 && (word == "avx512" || word == "avx2");
+}
+
 }  // namespace
 
 Cpu Cpu::detect() {
@@ -39,10 +49,11 @@ Cpu Cpu::detect() {
   cpu.name = name_of_processor();
 #if defined(__x86_64__)
   cpu.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-  cpu.avx512 = __builtin_cpu_supports("avx512f") != 0;
+  cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
   cpu.amx_bf16 = has_amx_bf16();
 #endif
+  hide(cpu, std::getenv("EVENKEEL_ISA"));
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) cpu.cores = std::max(1, CPU_COUNT(&set));

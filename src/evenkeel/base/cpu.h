@@ -5,7 +5,8 @@
 
 namespace evenkeel {
 
-/// What this processor can do, asked at run time.
+/// What this processor can do, asked at run time. EVENKEEL_ISA=avx512, avx2 or baseline hides what
+/// is above that, so that a test takes the ways of lesser processors.
 struct Cpu {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;

@@ -2,8 +2,6 @@
 #include "evenkeel/bench/kernels.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/bench/buffers.h"
+#include "evenkeel/bench/passes.h"
 #include "evenkeel/ops/adamw.h"
 #include "evenkeel/ops/add_rms_norm.h"
 #include "evenkeel/ops/layer_norm.h"
@@ -25,7 +24,6 @@ namespace evenkeel::bench {
 namespace {
 
 using at::Tensor;
-using Function = std::function<Set(const Set&)>;
 
 constexpr double kEpsilon = 1e-5;
 
@@ -181,33 +179,6 @@ std::vector<RowOp> row_ops(const KernelOptions& options) {
   return all;
 }
 
-Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<Cycle<Set>> inputs) {
-  return {name, [=] {
-            const at::NoGradGuard no_grad;
-            f(inputs->next());
-          }};
-}
-
-/// A graph that can be walked backward again and again.
-struct Graph {
-  Set leaves, results, upstream;
-};
-
-Arm backward_arm(const std::string& name, const Function& f, const std::function<Set()>& make,
-                 double bytes) {
-  const auto graphs = std::make_shared<Cycle<Graph>>(bytes, [&] {
-    Graph graph;
-    for (const auto& each : make()) graph.leaves.push_back(each.detach().requires_grad_());
-    graph.results = f(graph.leaves);
-    for (const auto& y : graph.results) graph.upstream.push_back(at::randn_like(y));
-    return graph;
-  });
-  return {name, [=] {
-            const auto& [leaves, results, upstream] = graphs->next();
-            torch::autograd::grad(results, leaves, upstream, /*retain_graph=*/true);
-          }};
-}
-
 std::vector<std::pair<std::string, Function>> ways(const RowOp& op) {
   std::vector<std::pair<std::string, Function>> all = {{"ours", op.ours}, {"formula", op.formula}};
   if (op.torch) all.emplace_back("torch", op.torch);
@@ -291,6 +262,7 @@ std::vector<KernelCase> kernel_cases(const KernelOptions& options) {
                      .allowed = 1.10,
                      .arms = [=] { return adamw_arms(n, dtype); }});
   }
+  for (auto& each : product_cases()) cases.push_back(std::move(each));
   return cases;
 }
 

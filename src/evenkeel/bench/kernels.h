@@ -18,10 +18,12 @@ struct KernelCase {
   std::string pass;    // "forward", "backward", "step"
   std::string dtype;   // "float32", "bfloat16"
   std::string shape;   // "4096 x 768"
-  double bytes = 0;    // that it cannot help moving
-  double allowed = 0;  // times the probe: docs/performance.md
-  /// Ours first; then "probe": the same memory traffic without arithmetic; "formula": plain
-  /// LibTorch operations; "torch": its own fused operator, where there is one.
+  double bytes = 0;    // that it cannot help moving; 0 where arithmetic decides
+  double flops = 0;    // where it does
+  double allowed = 0;  // times the probe: docs/performance.md; 0: no goal
+  /// Ours first; then "probe": the same memory traffic without arithmetic, or of the loss head its
+  /// three products alone; "formula": plain LibTorch operations; "torch": its own fused operator,
+  /// where there is one.
   std::function<std::vector<Arm>()> arms;
 };
 
@@ -34,5 +36,8 @@ struct KernelOptions {
 };
 
 std::vector<KernelCase> kernel_cases(const KernelOptions& options);
+
+/// Those of them that products rule: attention, and the loss head.
+std::vector<KernelCase> product_cases();
 
 }  // namespace evenkeel::bench

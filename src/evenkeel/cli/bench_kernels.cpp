@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel bench kernels
   evenkeel bench kernels --only rms_norm adamw --rounds 15 --out kernels.jsonl
-Columns: ms is the median; probe moves the same memory without arithmetic, formula is the same in
+Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
 plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
 
 struct Options {
@@ -63,15 +63,21 @@ std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
 
+std::string goal(const bench::KernelCase& what) {
+  return what.allowed == 0 ? "-" : with_digits(what.allowed, 3);
+}
+
 void print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                 ? ""
+                           : row.what.allowed == 0             ? ""
                            : probe->median <= row.what.allowed ? "  within"
                                                                : "  ABOVE";
-  std::printf("%-13s %-9s %-9s %-15s %8.3f %6.1f %7s %6.2f %8s %6s%s\n", row.what.op.c_str(),
+  std::printf("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.what.op.c_str(),
               row.what.pass.c_str(), row.what.dtype.c_str(), row.what.shape.c_str(),
-              1e3 * row.ours().median(), 1e-9 * row.what.bytes / row.ours().median(),
-              cell(probe).c_str(), row.what.allowed, cell(row.over("formula")).c_str(),
+              1e3 * row.ours().median(),
+              1e-9 * std::max(row.what.bytes, row.what.flops) / row.ours().median(),
+              cell(probe).c_str(), goal(row.what).c_str(), cell(row.over("formula")).c_str(),
               cell(row.over("torch")).c_str(), mark);
   std::fflush(stdout);
 }
@@ -84,6 +90,7 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
                  {"dtype", row.what.dtype},
                  {"shape", row.what.shape},
                  {"bytes", row.what.bytes},
+                 {"flops", row.what.flops},
                  {"allowed", row.what.allowed},
                  {"not_judged", verdict}});
   for (const auto& timing : row.timings) {
@@ -103,8 +110,8 @@ Exit body(const Options& options) {
   check_names(options.only, cases);
   const QuietWatch watch;
   if (!options.bench.json) {
-    std::printf("%s\n\n%-13s %-9s %-9s %-15s %8s %6s %7s %6s %8s %6s\n",
-                machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "GB/s",
+    std::printf("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n",
+                machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "G/s",
                 "/probe", "goal", "/formula", "/torch");
   }
   std::vector<Row> rows;

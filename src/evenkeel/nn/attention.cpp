@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/qkv_norm_rope.h"
 
 namespace evenkeel::nn {
@@ -57,8 +58,19 @@ bool flash_can(const AttentionInputs& inputs) {
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
+  const bool is_ours = path == AttentionPath::automatic && inputs.q.is_cpu();
+  if (is_ours) {
+    return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
+                                 inputs.v.transpose(1, 2), inputs.scale, inputs.softcap)
+        .transpose(1, 2);
+  }
   if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
     return explicit_attention(inputs);
+  }
+  if (!inputs.q.is_cpu()) {
+    return at::scaled_dot_product_attention(inputs.q, inputs.k, inputs.v, /*attn_mask=*/{},
+                                            /*dropout_p=*/0.0, /*is_causal=*/true, inputs.scale,
+                                            /*enable_gqa=*/true);
   }
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       inputs.q, inputs.k, inputs.v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},

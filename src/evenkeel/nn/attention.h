@@ -15,7 +15,8 @@
 
 namespace evenkeel::nn {
 
-/// Which code multiplies softmax(q k^T) v: both give the same numbers to rounding.
+/// Which code multiplies softmax(q k^T) v: all give the same numbers to rounding. On the CPU
+/// `automatic` is our own operator; `flash` is LibTorch's, for what that can.
 enum class AttentionPath { automatic, flash, explicit_scores };
 
 /// Keys and values of the positions before, for decoding token by token.
@@ -24,14 +25,13 @@ struct KeyValueCache {
   std::int64_t length = 0;  // positions filled
 };
 
-/// Whether flash attention can do it: no soft cap, and no positions before the queries.
+/// Whether LibTorch's can do it: no soft cap, and no positions before the queries.
 bool flash_can(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
-/// Beside bfloat16, scores and softmax are float32; the weights are rounded to bfloat16.
+/// Beside bfloat16, scores and softmax are float32.
 ///
 /// \param inputs  q covers the last T of the S positions of k and v; softcap c: c tanh(s / c)
-/// \param path    flash where it can, unless explicit_scores
 /// \return [B, h, T, dk]
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path);
 

@@ -23,9 +23,10 @@ bool caps_scores(const norm::Scheme& scheme) {
 /// What a user may not expect of this scheme.
 std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
   auto notes = norm::leaks_of(scheme);
-  if (config.kernels.attention != "explicit" && caps_scores(scheme)) {
+  if (config.kernels.attention == "flash" && caps_scores(scheme)) {
     notes.emplace_back(
-        "scores are capped, which flash attention cannot do: attention is computed explicitly");
+        "scores are capped, which LibTorch's flash attention cannot do: attention is computed "
+        "explicitly");
   }
   return notes;
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/bench/passes.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace evenkeel::bench {
+
+namespace {
+
+/// A graph that can be walked backward again and again.
+struct Graph {
+  Set leaves, results, upstream;
+};
+
+}  // namespace
+
+Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<Cycle<Set>> inputs) {
+  return {name, [=] {
+            const at::NoGradGuard no_grad;
+            f(inputs->next());
+          }};
+}
+
+Arm backward_arm(const std::string& name, const Function& f, const std::function<Set()>& make,
+                 double bytes) {
+  const auto graphs = std::make_shared<Cycle<Graph>>(bytes, [&] {
+    Graph graph;
+    for (const auto& each : make()) graph.leaves.push_back(each.detach().requires_grad_());
+    graph.results = f(graph.leaves);
+    for (const auto& y : graph.results) graph.upstream.push_back(at::randn_like(y));
+    return graph;
+  });
+  return {name, [=] {
+            const auto& [leaves, results, upstream] = graphs->next();
+            torch::autograd::grad(results, leaves, upstream, /*retain_graph=*/true);
+          }};
+}
+
+}  // namespace evenkeel::bench

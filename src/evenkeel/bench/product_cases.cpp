@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that matrix products rule: what they are measured by is arithmetic, not memory.
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/bench/kernels.h"
+#include "evenkeel/bench/passes.h"
+#include "evenkeel/ops/causal_attention.h"
+#include "evenkeel/ops/linear_cross_entropy.h"
+#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::bench {
+
+namespace {
+
+using at::Tensor;
+
+struct AttentionShape {
+  std::int64_t rows, positions, heads, kv_heads, width;
+};
+
+/// [B, S, heads, D] -> [B, heads, S, D], and back.
+Tensor turned(const Tensor& x) {
+  return x.transpose(1, 2);
+}
+
+Set flash(const Set& in, double scale) {
+  return {turned(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      turned(in[0]), turned(in[1]), turned(in[2]), 0.0, /*is_causal=*/true, {}, scale)))};
+}
+
+KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::ScalarType dtype) {
+  const auto& [rows, positions, heads, kv_heads, width] = shape;
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const auto make = [=] {
+    return Set{at::randn({rows, positions, heads, width}).to(dtype),
+               at::randn({rows, positions, kv_heads, width}).to(dtype),
+               at::randn({rows, positions, kv_heads, width}).to(dtype)};
+  };
+  const auto pairs = static_cast<double>(rows * heads * positions * positions) / 2;
+  KernelCase result{.op = "attention",
+                    .pass = is_forward ? "forward" : "backward",
+                    .dtype = ops::name_of(dtype),
+                    .shape = text(rows, " x ", positions, ", ", heads, ":", kv_heads, ", ", width),
+                    .flops = pairs * static_cast<double>(4 * width) * (is_forward ? 1 : 2.5)};
+  result.arms = [=] {
+    const Function ours = [=](const Set& in) {
+      return Set{ops::causal_attention(in[0], in[1], in[2], scale)};
+    };
+    const Function torch = [=](const Set& in) { return flash(in, scale); };
+    constexpr double kBytes = 1e9;  // arithmetic decides: one set of inputs is enough
+    if (!is_forward) {
+      return std::vector<Arm>{backward_arm("ours", ours, make, kBytes),
+                              backward_arm("torch", torch, make, kBytes)};
+    }
+    const auto inputs = std::make_shared<Cycle<Set>>(kBytes, make);
+    return std::vector<Arm>{forward_arm("ours", ours, inputs), forward_arm("torch", torch, inputs)};
+  };
+  return result;
+}
+
+/// Forward and backward at once, as the operator computes them, beside its three products: logits,
+/// and the gradients of rows and weights.
+KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t words,
+                     at::ScalarType dtype) {
+  KernelCase result{.op = "linear_cross_entropy",
+                    .pass = "both",
+                    .dtype = ops::name_of(dtype),
+                    .shape = text(rows, " x ", width, " x ", words),
+                    .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(words),
+                    .allowed = 1.25};
+  result.arms = [=] {
+    const auto x = at::randn({rows, width}).to(dtype).requires_grad_();
+    const auto weight = (0.02 * at::randn({words, width})).to(dtype).requires_grad_();
+    const auto targets = at::randint(words, {rows});
+    const auto gradient = (at::rand({rows, words}) / words).to(dtype);
+    const auto run = [=](const std::function<Tensor()>& loss) {
+      return [=] {
+        loss().backward();
+        x.mutable_grad().reset();
+        weight.mutable_grad().reset();
+      };
+    };
+    const auto ours = [=] {
+      return ops::linear_cross_entropy(x, weight, targets, {.vocabulary = words});
+    };
+    const auto formula = [=] {
+      return ops::reference::cross_entropy_sum(at::linear(x, weight).to(at::kFloat), targets);
+    };
+    const auto products = [=] {
+      const auto a = x.detach(), w = weight.detach();
+      at::linear(a, w);
+      at::mm(gradient, w);
+      at::mm(gradient.t(), a);
+    };
+    return std::vector<Arm>{{"ours", run(ours)}, {"probe", products}, {"formula", run(formula)}};
+  };
+  return result;
+}
+
+}  // namespace
+
+std::vector<KernelCase> product_cases() {
+  std::vector<KernelCase> cases;
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const auto& shape :
+         {AttentionShape{8, 256, 4, 2, 32}, AttentionShape{4, 512, 16, 4, 96},
+          AttentionShape{2, 1024, 16, 4, 48}, AttentionShape{2, 1024, 16, 4, 64},
+          AttentionShape{2, 1024, 16, 4, 128}, AttentionShape{1, 2048, 16, 4, 64}}) {
+      for (const bool is_forward : {true, false}) {
+        cases.push_back(attention_case(shape, is_forward, dtype));
+      }
+    }
+    cases.push_back(head_case(4096, 768, 32'000, dtype));
+  }
+  return cases;
+}
+
+}  // namespace evenkeel::bench

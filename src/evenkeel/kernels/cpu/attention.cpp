@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "evenkeel/base/cpu.h"
+#include "evenkeel/kernels/cpu/attention_parts.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+// Of a pass: queries that share what is read of the keys, and keys whose scores are held.
+constexpr std::int64_t kQueries = 24, kKeys = 512;
+
+/// Where the parts of scratch begin; `end` is its size.
+struct Scratch {
+  explicit Scratch(const AttentionSizes& sizes)
+      : keys(0),
+        values(keys + padded(sizes.keys) * sizes.width),
+        queries(values + sizes.keys * padded(sizes.width)),
+        scores(queries + kQueries * sizes.width),
+        sums(scores + kQueries * (kKeys + kPad)),
+        end(sums + kQueries * padded(sizes.width)) {}
+  std::int64_t keys, values, queries, scores, sums, end;
+};
+template <typename F>
+[[gnu::always_inline]] inline F largest_of(const F* __restrict row, std::int64_t count, F largest) {
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t j = 0; j < count; ++j) largest = row[j] > largest ? row[j] : largest;
+  return largest;
+}
+
+/// row = exp(row - largest); the sum.
+template <typename F>
+[[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
+  F sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < count; ++j) {
+    row[j] = exp_below(row[j] - largest);
+    sum += row[j];
+  }
+  return sum;
+}
+
+template <typename F>
+[[gnu::always_inline]] inline void scale_row(F* __restrict row, std::int64_t count, F factor) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
+}
+
+template <int kBytes, typename T>
+[[gnu::always_inline]] inline void forward(const AttentionSizes& sizes,
+                                           const AttentionHead<T>& head, Wide<T>* scratch) {
+  using F = Wide<T>;
+  using L = Lanes<F, kBytes>;
+  using V = typename L::V;
+  constexpr std::int64_t kStride = kKeys + kPad;
+  const auto width = sizes.width;
+  const auto stride = padded(width);
+  const auto vectors = (width + L::kVector - 1) / L::kVector;
+  const auto earlier = sizes.keys - sizes.queries;
+  const Scratch at(sizes);
+  F* const keys = scratch + at.keys;
+  F* const values = scratch + at.values;
+  F* const queries = scratch + at.queries;
+  F* const scores = scratch + at.scores;
+  F* const sums = scratch + at.sums;
+  F largest[kQueries], total[kQueries];
+
+  pack_panels<L::kPanel>(head.k, sizes.keys, width, keys);
+  copy_rows(head.v, 0, sizes.keys, width, F(1), values, stride);
+  for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
+    const auto rows = std::min(kQueries, sizes.queries - q0);
+    copy_rows(head.q, q0, rows, width, static_cast<F>(sizes.scale), queries, width);
+    std::fill(queries + rows * width, queries + kQueries * width, F(0));
+    std::fill(sums, sums + kQueries * stride, F(0));
+    std::fill(largest, largest + kQueries, -std::numeric_limits<F>::infinity());
+    std::fill(total, total + kQueries, F(0));
+    /// Keys that the rows of a tile see, all of them together.
+    const auto seen_by = [&](std::int64_t r) {
+      return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
+    };
+    const auto seen = earlier + q0 + rows;
+    for (std::int64_t k0 = 0; k0 < seen; k0 += kKeys) {
+      const auto count = std::min(kKeys, seen - k0);
+      for (std::int64_t j = 0; j < count; j += L::kPanel) {
+        for (std::int64_t r = 0; r < rows; r += L::kRows) {
+          if (k0 + j >= seen_by(r)) continue;
+          tile<V, L::kRows, 2, Left::rows, false>(queries + r * width, width,
+                                                  keys + (k0 + j) * width, L::kPanel,
+                                                  scores + r * kStride + j, kStride, width);
+        }
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        F* const row = scores + r * kStride;
+        const auto own = std::clamp<std::int64_t>(earlier + q0 + r + 1 - k0, 0, count);
+        if (own > 0) {
+          if (sizes.softcap > 0) cap_row(row, own, static_cast<F>(sizes.softcap));
+          const F now = largest_of(row, own, largest[r]);
+          const F shrink = exp_below(largest[r] - now);
+          total[r] = (k0 > 0 ? total[r] * shrink : 0) + weigh_row(row, own, now);
+          if (k0 > 0) scale_row(sums + r * stride, width, shrink);
+          largest[r] = now;
+        }
+        std::fill(row + own, row + count, F(0));
+      }
+      for (std::int64_t r = 0; r < rows; r += L::kRows) {
+        const auto depth = std::min(count, seen_by(r) - k0);
+        if (depth <= 0) continue;
+        tiles<V, L::kRows, Left::rows, true>(scores + r * kStride, kStride, values + k0 * stride,
+                                             stride, sums + r * stride, stride, depth, vectors);
+      }
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      T* const y = head.y.rows + (q0 + r) * head.y.stride;
+      const F* const sum = sums + r * stride;
+      const F inverse = 1 / total[r];
+#pragma omp simd
+      for (std::int64_t d = 0; d < width; ++d) store(y + d, sum[d] * inverse);
+      head.lse[q0 + r] = largest[r] + std::log(total[r]);
+    }
+  }
+}
+
+/// One function a processor: target_clones cannot choose the width of a vector type.
+template <typename T>
+struct Versions {
+  EK_FOR("x86-64-v4")
+  static void v4(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+    forward<64>(sizes, head, scratch);
+  }
+  EK_FOR("x86-64-v3")
+  static void v3(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+    forward<32>(sizes, head, scratch);
+  }
+  static void any(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+    forward<16>(sizes, head, scratch);
+  }
+};
+
+}  // namespace
+
+int vector_bytes() {
+  static const Cpu cpu = Cpu::detect();
+  if (cpu.avx512) return 64;
+  return cpu.avx2 ? 32 : 16;
+}
+
+std::int64_t attention_scratch(const AttentionSizes& sizes) {
+  return Scratch(sizes).end;
+}
+
+template <typename T>
+void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+  const int bytes = vector_bytes();
+  if (bytes == 64) return Versions<T>::v4(sizes, head, scratch);
+  if (bytes == 32) return Versions<T>::v3(sizes, head, scratch);
+  Versions<T>::any(sizes, head, scratch);
+}
+
+template void attention(const AttentionSizes&, const AttentionHead<double>&, double*);
+template void attention(const AttentionSizes&, const AttentionHead<float>&, float*);
+template void attention(const AttentionSizes&, const AttentionHead<Bf16>&, float*);
+
+}  // namespace evenkeel::kernels::cpu

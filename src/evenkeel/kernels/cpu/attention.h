@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/simd.h"
+
+/// Causal attention of one head, in tiles: scores are never all in memory.
+///
+///   s_ij = cap(scale q_i . k_j),  j <= i + keys - queries;  cap(s) = softcap tanh(s / softcap)
+///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
+///
+/// Arithmetic is in Wide<T>; what is stored is rounded once.
+/// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
+///         arXiv:2205.14135 (tiles, and the backward pass from lse)
+namespace evenkeel::kernels::cpu {
+
+/// What all heads of one attention share.
+struct AttentionSizes {
+  std::int64_t queries = 0;  // the last of the positions
+  std::int64_t keys = 0;     // all positions
+  std::int64_t width = 0;    // of a head
+  double scale = 1;
+  double softcap = 0;  // 0: none
+};
+
+/// Rows of one head: position i begins at `rows + i * stride`.
+template <typename T>
+struct HeadRows {
+  T* rows = nullptr;
+  std::int64_t stride = 0;
+};
+
+template <typename T>
+struct AttentionHead {
+  HeadRows<const T> q, k, v;
+  HeadRows<T> y;
+  Wide<T>* lse = nullptr;  // [queries]
+};
+
+/// The gradient of one key head: that of its query heads, one after another.
+template <typename T>
+struct AttentionGradient {
+  HeadRows<const T> q, k, v, y, dy;  // of the first query head
+  const Wide<T>* lse = nullptr;      // [heads, queries]
+  HeadRows<T> dq, dk, dv;
+  std::int64_t heads = 1;                                         // that read this key head
+  std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;  // from one to the next
+};
+
+/// Values of scratch that attention() and attention_backward() need.
+std::int64_t attention_scratch(const AttentionSizes& sizes);
+std::int64_t attention_backward_scratch(const AttentionSizes& sizes);
+
+template <typename T>
+void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch);
+
+/// Sums over the queries of a key in one order, whatever the number of threads.
+template <typename T>
+void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+                        Wide<T>* scratch);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/attention_parts.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+// Of a pass: queries that share what is read of the keys, and keys whose scores are held.
+constexpr std::int64_t kQueries = 48, kKeys = 256;
+
+/// Where the parts of scratch begin; `end` is its size.
+struct Scratch {
+  explicit Scratch(const AttentionSizes& sizes)
+      : keys(0),
+        values(keys + padded(sizes.keys) * sizes.width),
+        key_rows(values + padded(sizes.keys) * sizes.width),
+        dk(key_rows + sizes.keys * padded(sizes.width)),
+        dv(dk + padded(sizes.keys + kPad) * padded(sizes.width)),
+        queries(dv + padded(sizes.keys + kPad) * padded(sizes.width)),
+        upstream(queries + kQueries * padded(sizes.width)),
+        weights(upstream + kQueries * padded(sizes.width)),
+        gradients(weights + kQueries * (kKeys + kPad)),
+        dq(gradients + kQueries * (kKeys + kPad)),
+        end(dq + kQueries * padded(sizes.width)) {}
+  std::int64_t keys, values, key_rows, dk, dv, queries, upstream, weights, gradients, dq, end;
+};
+
+/// In: weights holds scores, gradients dL/dp. Out: p, and dL/ds before the scale.
+template <typename F>
+[[gnu::always_inline]] inline void weigh_backward(F* __restrict weights, F* __restrict gradients,
+                                                  std::int64_t count, F lse, F delta, F softcap) {
+  const F inverse = softcap > 0 ? 1 / softcap : 0;
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) {
+    const F score = weights[j];
+    const F rest = score * inverse;
+    const F below = score - lse;  // above 0 by rounding only
+    const F p = exp_below(below > 0 ? F(0) : below);
+    weights[j] = p;
+    gradients[j] = p * (gradients[j] - delta) * (1 - rest * rest);
+  }
+}
+
+template <typename F>
+[[gnu::always_inline]] inline F product_of(const F* __restrict a, const F* __restrict b,
+                                           std::int64_t count) {
+  F sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t d = 0; d < count; ++d) sum += a[d] * b[d];
+  return sum;
+}
+
+template <int kBytes, typename T>
+[[gnu::always_inline]] inline void backward(const AttentionSizes& sizes,
+                                            const AttentionGradient<T>& head, Wide<T>* scratch) {
+  using F = Wide<T>;
+  using L = Lanes<F, kBytes>;
+  using V = typename L::V;
+  constexpr std::int64_t kStride = kKeys + kPad;
+  const auto width = sizes.width;
+  const auto stride = padded(width);
+  const auto vectors = (width + L::kVector - 1) / L::kVector;
+  const auto earlier = sizes.keys - sizes.queries;
+  const auto scale = static_cast<F>(sizes.scale);
+  const Scratch at(sizes);
+  F* const keys = scratch + at.keys;
+  F* const values = scratch + at.values;
+  F* const key_rows = scratch + at.key_rows;
+  F* const dk = scratch + at.dk;
+  F* const dv = scratch + at.dv;
+  F* const queries = scratch + at.queries;
+  F* const upstream = scratch + at.upstream;
+  F* const weights = scratch + at.weights;
+  F* const gradients = scratch + at.gradients;
+  F* const dq = scratch + at.dq;
+
+  pack_panels<L::kPanel>(head.k, sizes.keys, width, keys);
+  pack_panels<L::kPanel>(head.v, sizes.keys, width, values);
+  copy_rows(head.k, 0, sizes.keys, width, F(1), key_rows, stride);
+  std::fill(dk, dk + padded(sizes.keys + kPad) * stride, F(0));
+  std::fill(dv, dv + padded(sizes.keys + kPad) * stride, F(0));
+  for (std::int64_t h = 0; h < head.heads; ++h) {
+    const HeadRows<const T> q = {head.q.rows + h * head.q_head, head.q.stride};
+    const HeadRows<const T> dy = {head.dy.rows + h * head.dy_head, head.dy.stride};
+    const T* const y = head.y.rows + h * head.y_head;
+    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
+      const auto rows = std::min(kQueries, sizes.queries - q0);
+      copy_rows(q, q0, rows, width, scale, queries, stride);
+      copy_rows(dy, q0, rows, width, F(1), upstream, stride);
+      std::fill(queries + rows * stride, queries + kQueries * stride, F(0));
+      std::fill(upstream + rows * stride, upstream + kQueries * stride, F(0));
+      std::fill(dq, dq + kQueries * stride, F(0));
+      const auto seen_by = [&](std::int64_t r) {
+        return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
+      };
+      const auto seen = earlier + q0 + rows;
+      F delta[kQueries];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        F* const wide = dq;  // free until the products; cleared again below
+        const T* const from = y + (q0 + r) * head.y.stride;
+#pragma omp simd
+        for (std::int64_t d = 0; d < width; ++d) wide[d] = static_cast<F>(load(from + d));
+        delta[r] = product_of(wide, upstream + r * stride, width);
+      }
+      std::fill(dq, dq + stride, F(0));
+      for (std::int64_t k0 = 0; k0 < seen; k0 += kKeys) {
+        const auto count = std::min(kKeys, seen - k0);
+        for (std::int64_t j = 0; j < count; j += L::kPanel) {
+          for (std::int64_t r = 0; r < rows; r += L::kRows) {
+            if (k0 + j >= seen_by(r)) continue;
+            tile<V, L::kRows, 2, Left::rows, false>(queries + r * stride, stride,
+                                                    keys + (k0 + j) * width, L::kPanel,
+                                                    weights + r * kStride + j, kStride, width);
+            tile<V, L::kRows, 2, Left::rows, false>(upstream + r * stride, stride,
+                                                    values + (k0 + j) * width, L::kPanel,
+                                                    gradients + r * kStride + j, kStride, width);
+          }
+        }
+        for (std::int64_t r = 0; r < rows; ++r) {
+          F* const weight = weights + r * kStride;
+          F* const gradient = gradients + r * kStride;
+          const auto own = std::clamp<std::int64_t>(earlier + q0 + r + 1 - k0, 0, count);
+          if (sizes.softcap > 0) cap_row(weight, own, static_cast<F>(sizes.softcap));
+          weigh_backward(weight, gradient, own, head.lse[h * sizes.queries + q0 + r], delta[r],
+                         static_cast<F>(sizes.softcap));
+          std::fill(weight + own, weight + count + L::kRows, F(0));
+          std::fill(gradient + own, gradient + count + L::kRows, F(0));
+        }
+        for (std::int64_t r = 0; r < rows; r += L::kRows) {
+          const auto depth = std::min(count, seen_by(r) - k0);
+          if (depth <= 0) continue;
+          tiles<V, L::kRows, Left::rows, true>(gradients + r * kStride, kStride,
+                                               key_rows + k0 * stride, stride, dq + r * stride,
+                                               stride, depth, vectors);
+        }
+        for (std::int64_t j = 0; j < count; j += L::kRows) {
+          // The first query that sees the first of these keys.
+          const auto first = std::max<std::int64_t>(0, k0 + j - earlier - q0);
+          tiles<V, L::kRows, Left::columns, true>(
+              gradients + first * kStride + j, kStride, queries + first * stride, stride,
+              dk + (k0 + j) * stride, stride, rows - first, vectors);
+          tiles<V, L::kRows, Left::columns, true>(
+              weights + first * kStride + j, kStride, upstream + first * stride, stride,
+              dv + (k0 + j) * stride, stride, rows - first, vectors);
+        }
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        T* const to = head.dq.rows + h * head.dq_head + (q0 + r) * head.dq.stride;
+        const F* const row = dq + r * stride;
+#pragma omp simd
+        for (std::int64_t d = 0; d < width; ++d) store(to + d, row[d] * scale);
+      }
+    }
+  }
+  for (std::int64_t j = 0; j < sizes.keys; ++j) {
+    T* const dk_row = head.dk.rows + j * head.dk.stride;
+    T* const dv_row = head.dv.rows + j * head.dv.stride;
+#pragma omp simd
+    for (std::int64_t d = 0; d < width; ++d) {
+      store(dk_row + d, dk[j * stride + d]);
+      store(dv_row + d, dv[j * stride + d]);
+    }
+  }
+}
+
+/// One function a processor: target_clones cannot choose the width of a vector type.
+template <typename T>
+struct Versions {
+  EK_FOR("x86-64-v4")
+  static void v4(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
+    backward<64>(sizes, head, scratch);
+  }
+  EK_FOR("x86-64-v3")
+  static void v3(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
+    backward<32>(sizes, head, scratch);
+  }
+  static void any(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
+    backward<16>(sizes, head, scratch);
+  }
+};
+
+}  // namespace
+
+std::int64_t attention_backward_scratch(const AttentionSizes& sizes) {
+  return Scratch(sizes).end;
+}
+
+template <typename T>
+void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+                        Wide<T>* scratch) {
+  const int bytes = vector_bytes();
+  if (bytes == 64) return Versions<T>::v4(sizes, head, scratch);
+  if (bytes == 32) return Versions<T>::v3(sizes, head, scratch);
+  Versions<T>::any(sizes, head, scratch);
+}
+
+template void attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);
+template void attention_backward(const AttentionSizes&, const AttentionGradient<float>&, float*);
+template void attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&, float*);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/exp.h"
+#include "evenkeel/kernels/cpu/tile.h"
+
+#if defined(__x86_64__)
+#define EK_FOR(ARCHITECTURE) __attribute__((target("arch=" ARCHITECTURE)))
+#else
+#define EK_FOR(ARCHITECTURE)
+#endif
+
+/// What both directions of attention() share; for their files only.
+namespace evenkeel::kernels::cpu {
+
+// No vector has more values, and no tile more rows: buffers are padded by so many.
+inline constexpr std::int64_t kPad = 32;
+
+constexpr std::int64_t padded(std::int64_t count) {
+  return (count + kPad - 1) / kPad * kPad;
+}
+
+/// A processor's vectors, and the tile that fills its registers.
+template <typename F, int kBytes>
+struct Lanes {
+  using V = typename VectorOf<F, kBytes>::Type;
+  static constexpr std::int64_t kVector = kBytes / static_cast<int>(sizeof(F));
+  static constexpr std::int64_t kPanel = 2 * kVector;  // columns of a tile of scores
+  static constexpr int kRows = kBytes == 64 ? 12 : 6;  // rows of a tile: divides the queries
+};
+
+/// Positions side by side in panels of kPanel: panel[d][j] is value d of position j. The last
+/// panel ends in zeros.
+template <int kPanel, typename T, typename F>
+[[gnu::always_inline]] inline void pack_panels(const HeadRows<const T>& rows, std::int64_t count,
+                                               std::int64_t width, F* panels) {
+  for (std::int64_t first = 0; first < count; first += kPanel) {
+    F* const panel = panels + first * width;
+    for (std::int64_t j = 0; j < kPanel; ++j) {
+      const bool is_one = first + j < count;
+      const T* const row = rows.rows + (is_one ? first + j : 0) * rows.stride;
+      for (std::int64_t d = 0; d < width; ++d) {
+        panel[d * kPanel + j] = is_one ? static_cast<F>(load(row + d)) : 0;
+      }
+    }
+  }
+}
+
+/// Rows times a factor, each padded with zeros to `stride`.
+template <typename T, typename F>
+[[gnu::always_inline]] inline void copy_rows(const HeadRows<const T>& rows, std::int64_t first,
+                                             std::int64_t count, std::int64_t width, F factor,
+                                             F* to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T* const from = rows.rows + (first + i) * rows.stride;
+    F* const row = to + i * stride;
+#pragma omp simd
+    for (std::int64_t d = 0; d < width; ++d) row[d] = static_cast<F>(load(from + d)) * factor;
+    for (auto d = width; d < stride; ++d) row[d] = 0;
+  }
+}
+
+/// tanh(x): no cancellation near 0.
+template <typename F>
+[[gnu::always_inline]] inline F tanh_of(F x) {
+  const F size = x < 0 ? -x : x;
+  const F e = exp_below(-2 * size);
+  const F far = (1 - e) / (1 + e);
+  const F s = x * x;
+  const F near =
+      size * (1 + s * (F(-1) / 3 + s * (F(2) / 15 + s * (F(-17) / 315 + s * (F(62) / 2835)))));
+  constexpr F kNear = sizeof(F) == 8 ? F(0.01) : F(0.2);
+  const F result = size < kNear ? near : far;
+  return x < 0 ? -result : result;
+}
+
+template <typename F>
+[[gnu::always_inline]] inline void cap_row(F* __restrict row, std::int64_t count, F softcap) {
+  const F inverse = 1 / softcap;
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
+}
+
+/// Bytes of the vectors of this processor.
+int vector_bytes();
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+
+/// Vectors of the processor as a type, for code that must keep them in registers; elsewhere loops
+/// under `#pragma omp simd` are enough.
+namespace evenkeel::kernels::cpu {
+
+/// kBytes bytes of F.
+template <typename F, int kBytes>
+struct VectorOf {
+  using Type [[gnu::vector_size(kBytes)]] = F;
+};
+
+/// From and to any address. By reference: to pass a vector by value would need its registers.
+template <typename V, typename F>
+[[gnu::always_inline]] inline void load_vector(V& v, const F* from) {
+  std::memcpy(&v, from, sizeof v);
+}
+template <typename V, typename F>
+[[gnu::always_inline]] inline void store_vector(F* to, const V& v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/causal_attention.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>);
+using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double,
+                                           std::optional<double>);
+using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
+                                                    const Tensor&, const Tensor&, const Tensor&,
+                                                    double, std::optional<double>);
+
+class CausalAttention : public torch::autograd::Function<CausalAttention> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
+                        double scale, std::optional<double> softcap) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Forward>("evenkeel::causal_attention_forward");
+    const auto [y, lse] = run.call(q, k, v, scale, softcap);
+    ctx->save_for_backward({q, k, v, y, lse});
+    ctx->saved_data["scale"] = scale;
+    ctx->saved_data["softcap"] = softcap;
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::causal_attention_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto [dq, dk, dv] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
+                                       ctx->saved_data["scale"].toDouble(),
+                                       ctx->saved_data["softcap"].toOptional<double>());
+    return {dq, dk, dv, Tensor(), Tensor()};
+  }
+};
+
+Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                      std::optional<double> softcap) {
+  check_rows("causal_attention", q);
+  check_same("causal_attention", "v", v, "k", k);
+  TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
+                  q.sym_size(3) == k.sym_size(3) && q.sym_size(1) <= k.sym_size(1) &&
+                  k.sym_size(2) > 0 && q.sym_size(2) % k.sym_size(2) == 0 &&
+                  q.scalar_type() == k.scalar_type() && q.device() == k.device(),
+              "[causal_attention] q must be [B, T, heads, D] and k [B, S, kv_heads, D] of the same "
+              "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
+              q.sym_sizes(), " of ", name_of(q.scalar_type()), " and ", k.sym_sizes(), " of ",
+              name_of(k.scalar_type()));
+  TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
+              softcap.value_or(0));
+  return CausalAttention::apply(q, k, v, scale, softcap);
+}
+
+}  // namespace
+
+Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                        std::optional<double> softcap) {
+  static const auto run = registered<Op>("evenkeel::causal_attention");
+  return run.call(q, k, v, scale, softcap);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("causal_attention(Tensor q, Tensor k, Tensor v, float scale, float? softcap) -> Tensor");
+  m.def(
+      "causal_attention_forward(Tensor q, Tensor k, Tensor v, float scale, float? softcap)"
+      " -> (Tensor y, Tensor lse)");
+  m.def(
+      "causal_attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse,"
+      " float scale, float? softcap) -> (Tensor dq, Tensor dk, Tensor dv)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("causal_attention", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("causal_attention_forward", no_gradient());
+  m.impl("causal_attention_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::AttentionSizes;
+using kernels::cpu::HeadRows;
+using kernels::cpu::Wide;
+
+/// The values of a head side by side, whatever lies between heads and positions.
+Tensor with_whole_rows(const Tensor& x) {
+  return x.stride(-1) == 1 || x.size(-1) == 1 ? x : x.contiguous();
+}
+
+/// Head h of sequence b of x, [B, T, heads, D].
+template <typename scalar_t>
+HeadRows<const Raw<scalar_t>> head_in(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {in<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+}
+template <typename scalar_t>
+HeadRows<Raw<scalar_t>> head_out(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {out<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+}
+
+AttentionSizes sizes_of(const Tensor& q, const Tensor& k, double scale,
+                        std::optional<double> softcap) {
+  return {.queries = q.size(1),
+          .keys = k.size(1),
+          .width = q.size(3),
+          .scale = scale,
+          .softcap = softcap.value_or(0)};
+}
+
+/// Calls work(task, scratch) for every task, in parallel; each thread has its own scratch.
+template <typename F, typename Work>
+void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like, const Work& work) {
+  constexpr std::int64_t kLine = 64;  // bytes: threads do not write into one cache line
+  const auto each = scratch + kLine / static_cast<std::int64_t>(sizeof(F));
+  const auto all =
+      at::empty({at::get_num_threads(), each}, like.options().dtype(wide(like.scalar_type())));
+  auto* const begin = all.mutable_data_ptr<F>();
+  at::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+    auto* const own = begin + at::get_thread_num() * each;
+    for (auto task = first; task < last; ++task) work(task, own);
+  });
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any,
+                                   double scale, std::optional<double> softcap) {
+  const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
+  const auto sizes = sizes_of(q, k, scale, softcap);
+  const auto heads = q.size(2);
+  const auto group = heads / k.size(2);
+  auto y = at::empty(q.sizes(), q.options());
+  auto lse = at::empty({q.size(0), heads, sizes.queries}, q.options().dtype(wide(q.scalar_type())));
+  if (y.numel() == 0) return {y, lse};
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
+    using F = Wide<Raw<scalar_t>>;
+    for_each_task<F>(q.size(0) * heads, kernels::cpu::attention_scratch(sizes), q,
+                     [&](std::int64_t task, F* scratch) {
+                       const auto b = task / heads, h = task % heads;
+                       kernels::cpu::attention<Raw<scalar_t>>(
+                           sizes,
+                           {.q = head_in<scalar_t>(q, b, h),
+                            .k = head_in<scalar_t>(k, b, h / group),
+                            .v = head_in<scalar_t>(v, b, h / group),
+                            .y = head_out<scalar_t>(y, b, h),
+                            .lse = out<F>(lse) + task * sizes.queries},
+                           scratch);
+                     });
+  });
+  return {y, lse};
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
+                                            const Tensor& k_any, const Tensor& v_any,
+                                            const Tensor& y, const Tensor& lse, double scale,
+                                            std::optional<double> softcap) {
+  const auto dy = with_whole_rows(dy_any);
+  const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
+  const auto sizes = sizes_of(q, k, scale, softcap);
+  const auto kv_heads = k.size(2);
+  const auto group = q.size(2) / kv_heads;
+  auto dq = at::empty(q.sizes(), q.options());
+  auto dk = at::empty(k.sizes(), k.options());
+  auto dv = at::empty(v.sizes(), v.options());
+  if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
+    using F = Wide<Raw<scalar_t>>;
+    for_each_task<F>(q.size(0) * kv_heads, kernels::cpu::attention_backward_scratch(sizes), q,
+                     [&](std::int64_t task, F* scratch) {
+                       const auto b = task / kv_heads, h = task % kv_heads;
+                       kernels::cpu::attention_backward<Raw<scalar_t>>(
+                           sizes,
+                           {.q = head_in<scalar_t>(q, b, h * group),
+                            .k = head_in<scalar_t>(k, b, h),
+                            .v = head_in<scalar_t>(v, b, h),
+                            .y = head_in<scalar_t>(y, b, h * group),
+                            .dy = head_in<scalar_t>(dy, b, h * group),
+                            .lse = in<F>(lse) + task * group * sizes.queries,
+                            .dq = head_out<scalar_t>(dq, b, h * group),
+                            .dk = head_out<scalar_t>(dk, b, h),
+                            .dv = head_out<scalar_t>(dv, b, h),
+                            .heads = group,
+                            .q_head = q.stride(2),
+                            .y_head = y.stride(2),
+                            .dy_head = dy.stride(2),
+                            .dq_head = dq.stride(2)},
+                           scratch);
+                     });
+  });
+  return {dq, dk, dv};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("causal_attention_forward", forward);
+  m.impl("causal_attention_backward", backward);
+}
+
+}  // namespace evenkeel::ops

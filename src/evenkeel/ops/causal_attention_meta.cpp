@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
+                                   double /*scale*/, std::optional<double> /*softcap*/) {
+  return {like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
+                                    q.options().dtype(wide(q.scalar_type())))};
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& q, const Tensor& k,
+                                            const Tensor& v, const Tensor& /*y*/,
+                                            const Tensor& /*lse*/, double /*scale*/,
+                                            std::optional<double> /*softcap*/) {
+  return {like(q), like(k), like(v)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("causal_attention_forward", forward);
+  m.impl("causal_attention_backward", backward);
+}
+
+}  // namespace evenkeel::ops

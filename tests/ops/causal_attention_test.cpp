@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/causal_attention.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ops/gradients.h"
+#include "support/close.h"
+
+namespace evenkeel {
+namespace {
+
+using testing::close;
+using testing::message_of;
+using testing::Tensors;
+
+struct Case {
+  std::int64_t queries, keys, heads, kv_heads, width;
+  std::optional<double> softcap;
+  double scale = 0.3;
+};
+
+/// softmax(cap(scale q k^T)) v, all scores written down. arXiv:1706.03762, eq. 1
+Tensors formula(const Case& each, const Tensors& in) {
+  const auto group = each.heads / each.kv_heads;
+  const auto q = in[0].transpose(1, 2);
+  const auto k = in[1].transpose(1, 2).repeat_interleave(group, 1);
+  const auto v = in[2].transpose(1, 2).repeat_interleave(group, 1);
+  auto scores = at::matmul(q, k.transpose(-1, -2)) * each.scale;
+  if (each.softcap) scores = at::tanh(scores / *each.softcap) * *each.softcap;
+  const auto future =
+      at::ones({each.queries, each.keys}, at::kBool).triu(each.keys - each.queries + 1);
+  scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+  return {at::matmul(at::softmax(scores, -1), v).transpose(1, 2)};
+}
+
+Tensors fused(const Case& each, const Tensors& in) {
+  return {ops::causal_attention(in[0], in[1], in[2], each.scale, each.softcap)};
+}
+
+Tensors inputs_of(const Case& each, at::ScalarType dtype = at::kDouble) {
+  at::manual_seed(3);
+  return {at::randn({2, each.queries, each.heads, each.width}, at::kDouble).to(dtype),
+          at::randn({2, each.keys, each.kv_heads, each.width}, at::kDouble).to(dtype),
+          at::randn({2, each.keys, each.kv_heads, each.width}, at::kDouble).to(dtype)};
+}
+
+Tensors to(const Tensors& tensors, at::ScalarType dtype) {
+  Tensors out;
+  for (const auto& each : tensors) out.push_back(each.to(dtype));
+  return out;
+}
+
+// Around the edges of tiles (6 and 12 rows, 16 and 32 columns) and of passes (24 and 48 queries,
+// 256 and 512 keys); queries behind other positions; grouped heads; widths that fill no vector.
+const std::vector<Case> kCases = {
+    {1, 1, 1, 1, 2, {}},      {1, 40, 2, 1, 8, {}},     {5, 5, 2, 2, 6, {}},
+    {24, 24, 1, 1, 16, {}},   {25, 33, 4, 2, 20, {}},   {49, 49, 2, 1, 48, {}},
+    {3, 300, 2, 1, 32, {}},   {130, 130, 3, 1, 40, {}}, {257, 257, 2, 2, 64, {}},
+    {40, 530, 2, 1, 24, {}},  {525, 525, 1, 1, 34, {}}, {31, 31, 2, 1, 16, 2.0},
+    {100, 513, 2, 2, 8, 5.0}, {70, 70, 1, 1, 128, {}},  {50, 50, 1, 1, 256, {}},
+};
+
+class CausalAttention : public ::testing::TestWithParam<Case> {};
+
+TEST_P(CausalAttention, IsTheSoftmaxOfScoresTimesValues) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each);
+  EXPECT_TRUE(close(fused(each, in)[0], formula(each, in)[0], 1e-12, 1e-13));
+}
+
+TEST_P(CausalAttention, HasTheGradientOfItsFormula) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each);
+  const auto dy = at::randn(in[0].sizes(), at::kDouble);
+  testing::expect_equal_gradients([&](const Tensors& x) { return fused(each, x); },
+                                  [&](const Tensors& x) { return formula(each, x); }, in, {dy});
+}
+
+// Of every tensor's own size: rounding grows with the root of the number of terms.
+TEST_P(CausalAttention, IsExactInFloat32) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each, at::kFloat);
+  const auto dy = at::randn(in[0].sizes(), at::kFloat);
+  const auto function = [&](const Tensors& x) { return fused(each, x); };
+  const auto exact = [&](const Tensors& x) { return formula(each, x); };
+  const auto wide = to(in, at::kDouble);
+  const auto largest = [](const at::Tensor& x) { return x.abs().max().item<double>(); };
+  EXPECT_TRUE(close(function(in)[0].to(at::kDouble), exact(wide)[0], 0, 1e-5));
+  const auto actual = testing::gradients(function, in, {dy});
+  const auto expected = testing::gradients(exact, wide, {dy.to(at::kDouble)});
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(close(actual[i].to(at::kDouble), expected[i], 0, 1e-5 * (1 + largest(expected[i]))))
+        << i;
+  }
+}
+
+TEST_P(CausalAttention, RoundsOnceToBfloat16) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each, at::kBFloat16);
+  const auto exact = formula(each, to(in, at::kDouble))[0];
+  EXPECT_TRUE(close(fused(each, in)[0].to(at::kDouble), exact, 0x1p-8, 1e-5));
+}
+
+TEST_P(CausalAttention, HasEqualBitsForAnyNumberOfThreads) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each, at::kFloat);
+  const auto dy = at::randn(in[0].sizes(), at::kFloat);
+  const auto function = [&](const Tensors& x) { return fused(each, x); };
+  const auto threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto y = function(in)[0];
+  const auto one = testing::gradients(function, in, {dy});
+  at::set_num_threads(2);
+  EXPECT_TRUE(function(in)[0].equal(y));
+  const auto two = testing::gradients(function, in, {dy});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
+  at::set_num_threads(threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(kCases));
+
+TEST(CausalAttentionAt, FiniteDifferences) {
+  const Case each = {9, 9, 2, 1, 6, 1.5};
+  testing::expect_finite_differences([&](const Tensors& x) { return fused(each, x); },
+                                     inputs_of(each), {at::randn({2, 9, 2, 6}, at::kDouble)});
+}
+
+// One weight is 1 and the others are 0: nothing overflows, and gradients of scores vanish.
+TEST(CausalAttentionAt, ScoresInTheMillions) {
+  const Case each = {40, 40, 2, 1, 16, {}, 1e6};
+  const auto in = inputs_of(each, at::kFloat);
+  const auto exact = formula(each, to(in, at::kDouble))[0];
+  EXPECT_TRUE(close(fused(each, in)[0].to(at::kDouble), exact, 1e-6, 1e-6));
+  const auto gradients = testing::gradients([&](const Tensors& x) { return fused(each, x); }, in,
+                                            {at::ones({2, 40, 2, 16}, at::kFloat)});
+  for (const auto& gradient : gradients) EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+}
+
+// A position that is no number spoils itself and what follows, nothing before it.
+TEST(CausalAttentionAt, NanStaysWhereItIsSeen) {
+  const Case each = {60, 60, 1, 1, 16, {}};
+  auto in = inputs_of(each, at::kFloat);
+  in[1].select(1, 30).fill_(std::nan(""));
+  const auto y = fused(each, in)[0];
+  EXPECT_TRUE(y.narrow(1, 0, 30).isfinite().all().item<bool>());
+  EXPECT_TRUE(y.narrow(1, 30, 30).isnan().all().item<bool>());
+}
+
+TEST(CausalAttentionAt, TensorsInAnyOrder) {
+  const Case each = {20, 20, 4, 2, 8, {}};
+  const auto in = inputs_of(each);
+  Tensors turned;
+  for (const auto& x : in) turned.push_back(x.transpose(1, 2).contiguous().transpose(1, 2));
+  EXPECT_TRUE(fused(each, turned)[0].equal(fused(each, in)[0]));
+  for (auto& x : turned) x = x.transpose(2, 3).contiguous().transpose(2, 3);
+  EXPECT_TRUE(fused(each, turned)[0].equal(fused(each, in)[0]));
+}
+
+TEST(CausalAttentionAt, NoSequences) {
+  const auto none = at::empty({0, 4, 2, 8});
+  EXPECT_EQ(ops::causal_attention(none, none, none, 1).sizes(), none.sizes());
+}
+
+TEST(CausalAttentionAt, ShapesThatDoNotFit) {
+  const auto q = at::ones({1, 5, 3, 8}), k = at::ones({1, 5, 2, 8});
+  EXPECT_NE(message_of([&] {
+              ops::causal_attention(q, k, k, 1);
+            }).find("[causal_attention] q must be [B, T, heads, D] and k [B, S, kv_heads, D]"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              ops::causal_attention(k, k, at::ones({1, 4, 2, 8}), 1);
+            }).find("[causal_attention] v must be"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              ops::causal_attention(k, k, k, 1, 0.0);
+            }).find("[causal_attention] softcap must be > 0, but is 0"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace evenkeel
