@@ -36,6 +36,16 @@ TEST(Difference, GroupsEqualBlocks) {
             "final: - | rms_norm\n");
 }
 
+// What moves is decided by what is computed, not by how it is spelt: of each block another norm,
+// which is one number there.
+TEST(Difference, MovesFormulasOfTheBlock) {
+  const auto post = [](const char* gain) {
+    return text("extends = 'post_norm'\nnorm = { kind = 'rms_norm', gain_init = ", gain, " }");
+  };
+  EXPECT_EQ(lines(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), "");
+  EXPECT_EQ(relation(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), Relation::same);
+}
+
 // n on the sum is the input norm of the half that reads it: only block 1 reads the bare embedding.
 TEST(Difference, ComparesInTheFormInWhichAPatchStaysInItsBlock) {
   EXPECT_EQ(lines("extends = 'post_norm'", "extends = 'post_norm_entry'"),
@@ -148,6 +158,13 @@ TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
                      parent + "attention.branch_scale = 2"),
             Relation::until_step);
   EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }", parent),
+            Relation::different);
+  EXPECT_EQ(relation(parent + "damp = { learned = 'scalar', init = 0.1 }", parent + "damp = 0.1"),
+            Relation::until_step);
+  EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', out_scale = 0.1, gain_init = 3 }",
+                     parent + "norm = { kind = 'rms_norm', out_scale = 0.3 }"),
+            Relation::until_step);
+  EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', gain_init = '1/T' }", parent),
             Relation::different);
   EXPECT_EQ(relation(parent + fixed, parent + gain + "base_init = 'normal(0.02)'"),
             Relation::different);

@@ -30,6 +30,7 @@ const std::vector<std::string> kAllKeys = {"seed=9007199254740993",
                                            "model.vocabulary=511",
                                            "model.pad_vocabulary_to=3",
                                            "model.rope_theta=1234.5678901234567",
+                                           "model.recompute=block",
                                            "model.tied=false",
                                            "model.init=normal(0.02)",
                                            "data.train=[\"a \\\"b\\\".txt\", \"ü\\n\"]",
@@ -132,6 +133,7 @@ pad_vocabulary_to = 64
 rope_theta = 10000.0
 tied = true
 init = "scheme"
+recompute = "none"
 
 # The text.
 )");

@@ -43,11 +43,13 @@ TEST_F(LargeScores, AreAsExactWrittenDownAsInFlashAttention) {
   const double flash = error(AttentionPath::flash, std::nullopt);
   EXPECT_GT(flash, 0);
   EXPECT_LE(error(AttentionPath::explicit_scores, std::nullopt), 2 * flash);
+  EXPECT_LE(error(AttentionPath::automatic, std::nullopt), 2 * flash);
 }
 
 TEST_F(LargeScores, AreAsExactBelowASoftCap) {
-  EXPECT_LE(error(AttentionPath::explicit_scores, 50),
-            2 * error(AttentionPath::flash, std::nullopt));
+  const double flash = error(AttentionPath::flash, std::nullopt);
+  EXPECT_LE(error(AttentionPath::explicit_scores, 50), 2 * flash);
+  EXPECT_LE(error(AttentionPath::automatic, 50), 2 * flash);
 }
 
 // What flash attention lacks is written down, whatever was asked for.
@@ -111,7 +113,8 @@ TEST_P(ScaledValues, LeaveTheOtherGradientsAloneUnderNorms) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothPaths, ScaledValues,
-                         ::testing::Values(AttentionPath::flash, AttentionPath::explicit_scores));
+                         ::testing::Values(AttentionPath::automatic, AttentionPath::flash,
+                                           AttentionPath::explicit_scores));
 
 }  // namespace
 }  // namespace evenkeel

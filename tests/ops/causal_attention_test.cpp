@@ -140,14 +140,34 @@ TEST(CausalAttentionAt, ScoresInTheMillions) {
   for (const auto& gradient : gradients) EXPECT_TRUE(gradient.isfinite().all().item<bool>());
 }
 
-// A position that is no number spoils itself and what follows, nothing before it.
-TEST(CausalAttentionAt, NanStaysWhereItIsSeen) {
+// A key or value that is no number spoils every query that sees it; of those before, only such as
+// share a tile of 12 rows with one that does, since 0 times it is no number.
+TEST(CausalAttentionAt, NanSpoilsWhatSeesIt) {
   const Case each = {60, 60, 1, 1, 16, {}};
-  auto in = inputs_of(each, at::kFloat);
-  in[1].select(1, 30).fill_(std::nan(""));
-  const auto y = fused(each, in)[0];
-  EXPECT_TRUE(y.narrow(1, 0, 30).isfinite().all().item<bool>());
-  EXPECT_TRUE(y.narrow(1, 30, 30).isnan().all().item<bool>());
+  for (const std::size_t spoilt : {1, 2}) {
+    auto in = inputs_of(each, at::kFloat);
+    in[spoilt].select(1, 31).fill_(std::nan(""));
+    const auto y = fused(each, in)[0];
+    EXPECT_TRUE(y.narrow(1, 0, 31 - 12).isfinite().all().item<bool>());
+    EXPECT_TRUE(y.narrow(1, 31, 29).isnan().all().item<bool>());
+  }
+}
+
+// dS = p (dp - sum dy y) with y as it was stored: an error of y's rounding, beside that of the
+// result.
+TEST_P(CausalAttention, HasGradientsOfBfloat16Rows) {
+  const auto& each = GetParam();
+  const auto in = inputs_of(each, at::kBFloat16);
+  const auto dy = at::randn(in[0].sizes(), at::kBFloat16);
+  const auto actual =
+      testing::gradients([&](const Tensors& x) { return fused(each, x); }, in, {dy});
+  const auto expected = testing::gradients([&](const Tensors& x) { return formula(each, x); },
+                                           to(in, at::kDouble), {dy.to(at::kDouble)});
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto exact = expected[i].norm().item<double>();
+    const auto apart = (actual[i].to(at::kDouble) - expected[i]).norm().item<double>();
+    EXPECT_LE(apart, 4e-3 * exact + 1e-3) << i;
+  }
 }
 
 TEST(CausalAttentionAt, TensorsInAnyOrder) {

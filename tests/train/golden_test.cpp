@@ -27,6 +27,8 @@ struct Way {
 };
 
 const Way kWays[] = {
+    {"Float64", {.precision = Precision::float64}},
+    {"Float32", {.precision = Precision::float32}},
     {"Float64Flash", {.precision = Precision::float64, .attention = AttentionPath::flash}},
     {"Float64Explicit",
      {.precision = Precision::float64, .attention = AttentionPath::explicit_scores}},

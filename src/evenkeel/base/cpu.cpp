@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "evenkeel/base/error.h"
+
 namespace evenkeel {
 
 namespace {
@@ -37,6 +39,10 @@ bool has_amx_bf16() {
 void hide(Cpu& cpu, const char* most) {
   const std::string word = most == nullptr ? "" : most;
   if (word.empty()) return;
+  if (word != "avx512" && word != "avx2" && word != "baseline") {
+    throw Error(Exit::usage,
+                text("EVENKEEL_ISA must be avx512, avx2 or baseline, but is \"", word, "\""));
+  }
   cpu.amx_bf16 = cpu.avx512_bf16 = false;
   cpu.avx512 = cpu.avx512 && word == "avx512";
   cpu.avx2 = cpu.avx2 && (word == "avx512" || word == "avx2");
@@ -48,7 +54,7 @@ Cpu Cpu::detect() {
   Cpu cpu;
   cpu.name = name_of_processor();
 #if defined(__x86_64__)
-  cpu.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  cpu.avx2 = __builtin_cpu_supports("x86-64-v3") != 0;
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
   cpu.amx_bf16 = has_amx_bf16();

@@ -6,7 +6,8 @@
 namespace evenkeel {
 
 /// What this processor can do, asked at run time. EVENKEEL_ISA=avx512, avx2 or baseline hides what
-/// is above that, so that a test takes the ways of lesser processors.
+/// is above that from whoever asks here (attention, train.precision = "auto"), so that a test takes
+/// the ways of lesser processors; what is compiled with target_clones chooses by itself.
 struct Cpu {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;

@@ -12,7 +12,8 @@
 namespace evenkeel::bench {
 
 /// Another program that answers lines of JSON on its standard input with lines of JSON on its
-/// standard output, one for one. Ends with this object.
+/// standard output, one for one. Ends with this object; one that does not within some seconds of
+/// the end of its input is killed.
 class Child {
  public:
   /// \param words  the program, looked for in PATH, and its arguments
@@ -35,8 +36,7 @@ class Child {
   std::string name_;
   std::filesystem::path log_;
   pid_t process_ = -1;
-  std::FILE* questions_ = nullptr;
-  std::FILE* answers_ = nullptr;
+  std::FILE* line_ = nullptr;  // one socket for both directions
 };
 
 }  // namespace evenkeel::bench

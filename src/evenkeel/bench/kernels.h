@@ -15,7 +15,7 @@ namespace evenkeel::bench {
 /// One operator in one direction and shape, against what it could be and what there is.
 struct KernelCase {
   std::string op;      // "rms_norm"
-  std::string pass;    // "forward", "backward", "step"
+  std::string pass;    // "forward", "backward", "both", "step"
   std::string dtype;   // "float32", "bfloat16"
   std::string shape;   // "4096 x 768"
   double bytes = 0;    // that it cannot help moving; 0 where arithmetic decides

@@ -69,6 +69,11 @@ void check_rules(const norm::Scheme& scheme) {
 
 nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Scheme& scheme,
                                   const train::Machine& machine) {
+  if (machine.precision == nn::Precision::float64) {
+    throw Error(Exit::usage,
+                "bench peers: train.precision must be \"float32\" or \"bfloat16\", but is "
+                "\"float64\"");
+  }
   check_rules(scheme);
   auto blocks = nlohmann::ordered_json::array();
   for (const auto& block : scheme.blocks) {

@@ -69,12 +69,15 @@ void write_start(const std::filesystem::path& file, const nlohmann::ordered_json
 
 std::filesystem::path write_script(const Scratch& scratch) {
   const auto file = scratch.at("torch_peer.py");
-  std::ofstream(file) << embedded_peers().front().second;
+  std::ofstream out(file);
+  out << embedded_peers().front().second;
+  out.close();
+  if (!out) throw Error(Exit::io, text(file.string(), ": cannot be written"));
   return file;
 }
 
 /// How far losses may be apart, relative: rounding of other kernels, and what a few updates make
-/// of it. Another model, rate or decay is farther away.
+/// of it. Another model, another text or another rate is farther away.
 double tolerance(nn::Precision precision) {
   return precision == nn::Precision::bfloat16 ? 1e-2 : 1e-4;
 }
@@ -97,6 +100,13 @@ void compare_losses(PeersResult& result) {
   }
 }
 
+/// A number of a peer's answer.
+double number_in(const nlohmann::json& answer, const char* key) {
+  if (answer.contains(key) && answer[key].is_number()) return answer[key].get<double>();
+  throw Error(Exit::io, text("bench peers: a peer answered ", answer.dump(),
+                             ", without the number \"", key, "\""));
+}
+
 /// One of the processes as an arm: steps, and what they took.
 struct Runner {
   std::string name;
@@ -105,26 +115,30 @@ struct Runner {
 
   double step() const {
     if (child == nullptr) return trainer->step().outcome.loss;
-    return child->ask({{"do", "step"}}).at("loss").get<double>();
+    return number_in(child->ask({{"do", "step"}}), "loss");
   }
   Usage used() const {
     if (child == nullptr) return usage();
     const auto seen = child->ask({{"do", "usage"}});
-    return {seen.at("peak_bytes").get<double>(), seen.at("faults").get<double>()};
+    return {number_in(seen, "peak_bytes"), number_in(seen, "faults")};
   }
 };
 
-config::Config constant_rate(config::Sources sources) {
-  for (const auto* const set : {"schedule.kind=constant", "schedule.warmup=0"}) {
+/// What the peers do not have is left out: a schedule, probes, parts of a batch.
+config::Config comparable(config::Sources sources) {
+  for (const auto* const set : {"schedule.kind=constant", "schedule.warmup=0", "probe.every=0",
+                                "probe.steps=[]", "health.on_spike=warn"}) {
     sources.sets.emplace_back(set);
   }
-  return config::resolve(sources);
+  auto config = config::resolve(sources);
+  config.train.micro_batch = config.train.batch;
+  return config;
 }
 
 }  // namespace
 
 PeersResult race(const config::Sources& sources, const PeersOptions& options) {
-  const auto config = constant_rate(sources);
+  const auto config = comparable(sources);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   PeersResult result;
   result.machine = train::use_machine(config.train);
@@ -155,7 +169,7 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
                                                     scratch.at("start.safetensors").string(), how},
                            scratch.at(how + ".log")),
                        nullptr});
-    result.torch = runners.back().child->answer().at("torch").get<std::string>();
+    result.torch = runners.back().child->answer().value("torch", "");
   }
 
   std::vector<Arm> arms;
@@ -173,7 +187,6 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
   std::vector<double> faults;
   for (const auto& runner : runners) faults.push_back(runner.used().faults);
   const auto timings = interleaved(arms, options.rounds, kWarmups);
-  result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
   for (std::size_t i = 0; i < runners.size(); ++i) {
     auto& peer = result.peers[i];
     const auto used = runners[i].used();
@@ -182,6 +195,7 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
     peer.peak_bytes = used.peak_bytes;
     peer.faults = (used.faults - faults[i]) / (kWarmups + options.rounds);
   }
+  result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
   return result;
 }
 

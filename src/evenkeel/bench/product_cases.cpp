@@ -51,7 +51,7 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
       return Set{ops::causal_attention(in[0], in[1], in[2], scale)};
     };
     const Function torch = [=](const Set& in) { return flash(in, scale); };
-    constexpr double kBytes = 1e9;  // arithmetic decides: one set of inputs is enough
+    constexpr double kBytes = 1e9;  // arithmetic decides: two sets of inputs are enough
     if (!is_forward) {
       return std::vector<Arm>{backward_arm("ours", ours, make, kBytes),
                               backward_arm("torch", torch, make, kBytes)};

@@ -29,6 +29,7 @@ struct Model {
   double rope_theta = 10000;
   bool tied = true;
   std::string init = "scheme";
+  std::string recompute = "none";  // "none", "block"
 };
 
 struct Data {

@@ -16,7 +16,8 @@ namespace evenkeel::nn {
 
 namespace {
 
-/// Scores and weights written down: the meaning of attention, and the way for what flash lacks.
+/// Scores and weights written down: the meaning of attention, and the way for what LibTorch's
+/// lacks.
 at::Tensor explicit_attention(const AttentionInputs& inputs) {
   const auto& [q, k, v, scale, softcap] = inputs;
   const auto kv_heads = k.size(1);
@@ -137,7 +138,8 @@ at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
                                   .softcap = softcap};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
-  auto context = causal_attention(inputs, path);
+  const bool by_formula = !fused && path == AttentionPath::automatic;
+  auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);
   context = normed(context_norm, context.transpose(1, 2), mode);
   return at::linear(context.flatten(-2), output(mode));
 }

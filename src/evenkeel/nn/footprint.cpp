@@ -63,6 +63,7 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape) {
   kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
   kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
   kept.values += d;                                                         // context
+  kept.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax
   kept.behind(a.context, d);
   kept.behind(a.output, d);
   kept.behind(a.residual, d);
@@ -97,15 +98,23 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   out.moments = 2 * parameters * wide;
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
+  double all = 0, largest = 0;               // of the blocks
   for (const auto& block : scheme.blocks) {
     const auto kept = kept_by(block, shape);
-    out.activations += tokens * (kept.values * bytes + kept.bytes);
-    if (batching.explicit_attention || block.attention.softcap) {
+    double inside = tokens * (kept.values * bytes + kept.bytes);
+    const bool writes_scores =
+        batching.explicit_attention || (batching.flash_attention && block.attention.softcap);
+    if (writes_scores) {
       constexpr double kTables = 4;  // scores, capped, masked, weights
       const auto context = static_cast<double>(shape.context);
-      out.activations += kTables * tokens * context * static_cast<double>(shape.heads) * wide;
+      inside += kTables * tokens * context * static_cast<double>(shape.heads) * wide;
     }
+    all += inside;
+    largest = std::max(largest, inside);
   }
+  const auto streams = scheme.dual ? 3.0 : 2.0;  // skip and branch of a sum, and the second stream
+  const auto blocks = static_cast<double>(scheme.blocks.size());
+  out.activations += batching.recompute ? blocks * tokens * streams * d * bytes + largest : all;
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
   const auto chunk = static_cast<double>(ops::head_chunk_tokens(shape.vocabulary));

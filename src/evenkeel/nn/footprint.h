@@ -24,6 +24,8 @@ struct Batching {
   bool split = false;              // a step takes several such parts
   std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
   bool explicit_attention = false;
+  bool flash_attention = false;  // LibTorch's: under a soft cap scores are written down
+  bool recompute = false;        // ModelOptions::recompute
 };
 
 /// \param rows  of the embedding and an untied head

@@ -2,6 +2,7 @@
 #include "evenkeel/nn/model.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/embedding.h"
+#include "evenkeel/nn/recompute.h"
 #include "evenkeel/norm/logical.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
@@ -18,6 +20,12 @@ namespace evenkeel::nn {
 Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
              const norm::Steps& steps)
     : scheme_(std::move(scheme)), options_(options), parameters_(&parameters) {
+  if (options_.recompute && !parameters.states().empty()) {
+    throw Error(Exit::usage,
+                text("model.recompute = \"block\" is not for scheme ", scheme_.words.name,
+                     ": each pass moves its ", parameters.states().begin()->first,
+                     ", and a block that is computed twice would move it twice; take \"none\""));
+  }
   at_step(steps);
 }
 
@@ -118,16 +126,54 @@ void Model::run_block(State& state, const Block& block, std::int64_t l, const Pa
            [&](const at::Tensor& read) { return block.feed_forward(read, pass.mode); });
 }
 
+/// run_block(), of which only the streams that enter it are kept for the backward pass.
+void Model::run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                            const Rotary& rotary) const {
+  const bool has_second = state.second.defined();
+  const Part part = [this, &block, l, pass, rotary, has_second](const Tensors& inputs, bool again) {
+    auto own = pass;
+    if (again) own.observer = nullptr;  // it has seen this
+    auto pieces = inputs;
+    State inside{Stream(at::Tensor()), {}, {}};
+    if (has_second) {
+      inside.second = pieces.back();
+      pieces.pop_back();
+    }
+    inside.stream = Stream::of(pieces);
+    run_block(inside, block, l, own, rotary);
+    auto outputs = inside.stream.pieces();
+    if (has_second) outputs.push_back(inside.second);
+    return outputs;
+  };
+  auto inputs = state.stream.pieces();
+  if (has_second) inputs.push_back(state.second);
+  auto outputs = recomputed(part, inputs);
+  if (has_second) {
+    state.second = outputs.back();
+    outputs.pop_back();
+  }
+  state.stream = Stream::of(outputs);
+}
+
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
   const auto turns = rotary(first, ids.size(1));
   const bool is_watched = pass.observer != nullptr && pass.observer->stream;
+  // Who looks at streams may want their gradients, which a block that runs again does not have.
+  const bool is_looked_into =
+      pass.observer != nullptr && (pass.observer->stream || pass.observer->branch);
+  const bool again_later = options_.recompute && pass.mode == Mode::training && !is_looked_into &&
+                           at::GradMode::is_enabled();
   auto state = embedded(ids, pass.mode);
   if (is_watched) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
     if (l == pass.left_out) continue;
-    run_block(state, blocks_[i], l, pass, turns);
+    if (again_later) {
+      run_again_later(state, blocks_[i], l, pass, turns);
+    } else {
+      run_block(state, blocks_[i], l, pass, turns);
+    }
     if (is_watched) pass.observer->stream(l, state.stream.value());
   }
   if (state.second.defined()) {

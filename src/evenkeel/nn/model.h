@@ -30,6 +30,7 @@ struct ModelOptions {
   std::int64_t vocabulary = 0;  // entries that are scored; the matrix may have more rows
   bool fused = true;
   AttentionPath attention = AttentionPath::automatic;
+  bool recompute = false;  // keep only what enters a block, and compute the block again in backward
 };
 
 /// Keys and values of all blocks.
@@ -109,6 +110,8 @@ class Model {
   State embedded(const at::Tensor& ids, Mode mode) const;
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
                  const Rotary& rotary) const;
+  void run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                       const Rotary& rotary) const;
   template <typename Branch>
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
                 const Branch& branch) const;

@@ -12,6 +12,15 @@ Stream::Stream(at::Tensor value) : value_(std::move(value)) {}
 Stream::Stream(at::Tensor skip, at::Tensor branch)
     : skip_(std::move(skip)), branch_(std::move(branch)) {}
 
+std::vector<at::Tensor> Stream::pieces() const {
+  if (value_.defined()) return {value_};
+  return {skip_, branch_};
+}
+
+Stream Stream::of(const std::vector<at::Tensor>& pieces) {
+  return pieces.size() == 1 ? Stream(pieces[0]) : Stream(pieces[0], pieces[1]);
+}
+
 const at::Tensor& Stream::value() {
   if (!value_.defined()) {
     value_ = skip_ + branch_;

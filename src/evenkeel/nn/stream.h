@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 #include "evenkeel/nn/norm_layer.h"
 
 namespace evenkeel::nn {
@@ -14,6 +16,10 @@ class Stream {
   explicit Stream(at::Tensor value);
   /// skip + branch, later.
   Stream(at::Tensor skip, at::Tensor branch);
+
+  /// What it is made of: itself, or skip and branch of a sum that is not written down. And back.
+  std::vector<at::Tensor> pieces() const;
+  static Stream of(const std::vector<at::Tensor>& pieces);
 
   /// The stream itself. [B, T, D]
   const at::Tensor& value();

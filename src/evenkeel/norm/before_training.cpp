@@ -22,9 +22,10 @@ void fix(Residual& add) {
 }
 
 void fix(Norm& norm) {
-  if (!norm.out_scale.names().empty()) return;  // a formula of the step
+  // A formula of the step, or of the steps planned, stays.
+  if (!norm.out_scale.names().empty() || !norm.gain_init.names().empty()) return;
   const double gain = norm.affine == Affine::none ? 1 : norm.gain_init.value({});
-  norm.out_scale = Expression(norm.out_scale.value({}) * gain);
+  norm.out_scale = Expression(rounded(norm.out_scale.value({}) * gain));
   norm.gain_init = Expression(1);
   norm.affine = Affine::none;
   norm.gain_form = GainForm::w;
@@ -48,6 +49,7 @@ Scheme before_training(Scheme scheme) {
           &feed_forward.output, &feed_forward.residual}) {
       fix(*norm);
     }
+    fix(damp);
     fix(attention.add);
     fix(attention.score_scale);
     fix(feed_forward.add);

@@ -27,41 +27,58 @@ bool depends_on_block(const Norm& norm) {
   return norm.stored_at && norm.stored_at->names().contains("l");
 }
 
-/// The norm moves from the sum into the half that reads it, if that half has no input norm.
+bool goes_into_next(const std::optional<Norm>& from, const Block& next) {
+  return from && !depends_on_block(*from) && !keeps_its_entry(next) && !next.attention.input;
+}
+
+/// The norm becomes the input norm of the half that reads the sum.
 template <typename Half>
 void move_into(std::optional<Norm>& from, Half& half) {
-  if (!from || half.input) return;
   half.input = std::exchange(from, std::nullopt);
   for (auto& tap : half.add.skip) {
     if (tap == Tap::stream) tap = Tap::normed;
   }
 }
 
-void move_across(std::optional<Norm>& from, Block& next) {
-  if (!from || depends_on_block(*from) || keeps_its_entry(next)) return;
-  move_into(from, next.attention);
-}
-
 }  // namespace
 
-Scheme canonical(Scheme scheme) {
-  if (scheme.parallel || scheme.dual || scheme.blocks.empty()) return scheme;
-  auto& blocks = scheme.blocks;
-  if (scheme.embedding_scale == Number(Expression(1))) {
-    move_across(scheme.embedding_norm, blocks.front());
-  }
+Moves moves_of(const Scheme& scheme) {
+  Moves moves;
+  const auto& blocks = scheme.blocks;
+  if (scheme.parallel || scheme.dual || blocks.empty()) return moves;
+  moves.of_embedding = scheme.embedding_scale == Number(Expression(1)) &&
+                       goes_into_next(scheme.embedding_norm, blocks.front());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    auto& [attention, feed_forward, damp] = blocks[i];
+    const auto& [attention, feed_forward, damp] = blocks[i];
     if (damp) continue;  // it acts on the normed sum
-    move_into(attention.residual, feed_forward);
-    auto& last = feed_forward.residual;
+    if (attention.residual && !feed_forward.input) moves.of_attention.push_back(i);
+    const auto& last = feed_forward.residual;
+    const bool moves_on = i + 1 < blocks.size() ? goes_into_next(last, blocks[i + 1])
+                                                : last && !scheme.final && !depends_on_block(*last);
+    if (moves_on) moves.of_feed_forward.push_back(i);
+  }
+  return moves;
+}
+
+Scheme moved(Scheme scheme, const Moves& moves) {
+  auto& blocks = scheme.blocks;
+  if (moves.of_embedding) move_into(scheme.embedding_norm, blocks.front().attention);
+  for (const auto i : moves.of_attention) {
+    move_into(blocks[i].attention.residual, blocks[i].feed_forward);
+  }
+  for (const auto i : moves.of_feed_forward) {
+    auto& from = blocks[i].feed_forward.residual;
     if (i + 1 < blocks.size()) {
-      move_across(last, blocks[i + 1]);
-    } else if (last && !scheme.final && !depends_on_block(*last)) {
-      scheme.final = std::exchange(last, std::nullopt);
+      move_into(from, blocks[i + 1].attention);
+    } else {
+      scheme.final = std::exchange(from, std::nullopt);
     }
   }
   return scheme;
+}
+
+Scheme canonical(const Scheme& scheme) {
+  return moved(scheme, moves_of(scheme));
 }
 
 }  // namespace evenkeel::norm

@@ -10,14 +10,14 @@
 
 namespace evenkeel::norm {
 
-namespace {
-
 /// Twelve digits: two spellings of a formula may differ in the last bits.
 double rounded(double value) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.12g", value);
   return std::strtod(digits, nullptr);
 }
+
+namespace {
 
 /// Puts numbers in place of formulas, with the variables of one place.
 class Computer {

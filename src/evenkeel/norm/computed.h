@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "evenkeel/norm/scheme.h"
 
 /// Forms of a scheme in which two spellings of one function become equal.
@@ -11,6 +14,9 @@ namespace evenkeel::norm {
 /// factors that differ from block to block.
 Scheme computed(Scheme scheme);
 
+/// To twelve digits, as computed() does it.
+double rounded(double value);
+
 /// The scheme with its norms where a patch to one block stays in that block: a norm on the sum
 /// becomes the input norm of what reads the sum, with the tap "normed" for "stream".
 ///
@@ -20,7 +26,20 @@ Scheme computed(Scheme scheme);
 ///
 /// The function and the number of parameters stay. A norm that something else reads as well
 /// stays where it is, and so does one with a formula of `l`, which would change with its block.
-Scheme canonical(Scheme scheme);
+/// \param scheme  computed(), in which few formulas are left
+Scheme canonical(const Scheme& scheme);
+
+/// The norms that canonical() moves: from the embedding, and from the sums of these blocks (from
+/// 0).
+struct Moves {
+  bool of_embedding = false;
+  std::vector<std::size_t> of_attention, of_feed_forward;
+  bool operator==(const Moves&) const = default;
+};
+Moves moves_of(const Scheme& computed);
+
+/// The same moves in another spelling of the scheme.
+Scheme moved(Scheme scheme, const Moves& moves);
 
 /// The scheme with nothing trained but matrices: what is learned beside them is fixed at its first
 /// value, and the gain of a norm becomes part of its `out_scale`. Two schemes of one such form are

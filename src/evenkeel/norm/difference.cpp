@@ -75,10 +75,12 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
 
 std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
   EK_ASSERT(first.blocks.size() == second.blocks.size());
-  const auto left = canonical(first);
-  const auto right = canonical(second);
-  const auto a = computed(left);
-  const auto b = computed(right);
+  const auto left_moves = moves_of(computed(first));
+  const auto right_moves = moves_of(computed(second));
+  const auto left = moved(first, left_moves);
+  const auto right = moved(second, right_moves);
+  const auto a = moved(computed(first), left_moves);
+  const auto b = moved(computed(second), right_moves);
   auto all = compare(
       {settings_before(left), settings_before(right), settings_before(a), settings_before(b)}, 0);
   const auto add = [&](const std::vector<Difference>& more) {

@@ -12,8 +12,9 @@ namespace evenkeel::ops {
 ///   y_i = sum_j softmax_j(cap(scale * q_i . k_j)) v_j,  cap(s) = softcap * tanh(s / softcap)
 ///
 /// Scores, softmax and sums are in float32, beside float64 in float64; results are rounded once.
-/// The backward pass computes the scores again. Gradients of keys sum over queries, and over the
-/// query heads that read them, in one order for any number of threads.
+/// The backward pass computes the scores again, and takes y as it was rounded. Gradients of keys
+/// sum over queries, and over the query heads that read them, in one order for any number of
+/// threads.
 ///
 /// \param q  [B, T, heads, D]: the last T of the S positions; head i reads key head
 ///           i div (heads / kv_heads)

@@ -88,9 +88,10 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, con
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
                                             const Tensor& k_any, const Tensor& v_any,
-                                            const Tensor& y, const Tensor& lse, double scale,
-                                            std::optional<double> softcap) {
-  const auto dy = with_whole_rows(dy_any);
+                                            const Tensor& y_any, const Tensor& lse_any,
+                                            double scale, std::optional<double> softcap) {
+  const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
+  const auto lse = lse_any.contiguous();
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto kv_heads = k.size(2);

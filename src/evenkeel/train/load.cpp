@@ -76,7 +76,8 @@ nn::ModelOptions model_options(const config::Config& config, const norm::Shape& 
           .fused = config.kernels.fused,
           .attention = word == "explicit" ? nn::AttentionPath::explicit_scores
                        : word == "flash"  ? nn::AttentionPath::flash
-                                          : nn::AttentionPath::automatic};
+                                          : nn::AttentionPath::automatic,
+          .recompute = config.model.recompute == "block"};
 }
 
 }  // namespace evenkeel::train

@@ -11,8 +11,10 @@ namespace evenkeel::train {
 
 namespace {
 
-/// What may change freely when a run goes on: it decides when things are written, not what.
-const std::vector<std::string> kFree = {"evaluate", "checkpoint", "probe", "log", "train.threads"};
+/// What may change freely when a run goes on: it decides when things are written or computed, not
+/// what comes out.
+const std::vector<std::string> kFree = {"evaluate", "checkpoint",    "probe",
+                                        "log",      "train.threads", "model.recompute"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";

@@ -26,6 +26,7 @@ struct Scratch {
         end(sums + kQueries * padded(sizes.width)) {}
   std::int64_t keys, values, queries, scores, sums, end;
 };
+
 template <typename F>
 [[gnu::always_inline]] inline F largest_of(const F* __restrict row, std::int64_t count, F largest) {
 #pragma omp simd reduction(max : largest)
@@ -58,6 +59,7 @@ template <int kBytes, typename T>
   using L = Lanes<F, kBytes>;
   using V = typename L::V;
   constexpr std::int64_t kStride = kKeys + kPad;
+  static_assert(kQueries % L::kRows == 0 && kKeys % L::kPanel == 0 && kPad % L::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
   const auto vectors = (width + L::kVector - 1) / L::kVector;
@@ -144,9 +146,13 @@ struct Versions {
 }  // namespace
 
 int vector_bytes() {
+#if defined(EK_VECTOR_BYTES)
+  return EK_VECTOR_BYTES;
+#else
   static const Cpu cpu = Cpu::detect();
   if (cpu.avx512) return 64;
   return cpu.avx2 ? 32 : 16;
+#endif
 }
 
 std::int64_t attention_scratch(const AttentionSizes& sizes) {

@@ -60,6 +60,7 @@ template <int kBytes, typename T>
   using L = Lanes<F, kBytes>;
   using V = typename L::V;
   constexpr std::int64_t kStride = kKeys + kPad;
+  static_assert(kQueries % L::kRows == 0 && kKeys % L::kPanel == 0 && kPad % L::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
   const auto vectors = (width + L::kVector - 1) / L::kVector;

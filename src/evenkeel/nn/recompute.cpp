@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/recompute.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <utility>
+
+namespace evenkeel::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+/// What autograd can carry from the forward to the backward pass.
+struct Carried : torch::CustomClassHolder {
+  Part part;
+};
+
+class Recomputed : public torch::autograd::Function<Recomputed> {
+ public:
+  static tensor_list forward(AutogradContext* ctx, const Part* part, at::TensorList inputs) {
+    ctx->save_for_backward(inputs.vec());
+    auto carried = c10::make_intrusive<Carried>();
+    carried->part = *part;
+    ctx->saved_data["part"] = at::IValue::make_capsule(std::move(carried));
+    return (*part)(inputs.vec(), /*again=*/false);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto carried = ctx->saved_data["part"].toCapsule();
+    const auto& part = static_cast<const Carried&>(*carried).part;
+    const at::AutoGradMode with_gradients(true);
+    tensor_list inputs;
+    for (const auto& saved : ctx->get_saved_variables()) {
+      inputs.push_back(saved.detach().requires_grad_());
+    }
+    tensor_list outputs, gradients;
+    const auto all = part(inputs, /*again=*/true);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!upstream[i].defined()) continue;
+      outputs.push_back(all[i]);
+      gradients.push_back(upstream[i]);
+    }
+    torch::autograd::backward(outputs, gradients);
+    tensor_list result = {at::Tensor()};  // of `part`
+    for (const auto& input : inputs) result.push_back(input.grad());
+    return result;
+  }
+};
+
+}  // namespace
+
+Tensors recomputed(const Part& part, const Tensors& inputs) {
+  return Recomputed::apply(&part, at::TensorList(inputs));
+}
+
+}  // namespace evenkeel::nn

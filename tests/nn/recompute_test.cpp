@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/recompute.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/model.h"
+#include "support/close.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel {
+namespace {
+
+using nn::Precision;
+using testing::some_ids;
+using testing::TinyModel;
+
+// y = w x^2 and z = x + w, where w is no input: its gradient is added where backward() adds it.
+TEST(Recomputed, HasTheGradientsOfThePart) {
+  const auto w = at::full({}, 3.0, at::kDouble).requires_grad_();
+  const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
+  std::vector<bool> calls;
+  const auto results = nn::recomputed(
+      [&](const nn::Tensors& in, bool again) {
+        calls.push_back(again);
+        return nn::Tensors{w * in[0] * in[0], in[0] + w};
+      },
+      {x});
+  (2 * results[0] + results[1]).backward();
+  EXPECT_EQ(calls, std::vector<bool>({false, true}));
+  EXPECT_EQ(x.grad().item<double>(), 2 * 2 * 3 * 5 + 1);
+  EXPECT_EQ(w.grad().item<double>(), 2 * 25 + 1);
+}
+
+TEST(Recomputed, SkipsResultsThatNobodyUses) {
+  const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
+  const auto results = nn::recomputed(
+      [](const nn::Tensors& in, bool) { return nn::Tensors{in[0] * 2, in[0] * 3}; }, {x});
+  results[1].backward();
+  EXPECT_EQ(x.grad().item<double>(), 3);
+}
+
+struct Step {
+  at::Tensor loss;
+  std::vector<at::Tensor> gradients;
+};
+
+Step step_of(const std::string& scheme, Precision precision, bool recompute) {
+  TinyModel tiny(scheme, precision, {.recompute = recompute});
+  const auto ids = some_ids(2, 8);
+  auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
+  loss.backward();
+  Step step{loss.detach(), {}};
+  for (const auto& group : tiny.parameters->groups()) step.gradients.push_back(group.gradient);
+  return step;
+}
+
+// Every scheme but those that refuse: two streams, parallel halves, taps of the block's input.
+TEST(Recompute, ChangesNoBit) {
+  int refused = 0;
+  for (const auto& name : config::catalogue()) {
+    if (!TinyModel(name).parameters->states().empty()) {
+      ++refused;
+      continue;
+    }
+    for (const auto precision : {Precision::float32, Precision::bfloat16}) {
+      const auto once = step_of(name, precision, false);
+      const auto twice = step_of(name, precision, true);
+      EXPECT_TRUE(twice.loss.equal(once.loss)) << name;
+      for (std::size_t i = 0; i < once.gradients.size(); ++i) {
+        EXPECT_TRUE(twice.gradients[i].equal(once.gradients[i])) << name << " " << i;
+      }
+    }
+  }
+  EXPECT_EQ(refused, 3);  // batch_norm, batch_renorm, sigma_reparam
+}
+
+TEST(Recompute, IsRefusedWhereAPassMovesAState) {
+  try {
+    TinyModel("batch_norm", Precision::float64, {.recompute = true});
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    EXPECT_STREQ(error.what(),
+                 "model.recompute = \"block\" is not for scheme batch_norm: each pass moves its "
+                 "blocks.0.attention.input_norm.running_mean, and a block that is computed twice "
+                 "would move it twice; take \"none\"");
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel
