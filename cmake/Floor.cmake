@@ -17,8 +17,8 @@ endfunction()
 # header costs 25 seconds and 430 MB of disk, once. `-DEK_PRECOMPILED=OFF` does without. The sets:
 #
 #   torch       a floor that computes
-#   torch_glue  a floor that joins others together: it takes longer to compile than to run, and is
-#               optimised a little only (EK_GLUE_OPTIONS)
+#   torch_glue  a floor that calls operators and joins others together: it takes longer to compile than
+#               to run, and is optimised a little only (EK_GLUE_OPTIONS)
 #   torch_cli   the same with CLI11, whose templates cost 4 seconds of every file that has it
 #   plain       a floor without torch, for which the same holds
 #   torch_test  a test (EK_TEST_OPTIONS)
