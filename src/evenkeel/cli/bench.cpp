@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "evenkeel/base/number.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::cli {
@@ -50,6 +51,16 @@ std::string QuietWatch::verdict() const {
   if (worst <= bench::Load::kMost) return "";
   return text("not judged: others took ", std::lround(100 * worst),
               " % of the processors' time; run it again on a quiet machine");
+}
+
+std::string interval_of(const bench::Ratio& ratio) {
+  return text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+}
+
+Exit judged(const std::string& verdict) {
+  if (verdict.empty()) return Exit::done;
+  std::fprintf(stderr, "%s\n", verdict.c_str());
+  return Exit::busy;
 }
 
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evenkeel/bench/load.h"
+#include "evenkeel/bench/timing.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/train/machine.h"
 
@@ -36,6 +37,12 @@ class QuietWatch {
   std::optional<double> before_;
   bench::Load load_;
 };
+
+/// "[0.971, 1.031]"
+std::string interval_of(const bench::Ratio& ratio);
+
+/// How a bench ends after this verdict: done, or busy, which standard error then says.
+Exit judged(const std::string& verdict);
 
 /// Processor, instruction set, threads, versions, date: what every line of JSON begins with.
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);

@@ -126,9 +126,7 @@ Exit body(const Options& options) {
   auto records = nlohmann::ordered_json::array();
   for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
   write_records(options.bench, records);
-  if (verdict.empty()) return Exit::done;
-  std::fprintf(stderr, "%s\n", verdict.c_str());
-  return Exit::busy;
+  return judged(verdict);
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ void print(const bench::PeersResult& result) {
   const double floor = result.flops / result.gemm_rate;
   for (const auto& peer : result.peers) {
     const auto& ratio = peer.ours_over_it;
-    const auto interval =
-        text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+    const auto interval = interval_of(ratio);
     std::printf("%-10s %9.4f %9.4f %9.0f %8.3f %8.3f %-15s %7.3f %10s %9.0f\n", peer.name.c_str(),
                 peer.timing.median(), peer.timing.least(),
                 static_cast<double>(result.tokens) / peer.timing.median(),
@@ -83,9 +82,7 @@ Exit body(const Options& options) {
   const auto verdict = watch.verdict();
   if (!options.bench.json) print(result);
   write_records(options.bench, as_json(result, verdict));
-  if (verdict.empty()) return Exit::done;
-  std::fprintf(stderr, "%s\n", verdict.c_str());
-  return Exit::busy;
+  return judged(verdict);
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ void print(const bench::StepResult& result) {
               "tokens/s", "/floor", "/first", "   interval", "/least", "faults");
   for (const auto& arm : result.arms) {
     const auto& ratio = arm.against_first;
-    const auto interval =
-        text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+    const auto interval = interval_of(ratio);
     std::printf("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
                 arm.timing.median(), arm.timing.least(),
                 static_cast<double>(result.tokens) / arm.timing.median(),
@@ -115,9 +114,7 @@ Exit body(const Options& options) {
   const auto verdict = watch.verdict();
   if (!options.bench.json) print(result);
   write_records(options.bench, as_json(result, verdict));
-  if (verdict.empty()) return Exit::done;
-  std::fprintf(stderr, "%s\n", verdict.c_str());
-  return Exit::busy;
+  return judged(verdict);
 }
 
 }  // namespace

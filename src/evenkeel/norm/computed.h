@@ -34,7 +34,6 @@ Scheme canonical(const Scheme& scheme);
 struct Moves {
   bool of_embedding = false;
   std::vector<std::size_t> of_attention, of_feed_forward;
-  bool operator==(const Moves&) const = default;
 };
 Moves moves_of(const Scheme& computed);
 

@@ -75,12 +75,12 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
 
 std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
   EK_ASSERT(first.blocks.size() == second.blocks.size());
-  const auto left_moves = moves_of(computed(first));
-  const auto right_moves = moves_of(computed(second));
-  const auto left = moved(first, left_moves);
-  const auto right = moved(second, right_moves);
-  const auto a = moved(computed(first), left_moves);
-  const auto b = moved(computed(second), right_moves);
+  const auto first_computed = computed(first);
+  const auto second_computed = computed(second);
+  const auto left = moved(first, moves_of(first_computed));
+  const auto right = moved(second, moves_of(second_computed));
+  const auto a = canonical(first_computed);
+  const auto b = canonical(second_computed);
   auto all = compare(
       {settings_before(left), settings_before(right), settings_before(a), settings_before(b)}, 0);
   const auto add = [&](const std::vector<Difference>& more) {
