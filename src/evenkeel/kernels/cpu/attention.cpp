@@ -127,19 +127,11 @@ template <int kBytes, typename T>
   }
 }
 
-/// One function a processor: target_clones cannot choose the width of a vector type.
-template <typename T>
-struct Versions {
-  EK_FOR("x86-64-v4")
-  static void v4(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
-    forward<64>(sizes, head, scratch);
-  }
-  EK_FOR("x86-64-v3")
-  static void v3(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
-    forward<32>(sizes, head, scratch);
-  }
-  static void any(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
-    forward<16>(sizes, head, scratch);
+struct Forward {
+  template <int kBytes, typename T>
+  [[gnu::always_inline]] static void run(const AttentionSizes& sizes, const AttentionHead<T>& head,
+                                         Wide<T>* scratch) {
+    forward<kBytes>(sizes, head, scratch);
   }
 };
 
@@ -161,10 +153,7 @@ std::int64_t attention_scratch(const AttentionSizes& sizes) {
 
 template <typename T>
 void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
-  const int bytes = vector_bytes();
-  if (bytes == 64) return Versions<T>::v4(sizes, head, scratch);
-  if (bytes == 32) return Versions<T>::v3(sizes, head, scratch);
-  Versions<T>::any(sizes, head, scratch);
+  Versions<Forward, AttentionHead<T>, Wide<T>>::run(sizes, head, scratch);
 }
 
 template void attention(const AttentionSizes&, const AttentionHead<double>&, double*);

@@ -167,19 +167,11 @@ template <int kBytes, typename T>
   }
 }
 
-/// One function a processor: target_clones cannot choose the width of a vector type.
-template <typename T>
-struct Versions {
-  EK_FOR("x86-64-v4")
-  static void v4(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
-    backward<64>(sizes, head, scratch);
-  }
-  EK_FOR("x86-64-v3")
-  static void v3(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
-    backward<32>(sizes, head, scratch);
-  }
-  static void any(const AttentionSizes& sizes, const AttentionGradient<T>& head, Wide<T>* scratch) {
-    backward<16>(sizes, head, scratch);
+struct Backward {
+  template <int kBytes, typename T>
+  [[gnu::always_inline]] static void run(const AttentionSizes& sizes,
+                                         const AttentionGradient<T>& head, Wide<T>* scratch) {
+    backward<kBytes>(sizes, head, scratch);
   }
 };
 
@@ -192,10 +184,7 @@ std::int64_t attention_backward_scratch(const AttentionSizes& sizes) {
 template <typename T>
 void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                         Wide<T>* scratch) {
-  const int bytes = vector_bytes();
-  if (bytes == 64) return Versions<T>::v4(sizes, head, scratch);
-  if (bytes == 32) return Versions<T>::v3(sizes, head, scratch);
-  Versions<T>::any(sizes, head, scratch);
+  Versions<Backward, AttentionGradient<T>, Wide<T>>::run(sizes, head, scratch);
 }
 
 template void attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);

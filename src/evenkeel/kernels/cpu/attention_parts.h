@@ -89,4 +89,29 @@ template <typename F>
 /// Bytes of the vectors of this processor.
 int vector_bytes();
 
+/// A pass, compiled for each processor: target_clones cannot choose the width of a vector type.
+/// \tparam Pass  has run<kBytes>(sizes, head, scratch), always inlined
+template <typename Pass, typename Head, typename F>
+struct Versions {
+  EK_FOR("x86-64-v4")
+  static void v4(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<64>(sizes, head, scratch);
+  }
+  EK_FOR("x86-64-v3")
+  static void v3(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<32>(sizes, head, scratch);
+  }
+  static void any(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<16>(sizes, head, scratch);
+  }
+
+  /// The one for this processor.
+  static void run(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    const int bytes = vector_bytes();
+    if (bytes == 64) return v4(sizes, head, scratch);
+    if (bytes == 32) return v3(sizes, head, scratch);
+    any(sizes, head, scratch);
+  }
+};
+
 }  // namespace evenkeel::kernels::cpu
