@@ -14,37 +14,36 @@ endfunction()
 
 # ek_precompile(ek_nn torch): TARGET takes the big headers from one precompiled header, built with the
 # flags that all targets of its SET share. LibTorch's cost 5 to 10 seconds of every file otherwise; the
-# header costs 25 seconds and 430 MB of disk, once. `-DEK_PRECOMPILED=OFF` does without. The sets:
+# header costs 10 to 25 seconds and 160 to 400 MB of disk, once, and up to 2.5 seconds of every file
+# that takes it: so a set holds what its files use, and no more. `-DEK_PRECOMPILED=OFF` does without.
+# All are optimised a little only (EK_GLUE_OPTIONS, EK_TEST_OPTIONS): they call the operators, and take
+# longer to compile than to run. What computes, the floor `kernels`, takes no set. The sets:
 #
-#   torch       a floor that computes
-#   torch_glue  a floor that calls operators and joins others together: it takes longer to compile than
-#               to run, and is optimised a little only (EK_GLUE_OPTIONS)
-#   torch_cli   the same with CLI11, whose templates cost 4 seconds of every file that has it
-#   plain       a floor without torch, for which the same holds
-#   torch_test  a test (EK_TEST_OPTIONS)
-#   plain_test  a test without torch
+#   torch_library  a floor that registers operators
+#   torch          a floor that calls them
+#   torch_words    a floor that seldom does
+#   plain          a floor without torch
+#   torch_test     a test
+#   plain_test     a test without torch
 option(EK_PRECOMPILED "Big headers are compiled once for all files" ON)
 set(EK_GLUE_OPTIONS -O1 CACHE STRING "Compiler options of floors that do not compute")
 set(EK_TEST_OPTIONS -O1 CACHE STRING "Compiler options of tests")
-set(EK_TORCH_HEADERS <ATen/ATen.h> <torch/library.h>)
 set(EK_PLAIN_HEADERS <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <sstream> <variant>)
 function(ek_precompile TARGET SET)
-  if(SET STREQUAL "torch")
-    set(PARTS HEADERS ${EK_TORCH_HEADERS} NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp)
-  elseif(SET STREQUAL "torch_glue")
-    set(OWN ${EK_GLUE_OPTIONS})
-    set(PARTS HEADERS ${EK_TORCH_HEADERS} <nlohmann/json.hpp>
-        NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp ${EK_GLUE_OPTIONS})
-  elseif(SET STREQUAL "torch_cli")
-    set(OWN ${EK_GLUE_OPTIONS})
-    set(PARTS HEADERS ${EK_TORCH_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>
-        NEEDS evenkeel::torch ek_simd CLI11::CLI11 OPTIONS -fopenmp ${EK_GLUE_OPTIONS})
+  set(OF_TORCH NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp ${EK_GLUE_OPTIONS})
+  set(OWN ${EK_GLUE_OPTIONS})
+  if(SET STREQUAL "torch_library")
+    set(PARTS HEADERS <ATen/Dispatch.h> <torch/csrc/autograd/custom_function.h> <torch/library.h>
+        ${OF_TORCH})
+  elseif(SET STREQUAL "torch")
+    set(PARTS HEADERS <ATen/ATen.h> <nlohmann/json.hpp> ${OF_TORCH})
+  elseif(SET STREQUAL "torch_words")
+    set(PARTS HEADERS <ATen/core/Tensor.h> <nlohmann/json.hpp> ${OF_TORCH})
   elseif(SET STREQUAL "plain")
-    set(OWN ${EK_GLUE_OPTIONS})
     set(PARTS HEADERS ${EK_PLAIN_HEADERS} OPTIONS ${EK_GLUE_OPTIONS})
   elseif(SET STREQUAL "torch_test")
     set(OWN ${EK_TEST_OPTIONS} -fPIC)  # -fPIC as the floors, in place of -fPIE
-    set(PARTS HEADERS ${EK_TORCH_HEADERS} <gtest/gtest.h>
+    set(PARTS HEADERS <ATen/ATen.h> <torch/library.h> <gtest/gtest.h>
         NEEDS evenkeel::torch ek_simd GTest::gtest OPTIONS -fopenmp ${EK_TEST_OPTIONS})
   elseif(SET STREQUAL "plain_test")
     set(OWN ${EK_TEST_OPTIONS} -fPIC)

@@ -33,14 +33,15 @@ std::string today() {
 
 }  // namespace
 
-void add_bench_options(CLI::App& app, BenchOptions& options) {
-  app.add_option("--rounds", options.rounds, "how often every arm runs")
-      ->capture_default_str()
-      ->check(CLI::Range(3, 1000));
-  app.add_flag("--json", options.json, "results as JSON on standard output");
-  app.add_option("--out", options.out, "a file that gets a line of JSON for each result, appended")
-      ->type_name("FILE.jsonl")
-      ->check(not_empty());
+void add_bench_options(const Command& command, BenchOptions& options) {
+  command.add_option("--rounds", options.rounds, "how often every arm runs")
+      .show_default()
+      .between(3, 1000);
+  command.add_flag("--json", options.json, "results as JSON on standard output");
+  command
+      .add_option("--out", options.out, "a file that gets a line of JSON for each result, appended")
+      .type_name("FILE.jsonl")
+      .not_empty();
 }
 
 QuietWatch::QuietWatch() : before_(bench::load_now(kLook)) {}
@@ -74,16 +75,16 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
   for (const auto& record : records) file.append(record);
 }
 
-Verb add_bench(CLI::App& program) {
-  auto* const app = program.add_subcommand(
+Verb add_bench(const Command& program) {
+  const auto command = program.add_subcommand(
       "bench", "how fast operators and training steps are, and how fast they could be");
-  app->footer(kExamples);
-  app->require_subcommand(1);
-  const std::vector<Verb> parts = {add_bench_kernels(*app), add_bench_step(*app),
-                                   add_bench_peers(*app)};
-  return {app, [parts] {
+  command.footer(kExamples);
+  command.require_subcommand();
+  const std::vector<Verb> parts = {add_bench_kernels(command), add_bench_step(command),
+                                   add_bench_peers(command)};
+  return {command, [parts] {
             for (const auto& part : parts) {
-              if (part.app->parsed()) return part.body();
+              if (part.command.parsed()) return part.body();
             }
             return Exit::usage;
           }};

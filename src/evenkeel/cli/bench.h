@@ -20,7 +20,7 @@ struct BenchOptions {
   std::optional<std::filesystem::path> out;  // a file of JSON lines to append to
 };
 
-void add_bench_options(CLI::App& app, BenchOptions& options);
+void add_bench_options(const Command& command, BenchOptions& options);
 
 /// Watches what else runs on this machine while something is timed.
 class QuietWatch {
@@ -50,8 +50,8 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 /// Appends one line a record to the file, or prints them all as an array, as the options say.
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
-Verb add_bench_kernels(CLI::App& bench);
-Verb add_bench_peers(CLI::App& bench);
-Verb add_bench_step(CLI::App& bench);
+Verb add_bench_kernels(const Command& bench);
+Verb add_bench_peers(const Command& bench);
+Verb add_bench_step(const Command& bench);
 
 }  // namespace evenkeel::cli

@@ -131,13 +131,13 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_bench_kernels(CLI::App& bench) {
+Verb add_bench_kernels(const Command& bench) {
   const auto options = std::make_shared<Options>();
-  auto* const app = bench.add_subcommand("kernels", "each operator, forward and backward");
-  app->add_option("--only", options->only, "operators; all without it")->type_name("NAME");
-  add_bench_options(*app, options->bench);
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+  const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");
+  command.add_option("--only", options->only, "operators; all without it").type_name("NAME");
+  add_bench_options(command, options->bench);
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

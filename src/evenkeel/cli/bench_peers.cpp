@@ -87,23 +87,24 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_bench_peers(CLI::App& bench) {
+Verb add_bench_peers(const Command& bench) {
   const auto options = std::make_shared<Options>();
   if (const char* const python = std::getenv("EVENKEEL_PYTHON")) options->peers.python = python;
-  auto* const app =
+  const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
-  add_layers(*app, options->common);
-  app->add_option("--against", options->peers.hows, "how PyTorch runs")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"eager", "compile"}))
-      ->type_name("HOW");
-  app->add_option("--python", options->peers.python,
+  add_layers(command, options->common);
+  command.add_option("--against", options->peers.hows, "how PyTorch runs")
+      .show_default()
+      .one_of({"eager", "compile"})
+      .type_name("HOW");
+  command
+      .add_option("--python", options->peers.python,
                   "a Python that can import torch; EVENKEEL_PYTHON, which ./ek sets")
-      ->type_name("PROGRAM")
-      ->check(not_empty());
-  add_bench_options(*app, options->bench);
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+      .type_name("PROGRAM")
+      .not_empty();
+  add_bench_options(command, options->bench);
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

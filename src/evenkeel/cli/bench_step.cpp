@@ -119,17 +119,17 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_bench_step(CLI::App& bench) {
+Verb add_bench_step(const Command& bench) {
   const auto options = std::make_shared<Options>();
-  auto* const app =
+  const auto command =
       bench.add_subcommand("step", "whole training steps of several schemes, in turn");
-  add_layers(*app, options->common);
-  app->remove_option(app->get_option("--scheme"));
-  app->add_option("--schemes", options->schemes, "what to compare; the first is the measure")
-      ->type_name("NAME|FILE.toml");
-  add_bench_options(*app, options->bench);
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+  add_layers(command, options->common);
+  command.remove_option("--scheme");
+  command.add_option("--schemes", options->schemes, "what to compare; the first is the measure")
+      .type_name("NAME|FILE.toml");
+  add_bench_options(command, options->bench);
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -51,19 +51,21 @@ Exit body(const Common& common, bool check) {
 
 }  // namespace
 
-Verb add_config(CLI::App& program) {
+Verb add_config(const Command& program) {
   struct Options {
     Common common;
     bool check = false;
   };
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("config", "print or check the resolved configuration");
-  add_layers(*app, options->common);
-  add_run(*app, options->common);
-  add_json(*app, options->common);
-  app->add_flag("--check", options->check, "print nothing; exit 64 with one line if it is wrong");
-  app->footer(kExamples);
-  return {app, [options] { return body(options->common, options->check); }};
+  const auto command =
+      program.add_subcommand("config", "print or check the resolved configuration");
+  add_layers(command, options->common);
+  add_run(command, options->common);
+  add_json(command, options->common);
+  command.add_flag("--check", options->check,
+                   "print nothing; exit 64 with one line if it is wrong");
+  command.footer(kExamples);
+  return {command, [options] { return body(options->common, options->check); }};
 }
 
 }  // namespace evenkeel::cli

@@ -73,17 +73,17 @@ Exit body(const Common& common) {
 
 }  // namespace
 
-Verb add_eval(CLI::App& program) {
+Verb add_eval(const Command& program) {
   const auto common = std::make_shared<Common>();
-  auto* const app =
+  const auto command =
       program.add_subcommand("eval", "loss of a trained model on its validation text");
-  add_changes(*app, *common);
-  add_run(*app, *common);
-  add_device(*app, *common);
-  add_json(*app, *common);
-  add_quiet(*app, *common);
-  app->footer(kExamples);
-  return {app, [common] { return body(*common); }};
+  add_changes(command, *common);
+  add_run(command, *common);
+  add_device(command, *common);
+  add_json(command, *common);
+  add_quiet(command, *common);
+  command.footer(kExamples);
+  return {command, [common] { return body(*common); }};
 }
 
 }  // namespace evenkeel::cli

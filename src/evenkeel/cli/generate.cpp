@@ -88,24 +88,24 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_generate(CLI::App& program) {
+Verb add_generate(const Command& program) {
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("generate", "continue a text with a trained model");
-  add_changes(*app, options->common);
-  add_run(*app, options->common);
-  add_device(*app, options->common);
-  add_json(*app, options->common);
-  app->add_option("--prompt", options->prompt, "text to continue; else what is piped in");
-  app->add_option("--tokens", options->tokens, "tokens to add at most")->capture_default_str();
-  app->add_option("--count", options->count, "texts to write")->capture_default_str();
-  app->add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
-      ->capture_default_str();
-  app->add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
-  app->add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
-  app->add_option("--seed", options->seed, "of the choices")->capture_default_str();
-  app->add_flag("--no-cache", options->no_cache, "the whole text again for every token");
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+  const auto command = program.add_subcommand("generate", "continue a text with a trained model");
+  add_changes(command, options->common);
+  add_run(command, options->common);
+  add_device(command, options->common);
+  add_json(command, options->common);
+  command.add_option("--prompt", options->prompt, "text to continue; else what is piped in");
+  command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
+  command.add_option("--count", options->count, "texts to write").show_default();
+  command.add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
+      .show_default();
+  command.add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
+  command.add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
+  command.add_option("--seed", options->seed, "of the choices").show_default();
+  command.add_flag("--no-cache", options->no_cache, "the whole text again for every token");
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

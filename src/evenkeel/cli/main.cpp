@@ -32,29 +32,22 @@ void check_verb(const std::string& word, const std::vector<std::string>& verbs) 
 }
 
 int run(int count, char** words) {
-  CLI::App program("Trains decoder transformers and measures what normalization does to them.",
-                   "evenkeel");
-  program.set_version_flag("--version",
-                           std::string("evenkeel ") + kVersion + " (" + commit() + ")");
+  const Program whole("evenkeel",
+                      "Trains decoder transformers and measures what normalization does to them.",
+                      text("evenkeel ", kVersion, " (", commit(), ")"));
+  const auto program = whole.command();
   program.footer(kFooter);
-  program.require_subcommand(1);
+  program.require_subcommand();
   const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),
                         add_schemes(program), add_probe(program),    add_plan(program),
                         add_config(program),  add_report(program),   add_runs(program),
                         add_verify(program),  add_bench(program)};
   std::vector<std::string> names;
-  for (const auto& verb : verbs) names.push_back(verb.app->get_name());
+  for (const auto& verb : verbs) names.push_back(verb.command.name());
   if (count > 1) check_verb(words[1], names);
-  try {
-    program.parse(count, words);
-  } catch (const CLI::Success& help) {
-    return program.exit(help);
-  } catch (const CLI::ParseError& error) {
-    complain((std::string(error.what()) + "; see `evenkeel --help`").c_str());
-    return static_cast<int>(Exit::usage);
-  }
+  if (const auto code = whole.parse(count, words)) return *code;
   for (const auto& verb : verbs) {
-    if (verb.app->parsed()) return static_cast<int>(verb.body());
+    if (verb.command.parsed()) return static_cast<int>(verb.body());
   }
   return static_cast<int>(Exit::usage);
 }

@@ -143,16 +143,16 @@ Exit body(const Common& common) {
 
 }  // namespace
 
-Verb add_plan(CLI::App& program) {
+Verb add_plan(const Command& program) {
   const auto common = std::make_shared<Common>();
-  auto* const app =
+  const auto command =
       program.add_subcommand("plan", "size, work and memory of a run, before it starts");
-  add_layers(*app, *common);
-  add_run(*app, *common);
-  add_device(*app, *common);
-  add_json(*app, *common);
-  app->footer(kExamples);
-  return {app, [common] { return body(*common); }};
+  add_layers(command, *common);
+  add_run(command, *common);
+  add_device(command, *common);
+  add_json(command, *common);
+  command.footer(kExamples);
+  return {command, [common] { return body(*common); }};
 }
 
 }  // namespace evenkeel::cli

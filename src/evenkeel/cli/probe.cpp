@@ -136,34 +136,33 @@ std::string footer() {
 
 /// What stands before a subcommand would be without effect.
 /// \throws Error (usage)
-void check_nothing_before(const CLI::App& probe, const CLI::App& part) {
-  for (const auto* const option : probe.get_options()) {
-    if (option->count() == 0) continue;
-    throw Error(Exit::usage, text(option->get_name(), " before ", part.get_name(),
-                                  " has no effect; `evenkeel probe ", part.get_name(),
-                                  " --help` lists its options"));
-  }
+void check_nothing_before(const Command& probe, const Command& part) {
+  const auto given = probe.first_given();
+  if (!given) return;
+  throw Error(Exit::usage, text(*given, " before ", part.name(), " has no effect; `evenkeel probe ",
+                                part.name(), " --help` lists its options"));
 }
 
 }  // namespace
 
-Verb add_probe(CLI::App& program) {
+Verb add_probe(const Command& program) {
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand(
+  const auto command = program.add_subcommand(
       "probe", "look inside a model: gradients, streams, attention by layer");
-  add_layers(*app, options->common);
-  add_run(*app, options->common);
-  app->add_option("--what", options->what, "a measure of the list below, or all; may be repeated")
-      ->type_name("MEASURE")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_device(*app, options->common);
-  add_json(*app, options->common);
-  app->footer(footer());
-  const std::vector<Verb> parts = {add_probe_theory(*app), add_probe_invariance(*app)};
-  return {app, [options, app, parts] {
+  add_layers(command, options->common);
+  add_run(command, options->common);
+  command
+      .add_option("--what", options->what, "a measure of the list below, or all; may be repeated")
+      .type_name("MEASURE")
+      .repeated();
+  add_device(command, options->common);
+  add_json(command, options->common);
+  command.footer(footer());
+  const std::vector<Verb> parts = {add_probe_theory(command), add_probe_invariance(command)};
+  return {command, [options, command, parts] {
             for (const auto& part : parts) {
-              if (!part.app->parsed()) continue;
-              check_nothing_before(*app, *part.app);
+              if (!part.command.parsed()) continue;
+              check_nothing_before(command, part.command);
               return part.body();
             }
             return body(*options);

@@ -63,13 +63,13 @@ Exit body(bool json) {
 
 }  // namespace
 
-Verb add_probe_invariance(CLI::App& probe) {
+Verb add_probe_invariance(const Command& probe) {
   const auto json = std::make_shared<bool>(false);
-  auto* const app =
+  const auto command =
       probe.add_subcommand("invariance", "what norms leave unchanged, and causality, checked");
-  app->add_flag("--json", *json, "results as JSON on standard output");
-  app->footer(kExamples);
-  return {app, [json] { return body(*json); }};
+  command.add_flag("--json", *json, "results as JSON on standard output");
+  command.footer(kExamples);
+  return {command, [json] { return body(*json); }};
 }
 
 }  // namespace evenkeel::cli

@@ -87,16 +87,16 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_probe_theory(CLI::App& probe) {
+Verb add_probe_theory(const Command& probe) {
   const auto options = std::make_shared<Options>();
-  auto* const app =
+  const auto command =
       probe.add_subcommand("theory", "Jacobians of one head against their bounds, checked");
-  app->add_option("--seeds", options->theory.seeds, "random heads")->capture_default_str();
-  app->add_option("--sequence", options->theory.sequence, "tokens s")->capture_default_str();
-  app->add_option("--width", options->theory.width, "width d = dk")->capture_default_str();
-  app->add_flag("--json", options->json, "results as JSON on standard output");
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+  command.add_option("--seeds", options->theory.seeds, "random heads").show_default();
+  command.add_option("--sequence", options->theory.sequence, "tokens s").show_default();
+  command.add_option("--width", options->theory.width, "width d = dk").show_default();
+  command.add_flag("--json", options->json, "results as JSON on standard output");
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

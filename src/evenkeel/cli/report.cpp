@@ -31,21 +31,22 @@ Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
 
 }  // namespace
 
-Verb add_report(CLI::App& program) {
+Verb add_report(const Command& program) {
   struct Options {
     Common common;
     std::vector<std::filesystem::path> runs;
     std::filesystem::path page;
   };
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("report", "one HTML page of a run, or of several");
-  app->add_option("runs", options->runs, "run folders")->type_name("RUN")->check(not_empty());
-  app->add_option("--output", options->page, "the page; default: report.html in the run, or here")
-      ->type_name("FILE")
-      ->check(not_empty());
-  add_json(*app, options->common);
-  app->footer(kExamples);
-  return {app, [options] { return body(options->common, options->runs, options->page); }};
+  const auto command = program.add_subcommand("report", "one HTML page of a run, or of several");
+  command.add_option("runs", options->runs, "run folders").type_name("RUN").not_empty();
+  command
+      .add_option("--output", options->page, "the page; default: report.html in the run, or here")
+      .type_name("FILE")
+      .not_empty();
+  add_json(command, options->common);
+  command.footer(kExamples);
+  return {command, [options] { return body(options->common, options->runs, options->page); }};
 }
 
 }  // namespace evenkeel::cli

@@ -72,17 +72,17 @@ Exit body(const Common& common, const std::filesystem::path& folder) {
 
 }  // namespace
 
-Verb add_runs(CLI::App& program) {
+Verb add_runs(const Command& program) {
   struct Options {
     Common common;
     std::filesystem::path folder = "runs";
   };
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("runs", "list runs with state, loss and age");
-  add_json(*app, options->common);
-  app->add_option("folder", options->folder, "where they lie")->type_name("FOLDER");
-  app->footer(kExamples);
-  return {app, [options] { return body(options->common, options->folder); }};
+  const auto command = program.add_subcommand("runs", "list runs with state, loss and age");
+  add_json(command, options->common);
+  command.add_option("folder", options->folder, "where they lie").type_name("FOLDER");
+  command.footer(kExamples);
+  return {command, [options] { return body(options->common, options->folder); }};
 }
 
 }  // namespace evenkeel::cli

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "evenkeel/base/nearest.h"
@@ -122,19 +123,19 @@ Exit list(const Options& options) {
 }
 
 /// The options of the list; they mean nothing to a subcommand.
-void add_filters(CLI::App& app, Options& options, const std::vector<CLI::App*>& parts) {
-  auto* const family = app.add_option("--family", options.family, "list only this family");
-  auto* const kind = app.add_option("--kind", options.kind,
-                                    "list only schemes that have a norm of "
-                                    "this kind anywhere");
-  auto* const markdown =
-      app.add_flag("--markdown", options.markdown, "the catalogue as docs/schemes.md shows it");
-  family->type_name("FAMILY");
-  kind->type_name("KIND");
-  for (auto* const part : parts) {
-    for (auto* const option : {family, kind, markdown}) part->excludes(option);
+void add_filters(const Command& command, Options& options, std::span<const Verb> parts) {
+  auto family = command.add_option("--family", options.family, "list only this family");
+  auto kind = command.add_option("--kind", options.kind,
+                                 "list only schemes that have a norm of "
+                                 "this kind anywhere");
+  auto markdown =
+      command.add_flag("--markdown", options.markdown, "the catalogue as docs/schemes.md shows it");
+  family.type_name("FAMILY");
+  kind.type_name("KIND");
+  for (const auto& part : parts) {
+    for (const auto& option : {family, kind, markdown}) part.command.excludes(option);
   }
-  markdown->excludes(app.get_option("--json"));
+  markdown.excludes(command.option("--json"));
 }
 
 }  // namespace
@@ -150,21 +151,21 @@ std::vector<Listed> listed_catalogue() {
   return all;
 }
 
-Verb add_schemes(CLI::App& program) {
+Verb add_schemes(const Command& program) {
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand(
+  const auto command = program.add_subcommand(
       "schemes", "list normalization schemes; show, compare, check or begin one");
-  add_json(*app, *options->common);
-  app->footer(kExamples);
+  add_json(command, *options->common);
+  command.footer(kExamples);
   const std::array<Verb, 4> parts = {
-      add_schemes_show(*app, options->common), add_schemes_diff(*app, options->common),
-      add_schemes_check(*app, options->common), add_schemes_new(*app)};
-  add_filters(*app, *options, {parts[0].app, parts[1].app, parts[2].app, parts[3].app});
-  parts[3].app->excludes(app->get_option("--json"));  // it has nothing to say in JSON
-  app->require_subcommand(0, 1);
-  return {app, [options, parts] {
+      add_schemes_show(command, options->common), add_schemes_diff(command, options->common),
+      add_schemes_check(command, options->common), add_schemes_new(command)};
+  add_filters(command, *options, parts);
+  parts[3].command.excludes(command.option("--json"));  // it has nothing to say in JSON
+  command.allow_subcommand();
+  return {command, [options, parts] {
             for (const auto& part : parts) {
-              if (part.app->parsed()) return part.body();
+              if (part.command.parsed()) return part.body();
             }
             return list(*options);
           }};

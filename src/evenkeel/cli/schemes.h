@@ -27,7 +27,7 @@ Bound bound(const Common& common);
 std::string model_words(const Bound& bound);
 
 /// --preset, --config, --set: the model in which a scheme is looked at.
-void add_model(CLI::App& app, Common& common);
+void add_model(const Command& command, Common& common);
 
 /// A scheme of the catalogue as the list shows it.
 struct Listed {
@@ -43,9 +43,9 @@ std::vector<Listed> listed_catalogue();
 std::string catalogue_page(const std::vector<Listed>& catalogue);
 
 /// Each adds a subcommand. \param common  of the verb itself: it may hold --json already
-Verb add_schemes_show(CLI::App& schemes, const std::shared_ptr<Common>& common);
-Verb add_schemes_diff(CLI::App& schemes, const std::shared_ptr<Common>& common);
-Verb add_schemes_check(CLI::App& schemes, const std::shared_ptr<Common>& common);
-Verb add_schemes_new(CLI::App& schemes);
+Verb add_schemes_show(const Command& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_check(const Command& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_new(const Command& schemes);
 
 }  // namespace evenkeel::cli

@@ -133,16 +133,16 @@ Exit check(const Options& options) {
 
 }  // namespace
 
-Verb add_schemes_check(CLI::App& schemes, const std::shared_ptr<Common>& common) {
+Verb add_schemes_check(const Command& schemes, const std::shared_ptr<Common>& common) {
   const auto options = std::make_shared<Options>(Options{common, {}});
-  auto* const app =
+  const auto command =
       schemes.add_subcommand("check", "read files, bind them at several depths, say what is wrong");
-  app->add_option("schemes", options->schemes, "names or .toml files")
-      ->type_name("NAME|FILE")
-      ->required();
-  add_json(*app, *common);
-  app->footer(kExamples);
-  return {app, [options] { return check(*options); }};
+  command.add_option("schemes", options->schemes, "names or .toml files")
+      .type_name("NAME|FILE")
+      .required();
+  add_json(command, *common);
+  command.footer(kExamples);
+  return {command, [options] { return check(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -163,17 +163,17 @@ Exit diff(const Options& options) {
 
 }  // namespace
 
-Verb add_schemes_diff(CLI::App& schemes, const std::shared_ptr<Common>& common) {
+Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<Common>& common) {
   const auto options = std::make_shared<Options>(Options{common, "", ""});
-  auto* const app = schemes.add_subcommand("diff", "what differs between two, place by place");
-  app->add_option("left", options->left, "a name or a .toml file")
-      ->type_name("NAME|FILE")
-      ->required();
-  app->add_option("right", options->right, "another one")->type_name("NAME|FILE")->required();
-  add_model(*app, *common);
-  add_json(*app, *common);
-  app->footer(kExamples);
-  return {app, [options] { return diff(*options); }};
+  const auto command = schemes.add_subcommand("diff", "what differs between two, place by place");
+  command.add_option("left", options->left, "a name or a .toml file")
+      .type_name("NAME|FILE")
+      .required();
+  command.add_option("right", options->right, "another one").type_name("NAME|FILE").required();
+  add_model(command, *common);
+  add_json(command, *common);
+  command.footer(kExamples);
+  return {command, [options] { return diff(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -86,19 +86,19 @@ Exit make(const Options& options) {
 
 }  // namespace
 
-Verb add_schemes_new(CLI::App& schemes) {
+Verb add_schemes_new(const Command& schemes) {
   const auto options = std::make_shared<Options>();
-  auto* const app =
+  const auto command =
       schemes.add_subcommand("new", "write a file to begin a scheme of your own with");
-  app->add_option("name", options->name, "what it is called")->type_name("NAME")->required();
-  app->add_option("--extends", options->parent, "what it begins as: a name or a .toml file")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  app->add_option("--out", options->out, "where it is written (NAME.toml)")
-      ->type_name("FILE")
-      ->check(not_empty());
-  app->footer(kExamples);
-  return {app, [options] { return make(*options); }};
+  command.add_option("name", options->name, "what it is called").type_name("NAME").required();
+  command.add_option("--extends", options->parent, "what it begins as: a name or a .toml file")
+      .type_name("NAME|FILE")
+      .show_default();
+  command.add_option("--out", options->out, "where it is written (NAME.toml)")
+      .type_name("FILE")
+      .not_empty();
+  command.footer(kExamples);
+  return {command, [options] { return make(*options); }};
 }
 
 }  // namespace evenkeel::cli

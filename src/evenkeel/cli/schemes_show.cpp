@@ -107,21 +107,21 @@ std::string model_words(const Bound& bound) {
               shape.heads, " heads");
 }
 
-void add_model(CLI::App& app, Common& common) {
-  app.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
-      ->type_name("NAME");
-  add_changes(app, common);
+void add_model(const Command& command, Common& common) {
+  command.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
+      .type_name("NAME");
+  add_changes(command, common);
 }
 
-Verb add_schemes_show(CLI::App& schemes, const std::shared_ptr<Common>& common) {
-  auto* const app = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
-  app->add_option("scheme", common->scheme, "a name or a .toml file")
-      ->type_name("NAME|FILE")
-      ->required();
-  add_model(*app, *common);
-  add_json(*app, *common);
-  app->footer(kExamples);
-  return {app, [common] { return show(*common); }};
+Verb add_schemes_show(const Command& schemes, const std::shared_ptr<Common>& common) {
+  const auto command = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
+  command.add_option("scheme", common->scheme, "a name or a .toml file")
+      .type_name("NAME|FILE")
+      .required();
+  add_model(command, *common);
+  add_json(command, *common);
+  command.footer(kExamples);
+  return {command, [common] { return show(*common); }};
 }
 
 }  // namespace evenkeel::cli

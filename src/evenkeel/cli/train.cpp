@@ -69,23 +69,24 @@ Exit body(const Common& common, const std::vector<std::string>& overrides) {
 
 }  // namespace
 
-Verb add_train(CLI::App& program) {
+Verb add_train(const Command& program) {
   struct Options {
     Common common;
     std::vector<std::string> overrides;
   };
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("train", "train a model, or go on with a run");
-  add_layers(*app, options->common);
-  add_run(*app, options->common);
-  add_device(*app, options->common);
-  add_json(*app, options->common);
-  add_quiet(*app, options->common);
-  app->add_option("--override", options->overrides,
+  const auto command = program.add_subcommand("train", "train a model, or go on with a run");
+  add_layers(command, options->common);
+  add_run(command, options->common);
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command
+      .add_option("--override", options->overrides,
                   "when going on: let this key differ from what the run was started with")
-      ->type_name("KEY");
-  app->footer(kExamples);
-  return {app, [options] { return body(options->common, options->overrides); }};
+      .type_name("KEY");
+  command.footer(kExamples);
+  return {command, [options] { return body(options->common, options->overrides); }};
 }
 
 }  // namespace evenkeel::cli

@@ -15,44 +15,39 @@ config::Sources Common::sources_of_run() const {
   return all;
 }
 
-void add_layers(CLI::App& app, Common& common) {
-  app.add_option("--preset", common.preset,
-                 "sizes and recipe to start from (tiny, nano, 151m, ...)")
-      ->type_name("NAME");
-  add_changes(app, common);
-  app.add_option("--scheme", common.scheme, "normalization scheme: a name or a .toml file")
-      ->type_name("NAME|FILE");
+void add_layers(const Command& command, Common& common) {
+  command
+      .add_option("--preset", common.preset,
+                  "sizes and recipe to start from (tiny, nano, 151m, ...)")
+      .type_name("NAME");
+  add_changes(command, common);
+  command.add_option("--scheme", common.scheme, "normalization scheme: a name or a .toml file")
+      .type_name("NAME|FILE");
 }
 
-void add_changes(CLI::App& app, Common& common) {
-  app.add_option("--config", common.files, "configuration file; may be repeated, later wins")
-      ->type_name("FILE")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--set", common.sets, "one key, as in train.steps=2000; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+void add_changes(const Command& command, Common& common) {
+  command.add_option("--config", common.files, "configuration file; may be repeated, later wins")
+      .type_name("FILE")
+      .repeated();
+  command.add_option("--set", common.sets, "one key, as in train.steps=2000; may be repeated")
+      .type_name("KEY=VALUE")
+      .repeated();
 }
 
-void add_run(CLI::App& app, Common& common) {
-  app.add_option("--run", common.run, "run folder")->type_name("FOLDER")->check(not_empty());
+void add_run(const Command& command, Common& common) {
+  command.add_option("--run", common.run, "run folder").type_name("FOLDER").not_empty();
 }
 
-void add_device(CLI::App& app, Common& common) {
-  app.add_option("--device", common.device, "cpu")->type_name("DEVICE");
+void add_device(const Command& command, Common& common) {
+  command.add_option("--device", common.device, "cpu").type_name("DEVICE");
 }
 
-void add_json(CLI::App& app, Common& common) {
-  app.add_flag("--json", common.json, "results as JSON on standard output");
+void add_json(const Command& command, Common& common) {
+  command.add_flag("--json", common.json, "results as JSON on standard output");
 }
 
-void add_quiet(CLI::App& app, Common& common) {
-  app.add_flag("--quiet", common.quiet, "only trouble and results");
-}
-
-CLI::Validator not_empty() {
-  return {
-      [](const std::string& path) { return path.empty() ? "must be a path, but is empty" : ""; },
-      ""};
+void add_quiet(const Command& command, Common& common) {
+  command.add_flag("--quiet", common.quiet, "only trouble and results");
 }
 
 void check_device(const Common& common) {

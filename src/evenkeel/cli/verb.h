@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/cli/command.h"
 #include "evenkeel/config/config.h"
 
 /// The command line. One file a verb; each adds itself to the program.
@@ -32,33 +31,30 @@ struct Common {
 
 /// A verb: its options are bound when it is added, its body runs after parsing.
 struct Verb {
-  CLI::App* app = nullptr;
+  Command command;
   std::function<Exit()> body;
 };
 
-void add_layers(CLI::App& app, Common& common);   // --preset, --config, --scheme, --set
-void add_changes(CLI::App& app, Common& common);  // --config, --set
-void add_run(CLI::App& app, Common& common);
-void add_device(CLI::App& app, Common& common);
-void add_json(CLI::App& app, Common& common);
-void add_quiet(CLI::App& app, Common& common);
-
-/// Refuses an empty path: "--run: must be a path, but is empty".
-CLI::Validator not_empty();
+void add_layers(const Command& command, Common& common);   // --preset, --config, --scheme, --set
+void add_changes(const Command& command, Common& common);  // --config, --set
+void add_run(const Command& command, Common& common);
+void add_device(const Command& command, Common& common);
+void add_json(const Command& command, Common& common);
+void add_quiet(const Command& command, Common& common);
 
 /// \throws Error (usage) for a device this build does not have
 void check_device(const Common& common);
 
-Verb add_train(CLI::App& program);
-Verb add_generate(CLI::App& program);
-Verb add_eval(CLI::App& program);
-Verb add_verify(CLI::App& program);
-Verb add_schemes(CLI::App& program);
-Verb add_probe(CLI::App& program);
-Verb add_plan(CLI::App& program);
-Verb add_config(CLI::App& program);
-Verb add_report(CLI::App& program);
-Verb add_bench(CLI::App& program);
-Verb add_runs(CLI::App& program);
+Verb add_train(const Command& program);
+Verb add_generate(const Command& program);
+Verb add_eval(const Command& program);
+Verb add_verify(const Command& program);
+Verb add_schemes(const Command& program);
+Verb add_probe(const Command& program);
+Verb add_plan(const Command& program);
+Verb add_config(const Command& program);
+Verb add_report(const Command& program);
+Verb add_bench(const Command& program);
+Verb add_runs(const Command& program);
 
 }  // namespace evenkeel::cli

@@ -32,6 +32,12 @@ const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::aut
                                                      {"explicit", AttentionPath::explicit_scores},
                                                      {"flash", AttentionPath::flash}};
 
+std::vector<std::string> words_of(const auto& choices) {
+  std::vector<std::string> words;
+  for (const auto& [word, choice] : choices) words.push_back(word);
+  return words;
+}
+
 struct Options {
   std::vector<std::string> files;
   std::string precision = "float64", attention = "auto";
@@ -108,26 +114,26 @@ Exit body(const Options& options) {
 
 }  // namespace
 
-Verb add_verify(CLI::App& program) {
+Verb add_verify(const Command& program) {
   const auto options = std::make_shared<Options>();
-  auto* const app = program.add_subcommand("verify", "compute golden files again and compare");
-  app->add_option("files", options->files, "golden files: one pass, or a trajectory")
-      ->type_name("FILE.safetensors")
-      ->required();
-  app->add_option("--precision", options->precision, "float64 or float32")
-      ->check(CLI::IsMember(kPrecisions))
-      ->capture_default_str();
-  app->add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
-      ->type_name("FACTOR")
-      ->capture_default_str();
-  app->add_option("--attention", options->attention, "auto, flash or explicit")
-      ->check(CLI::IsMember(kPaths))
-      ->capture_default_str();
-  app->add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
-  app->add_flag("--json", options->json, "every check as JSON on standard output");
-  app->add_flag("--quiet", options->quiet, "nothing of a file that holds");
-  app->footer(kExamples);
-  return {app, [options] { return body(*options); }};
+  const auto command = program.add_subcommand("verify", "compute golden files again and compare");
+  command.add_option("files", options->files, "golden files: one pass, or a trajectory")
+      .type_name("FILE.safetensors")
+      .required();
+  command.add_option("--precision", options->precision, "float64 or float32")
+      .one_of(words_of(kPrecisions))
+      .show_default();
+  command.add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
+      .type_name("FACTOR")
+      .show_default();
+  command.add_option("--attention", options->attention, "auto, flash or explicit")
+      .one_of(words_of(kPaths))
+      .show_default();
+  command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
+  command.add_flag("--json", options->json, "every check as JSON on standard output");
+  command.add_flag("--quiet", options->quiet, "nothing of a file that holds");
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear_cross_entropy.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>

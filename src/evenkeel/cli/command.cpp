@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <filesystem>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::cli {
+
+Option& Option::type_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::repeated() {
+  option_->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return *this;
+}
+
+Option& Option::not_empty() {
+  option_->check(CLI::Validator(
+      [](const std::string& path) { return path.empty() ? "must be a path, but is empty" : ""; },
+      ""));
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Option& Option::between(int least, int most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Command Command::add_subcommand(const std::string& name, const std::string& help) const {
+  return Command(app_->add_subcommand(name, help));
+}
+
+void Command::require_subcommand() const {
+  app_->require_subcommand(1);
+}
+
+void Command::allow_subcommand() const {
+  app_->require_subcommand(0, 1);
+}
+
+template <typename T>
+Option Command::add_option(const std::string& name, T& target, const std::string& help) const {
+  return Option(app_->add_option(name, target, help));
+}
+
+#define EK_OPTION(T) \
+  template Option Command::add_option(const std::string&, T&, const std::string&) const
+EK_OPTION(int);
+EK_OPTION(std::int64_t);
+EK_OPTION(std::uint64_t);
+EK_OPTION(double);
+EK_OPTION(std::string);
+EK_OPTION(std::optional<std::string>);
+EK_OPTION(std::vector<std::string>);
+EK_OPTION(std::filesystem::path);
+EK_OPTION(std::optional<std::filesystem::path>);
+EK_OPTION(std::vector<std::filesystem::path>);
+#undef EK_OPTION
+
+Option Command::add_flag(const std::string& name, bool& target, const std::string& help) const {
+  return Option(app_->add_flag(name, target, help));
+}
+
+Option Command::option(const std::string& name) const {
+  return Option(app_->get_option(name));
+}
+
+void Command::remove_option(const std::string& name) const {
+  app_->remove_option(app_->get_option(name));
+}
+
+void Command::excludes(const Option& option) const {
+  app_->excludes(option.option_);
+}
+
+void Command::footer(const std::string& words) const {
+  app_->footer(words);
+}
+
+std::string Command::name() const {
+  return app_->get_name();
+}
+
+bool Command::parsed() const {
+  return app_->parsed();
+}
+
+std::optional<std::string> Command::first_given() const {
+  for (const auto* const option : app_->get_options()) {
+    if (option->count() > 0) return option->get_name();
+  }
+  return std::nullopt;
+}
+
+Program::Program(const std::string& name, const std::string& description,
+                 const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->set_version_flag("--version", version);
+}
+
+Program::~Program() = default;
+
+std::optional<int> Program::parse(int count, char** words) const {
+  try {
+    app_->parse(count, words);
+  } catch (const CLI::Success& help) {
+    return app_->exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw Error(Exit::usage, std::string(error.what()) + "; see `evenkeel --help`");
+  }
+  return std::nullopt;
+}
+
+}  // namespace evenkeel::cli
