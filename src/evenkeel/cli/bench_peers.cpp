@@ -93,8 +93,7 @@ Verb add_bench_peers(const Command& bench) {
   const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
   add_layers(command, options->common);
-  command.add_option("--against", options->peers.hows, "how PyTorch runs")
-      .show_default()
+  command.add_option("--against", options->peers.hows, "how PyTorch runs; both ways without it")
       .one_of({"eager", "compile"})
       .type_name("HOW");
   command
