@@ -36,7 +36,7 @@ class Bench(program.Case):
 
     def test_an_unknown_operator(self):
         self.refuse(64, '--only rmsnorm: no operator has this name; did you mean "rms_norm"? known: adamw, '
-                    "add_rms_norm, attention, layer_norm, linear_cross_entropy, qkv_norm_rope, rms_norm, rope, "
+                    "add_rms_norm, attention, layer_norm, linear_cross_entropy, mixture, qkv_norm_rope, rms_norm, rope, "
                     "swiglu",
                     "bench", "kernels", "--only", "rmsnorm")
 

@@ -61,6 +61,10 @@ class Resume(program.Case):
                 self.check_resumed((7,), scheme=scheme)
                 shutil.rmtree(self.folder / "whole")
 
+    def test_of_a_mixture_of_experts(self):
+        self.check_resumed(EVERY if NIGHTLY else (7,),
+                           model_experts="{count = 4, bias_rate = 0.01}")
+
     def test_with_steps_in_several_parts(self):
         self.check_resumed((7,), train_batch=4, train_micro_batch=2)
 

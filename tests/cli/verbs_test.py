@@ -55,9 +55,12 @@ class Config(program.Case):
         self.assertEqual((seen["preset"], seen["seed"], seen["train"]["tokens"]), ("tiny", 1, 1000))
         self.assertEqual(seen["optimizer"]["betas"], [0.5, 0.25])
         keys = re.findall(r"^(\w+) = ", self.succeed(*words)[0], re.MULTILINE)
-        nested = [key for value in seen.values() if isinstance(value, dict) for key in value]
-        flat = [key for key, value in seen.items() if not isinstance(value, dict)]
-        self.assertEqual(sorted(flat + nested), sorted(keys))
+
+        def leaves(table):
+            for key, value in table.items():
+                yield from leaves(value) if isinstance(value, dict) else [key]
+
+        self.assertEqual(sorted(leaves(seen)), sorted(keys))
 
     def test_check_prints_nothing(self):
         self.assertEqual(self.succeed("config", "--check", "--preset", "7b"), ("", ""))
@@ -102,6 +105,16 @@ class Plan(program.Case):
             self.assertIsInstance(json.loads(self.succeed("plan", "--preset", preset, "--json")[0]),
                                   dict)
 
+    def test_it_names_what_of_a_mixture_works_on_a_token(self):
+        seen = json.loads(self.succeed("plan", "--preset", "moe_1b_7b", "--json")[0])
+        self.assertAlmostEqual(seen["parameters"] / 1e6, 6919, delta=0.5)
+        self.assertAlmostEqual(seen["active_parameters"] / 1e6, 1281.9, delta=0.1)
+        self.assertRegex(self.succeed("plan", "--preset", "moe_1b_7b")[0],
+                         r"(?m)^  active +1,281,\d+,\d+  on a token: 8 of 64 experts$")
+        huge = ["--set", "model.experts.count=65536", "--set", "model.inner=16777216"]
+        self.refuse(64, "model.experts.count: 65536 experts of 4 layers of this size are beyond all "
+                    "machines; take fewer or smaller ones",
+                    "plan", *huge, "--set", "model.width=1048576")
 
     def test_it_plans_a_run(self):
         run = self.train("run", train_steps=7)

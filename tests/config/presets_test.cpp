@@ -39,8 +39,9 @@ const std::vector<Published> kPublished = {
     {"1.2b_code", 1178.5, 67584, 37888 + 2048, 1000, 100352}};
 
 TEST(Presets, AreListedByName) {
-  EXPECT_EQ(presets(), (std::vector<std::string>{"1.2b", "1.2b_code", "151m", "285m", "543m_29l",
-                                                 "550m", "7b", "nano", "tiny"}));
+  EXPECT_EQ(presets(),
+            (std::vector<std::string>{"1.2b", "1.2b_code", "151m", "285m", "543m_29l", "550m", "7b",
+                                      "moe_1b_7b", "moe_tiny", "nano", "tiny"}));
 }
 
 TEST(Presets, HaveThePublishedSizes) {
@@ -68,7 +69,7 @@ TEST(Presets, HaveTheLargestModelToo) {
 
 TEST(Presets, HaveThePapersRecipe) {
   for (const auto& name : presets()) {
-    if (name == "tiny" || name == "nano") continue;
+    if (name == "tiny" || name == "nano" || name.starts_with("moe_")) continue;
     const auto config = preset(name);
     EXPECT_EQ(config.model.context * config.train.batch, 4'194'304) << name;
     EXPECT_EQ(config.schedule.peak, 3e-4) << name;
@@ -80,6 +81,23 @@ TEST(Presets, HaveThePapersRecipe) {
     EXPECT_EQ(config.model.rope_theta, 500'000) << name;
     EXPECT_EQ(config.seed, 6198) << name;
   }
+}
+
+TEST(Presets, HaveThePapersMixture) {
+  const auto config = preset("moe_1b_7b");
+  EXPECT_EQ(config.experts.count, 64);
+  EXPECT_EQ(config.experts.active, 8);
+  EXPECT_FALSE(config.experts.renormalize);
+  EXPECT_EQ(config.experts.balance, 0.01);
+  EXPECT_EQ(config.experts.router_z, 0.001);
+  EXPECT_EQ(config.train.tokens, 500'000'000'000);
+  EXPECT_EQ(config.model.context * config.train.batch, 4'194'304);
+  EXPECT_DOUBLE_EQ(config.schedule.peak * config.schedule.floor, 5e-5);
+  EXPECT_EQ(config.schedule.start, 0.1);
+  EXPECT_EQ(config.schedule.steps, 5'000'000'000'000 / 4'194'304 + 1);
+  EXPECT_TRUE(config.optimizer.decay_embedding);
+  EXPECT_FALSE(config.model.tied);
+  EXPECT_EQ(config.model.rope_theta, 10'000);
 }
 
 TEST(Presets, HaveTheDefaultsInTiny) {

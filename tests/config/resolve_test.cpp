@@ -74,6 +74,37 @@ TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
   }
 }
 
+TEST_F(Resolve, ReadsAMixtureOfExperts) {
+  const auto config = resolve(
+      {.preset = "moe_tiny", .files = {}, .scheme = {}, .sets = {"model.experts.shared=1"}});
+  EXPECT_EQ(config.experts.count, 8);  // of the preset: tables merge key by key at any depth
+  EXPECT_EQ(config.experts.shared, 1);
+  const auto shape = shape_of(config, 257);
+  EXPECT_TRUE(shape.chooses(0));
+  EXPECT_EQ(shape.experts.working(), 3);
+  EXPECT_EQ(file_error("[model.experts]\nqqqqqq = 1"),
+            "mine.toml:2: model.experts.qqqqqq: unknown key; known: active, balance, bias_rate, "
+            "count, dense_layers, renormalize, router_z, shared");
+}
+
+TEST_F(Resolve, RefusesAMixtureThatCannotBe) {
+  EXPECT_EQ(set_error({"model.experts.count=4", "model.experts.active=5"}),
+            "model.experts.active must be at most model.experts.count, but 5 experts of 4 are "
+            "asked for");
+  EXPECT_EQ(set_error({"model.experts.count=4", "model.experts.active=0"}),
+            "--set model.experts.active=0: model.experts.active must be an integer >= 1, but is 0");
+  EXPECT_EQ(set_error({"model.experts.count=4", "model.experts.dense_layers=4"}),
+            "model.experts.dense_layers must be below model.layers, 4, but is 4; without any "
+            "mixture, set model.experts.count = 0");
+  EXPECT_EQ(set_error({"model.experts.active=3"}),
+            "--set model.experts.active=3: model.experts.active has no effect where "
+            "model.experts.count is 0; state the number of experts, or leave it out");
+  EXPECT_EQ(set_error({"model.experts.count=4", "scheme=ngpt"}),
+            "scheme ngpt, block 1, feed_forward.up_gate_scale: bad_value: \"up_gate_scale\" has no "
+            "meaning in a mixture of experts (model.experts.count); leave it out, or take a dense "
+            "model");
+}
+
 TEST_F(Resolve, RefusesKeysThatHaveNoEffectYet) {
   EXPECT_EQ(set_error({"log.tensorboard=true"}),
             "--set log.tensorboard=true: log.tensorboard: unknown key; known: every");
@@ -203,14 +234,14 @@ TEST_F(Resolve, TakesThePresetOfAFile) {
   EXPECT_EQ(of_file("preset = \"nano\"").preset, "nano");
   EXPECT_EQ(file_error("preset = \"nnao\""),
             "mine.toml:1: preset: no preset is named \"nnao\"; did you mean \"nano\"? known: 1.2b, "
-            "1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, nano, tiny");
+            "1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny");
   EXPECT_EQ(file_error("preset = 7"), "mine.toml:1: preset must be a string, but is 7");
 }
 
 TEST_F(Resolve, NamesAnUnknownPreset) {
   EXPECT_EQ(message_of([] { resolve({.preset = "tyni", .files = {}, .scheme = {}, .sets = {}}); }),
             "--preset: no preset is named \"tyni\"; did you mean \"tiny\"? known: 1.2b, 1.2b_code, "
-            "151m, 285m, 543m_29l, 550m, 7b, nano, tiny");
+            "151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny");
 }
 
 TEST_F(Resolve, RefusesTwoDifferentPresets) {

@@ -33,6 +33,14 @@ const std::vector<std::string> kAllKeys = {"seed=9007199254740993",
                                            "model.recompute=block",
                                            "model.tied=false",
                                            "model.init=normal(0.02)",
+                                           "model.experts.count=7",
+                                           "model.experts.active=3",
+                                           "model.experts.shared=2",
+                                           "model.experts.dense_layers=1",
+                                           "model.experts.renormalize=true",
+                                           "model.experts.balance=0.02",
+                                           "model.experts.router_z=0.003",
+                                           "model.experts.bias_rate=0.0004",
                                            "data.train=[\"a \\\"b\\\".txt\", \"ü\\n\"]",
                                            "data.validation=c.txt",
                                            "data.validation_fraction=0.30000000000000004",
@@ -54,6 +62,7 @@ const std::vector<std::string> kAllKeys = {"seed=9007199254740993",
                                            "schedule.steps=98765432",
                                            "schedule.peak=0.00012345678901234567",
                                            "schedule.floor=0.123",
+                                           "schedule.start=0.0625",
                                            "schedule.warmup=7.5%",
                                            "schedule.decay=1234567t",
                                            "evaluate.every=3",
@@ -134,6 +143,17 @@ rope_theta = 10000.0
 tied = true
 init = "scheme"
 recompute = "none"
+
+# A mixture of experts; count = 0 is a dense model.
+[model.experts]
+count = 0
+active = 2
+shared = 0
+dense_layers = 0
+renormalize = false
+balance = 0.01
+router_z = 0.001
+bias_rate = 0.0
 
 # The text.
 )");

@@ -56,6 +56,15 @@ TEST(Schedule, TurnsTokensAndPercentIntoSteps) {
   EXPECT_DOUBLE_EQ(Schedule(by_share, 100, 1024).rate(1), 0.2);
 }
 
+TEST(Schedule, WarmsUpFromWhereItStarts) {
+  auto warm = settings("constant");
+  warm.start = 0.2;
+  const double peak = warm.peak;
+  const Schedule schedule(warm, 100, 1);
+  EXPECT_DOUBLE_EQ(schedule.rate(5), peak * (0.2 + 0.8 * 0.5));
+  EXPECT_DOUBLE_EQ(schedule.rate(10), peak);
+}
+
 TEST(Schedule, NeedsNoWarmUp) {
   auto cold = settings("cosine");
   cold.warmup = {0, Length::Unit::steps};

@@ -27,7 +27,9 @@ Seen look_at(TinyModel& tiny, const std::set<std::string>& what) {
 }
 
 TEST(Look, MeasuresEverythingThatHasAName) {
-  TinyModel tiny("hybrid_norm_star");
+  auto shape = testing::tiny_shape(3);
+  shape.experts = {.count = 4, .active = 2};  // a dense model has no routers
+  TinyModel tiny("hybrid_norm_star", nn::Precision::float64, {}, shape);
   auto what = named({"all", "skip_loss"});
   const auto seen = look_at(tiny, what);
   for (const auto& measure : config::measures()) {

@@ -158,6 +158,31 @@ TEST_F(Report, ShowsTheRestOfARunWithDamagedFiles) {
   EXPECT_EQ(tile(text, "Validation loss"), "0.7500");
 }
 
+TEST_F(Report, ShowsTheLoadOfTheExpertsOfAMixture) {
+  const auto at = run("mixture", "hybrid_norm", 1);
+  std::string metrics;
+  for (int step = 10; step <= 20; step += 10) {
+    metrics += json{{"step", step},
+                    {"loss", 2},
+                    {"balance_loss", 1.25},
+                    {"load_max", 2.5},
+                    {"dead_experts", 0.25},
+                    {"routing_entropy", 1},
+                    {"expert_blocks", {2, 3}},
+                    {"tokens_per_expert", {{10, 20, 30, 20}, {0, 80, 0, 0}}}}
+                   .dump() +
+               "\n";
+  }
+  write_file(at / "metrics.jsonl", metrics);
+  const auto one = page({at});
+  EXPECT_NE(one.find("Load of the experts"), std::string::npos);
+  EXPECT_NE(one.find("block 2, expert 3: 1.5<"), std::string::npos);
+  EXPECT_NE(one.find("block 3, expert 2: 4<"), std::string::npos);
+  const auto dense = run("dense", "hybrid_norm", 1);
+  EXPECT_EQ(page({dense}).find("Load of the experts"), std::string::npos);
+  EXPECT_NE(page({at, dense}).find("Busiest expert"), std::string::npos);
+}
+
 TEST_F(Report, TakesNullForAGap) {
   const auto at = folder("gaps");
   write_file(at / "metrics.jsonl",

@@ -56,6 +56,35 @@ std::string with_gradients(const std::function<double(const std::string&)>& valu
   return seen(tiny, gradients(*tiny.parameters, value));
 }
 
+probe::RoutingSeen routing(std::vector<std::int64_t> tokens, double logit = 1) {
+  return {.blocks = {2}, .tokens = {std::move(tokens)}, .entropy = {1}, .largest_logit = {logit}};
+}
+
+std::string seen_of(const probe::RoutingSeen& routing, std::int64_t step = kLater) {
+  const TinyModel tiny("hybrid_norm_star");
+  CheckUp check_up(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
+  check_up.set_first_scores({1, 1, 1});
+  std::string out;
+  for (const auto& trouble :
+       check_up(step, one_sequence(), gradients(*tiny.parameters, even), routing)) {
+    out += text(trouble.event, " ", trouble.layer, " ", trouble.tensor, ": ", trouble.seen, "\n");
+  }
+  return out;
+}
+
+TEST(CheckUp, SeesARoutingThatCollapses) {
+  EXPECT_EQ(seen_of(routing({500, 490, 5, 5})),
+            "routing 2 blocks.1.feed_forward.router.weight: 2 of 4 experts got less than a tenth "
+            "of the mean load\n");
+  EXPECT_EQ(seen_of(routing({500, 490, 5, 5}), /*step=*/1), "");  // as chance made it
+  EXPECT_EQ(seen_of(routing({500, 400, 90, 10})), "");
+}
+
+TEST(CheckUp, SeesRouterLogitsThatGrew) {
+  EXPECT_EQ(seen_of(routing({250, 250, 250, 250}, 51)),
+            "router_logits 2 blocks.1.feed_forward.router.weight: router logits up to 51\n");
+}
+
 TEST(CheckUp, IsSilentOfEvenGradients) {
   EXPECT_EQ(with_gradients(even), "");
 }

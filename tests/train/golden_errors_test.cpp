@@ -243,12 +243,16 @@ TEST_F(GoldenErrors, TheLossIsOneNumber) {
   expect(Exit::data, "x.safetensors: config: the loss beside it must be one number");
 }
 
-TEST_F(GoldenErrors, MixturesOfExpertsAreNotOfThisVersion) {
-  write(kAuthors, [](Content& content) {
-    replace(content.json, "\"n_layers\": 4", "\"n_layers\": 4, \"n_experts\": 8");
-  });
-  expect(Exit::usage,
-         "x.json: this version cannot run mixtures of experts, but \"config.n_experts\" is 8");
+TEST_F(GoldenErrors, AMixtureHasNoMoreActiveExpertsThanExperts) {
+  write("authors/moe_pre_norm",
+        [](Content& content) { replace(content.json, "\"top_k\": 2", "\"top_k\": 9"); });
+  expect(Exit::data, "x.json: \"top_k\" must be 1 to \"n_experts\", 8, but is 9");
+}
+
+TEST_F(GoldenErrors, TheRoutingOfAMixtureIsThere) {
+  write("authors/moe_pre_norm",
+        [](Content& content) { content.tensors["router_logits"] = at::zeros({3, 48, 7}); });
+  expect(Exit::data, "x.safetensors: router_logits must be [3, 48, 8], but is [3, 48, 7]");
 }
 
 TEST_F(GoldenErrors, AMissingStateIsNamed) {

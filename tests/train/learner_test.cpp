@@ -93,6 +93,77 @@ TEST(Learner, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+norm::Shape mixture_shape(bool has_bias = false) {
+  auto shape = testing::tiny_shape(3);
+  shape.experts = {.count = 5, .active = 2, .has_bias = has_bias};
+  return shape;
+}
+
+std::vector<at::Tensor> mixture_after(Precision precision, int threads) {
+  at::set_num_threads(threads);
+  TinyModel tiny("hybrid_norm_star", precision, {}, mixture_shape());
+  train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
+  for (int step = 0; step < 3; ++step) learner.learn(uneven_batch(), 4, 1e-2);
+  std::vector<at::Tensor> masters;
+  for (const auto& group : tiny.parameters->groups()) masters.push_back(group.master);
+  return masters;
+}
+
+TEST(Learner, HasTheSameBitsOfAMixtureForAnyNumberOfThreads) {
+  for (const auto precision : {Precision::float32, Precision::bfloat16}) {
+    const auto one = mixture_after(precision, 1);
+    const auto two = mixture_after(precision, 2);
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i]));
+  }
+}
+
+TEST(Learner, TellsWhereTheTokensOfAWholeBatchWent) {
+  TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
+  train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
+  const auto seen = learner.learn(uneven_batch(), 4, 0).routing;
+  EXPECT_EQ(seen.blocks, std::vector<std::int64_t>({1, 2, 3}));
+  for (const auto& counts : seen.tokens) {
+    std::int64_t all = 0;
+    for (const auto count : counts) all += count;
+    EXPECT_EQ(all, 6 * 16 * 2);  // padding is routed, too
+  }
+}
+
+// The gradient of the auxiliary losses alone: with their weights at 0 the router gets another one.
+TEST(Learner, WeighsTheAuxiliaryLosses) {
+  const auto router_after = [](const config::Experts& experts) {
+    TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
+    train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters, experts);
+    learner.learn(uneven_batch(), 6, 0);
+    const auto& parameter = tiny.parameters->at("blocks.1.feed_forward.router.weight");
+    return parameter.part_of(learner.optimizer().first()[parameter.group]).clone();
+  };
+  const auto none = router_after({.count = 5, .balance = 0, .router_z = 0});
+  const auto balance = router_after({.count = 5, .balance = 0.5, .router_z = 0}) - none;
+  const auto z = router_after({.count = 5, .balance = 0, .router_z = 0.5}) - none;
+  EXPECT_GT(balance.abs().max().item<double>(), 1e-6);
+  EXPECT_GT(z.abs().max().item<double>(), 1e-6);
+  const auto both = router_after({.count = 5, .balance = 1, .router_z = 0.25}) - none;
+  EXPECT_TRUE(close(both, 2 * balance + 0.5 * z, 1e-9, 1e-12));
+}
+
+TEST(Learner, MovesTheBiasOfExpertsThatGotTooLittle) {
+  TinyModel tiny("hybrid_norm", Precision::float32, {}, mixture_shape(/*has_bias=*/true));
+  train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5, .bias_rate = 0.01});
+  const auto seen = learner.learn(uneven_batch(), 6, 0).routing;
+  const auto bias = tiny.parameters->find_state("blocks.0.feed_forward.router.bias");
+  constexpr double kMean = 6 * 16 * 2 / 5.0;
+  for (std::size_t e = 0; e < 5; ++e) {
+    const auto count = static_cast<double>(seen.tokens[0][e]);
+    const double moved = count < kMean ? 0.01 : -0.01;
+    EXPECT_FLOAT_EQ(bias[static_cast<std::int64_t>(e)].item<float>(), static_cast<float>(moved));
+  }
+  // A step that is refused moves nothing.
+  const auto kept = bias.clone();
+  learner.learn(uneven_batch(), 6, 0, [](const train::Outcome&) { return false; });
+  EXPECT_TRUE(bias.equal(kept));
+}
+
 class BadGradients : public ::testing::TestWithParam<float> {};
 
 TEST_P(BadGradients, NeverTouchWeightsOrMoments) {

@@ -40,8 +40,9 @@ data::Batch shifted_batch(std::int64_t by) {
 
 /// A model that learns the same batch again and again, watched.
 struct Watched {
-  explicit Watched(const std::string& scheme, config::Health options = {})
-      : tiny(scheme, nn::Precision::float32),
+  explicit Watched(const std::string& scheme, config::Health options = {},
+                   const norm::Shape& shape = testing::tiny_shape(3))
+      : tiny(scheme, nn::Precision::float32, {}, shape),
         monitor(options, *tiny.model, *tiny.parameters, TinyModel::kPlannedSteps, 1),
         learner({}, *tiny.model, *tiny.parameters) {
     at::set_num_threads(1);  // threads would wait longer for one another than they work
@@ -131,6 +132,40 @@ TEST(Monitor, NamesLogitsThatOverflow) {
   ASSERT_EQ(troubles.size(), 1u);
   EXPECT_EQ(troubles[0].layer, 0);
   EXPECT_EQ(troubles[0].tensor, "logits");
+}
+
+norm::Shape mixture_shape() {
+  auto shape = testing::tiny_shape(3);
+  shape.experts = {.count = 4, .active = 2};
+  return shape;
+}
+
+TEST(Monitor, NamesARouterThatOverflows) {
+  Watched run("pre_norm", {}, mixture_shape());
+  run.after(25);
+  run.scale("blocks.1.feed_forward.router.weight", 1e38);
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].event, "nonfinite");
+  EXPECT_EQ(troubles[0].layer, 2);
+  EXPECT_EQ(troubles[0].tensor, "router logits");
+}
+
+// A router that says the same of every token, and no loss to balance it.
+TEST(Monitor, NamesARoutingThatCollapsed) {
+  Watched run("pre_norm", {}, mixture_shape());
+  run.after(49);
+  {
+    const at::NoGradGuard no_grad;
+    run.tiny.parameters->at("blocks.1.feed_forward.router.weight").master.zero_();
+  }
+  const auto troubles = run.after(1);
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(line_of(troubles[0]),
+            "2 of 4 experts got less than a tenth of the mean load; block 2, "
+            "blocks.1.feed_forward.router.weight: the routing collapses: experts that no token "
+            "goes to learn nothing; try: a larger model.experts.balance, model.experts.bias_rate, "
+            "or a lower schedule.peak");
 }
 
 // In evaluation its running statistics would hide what the batch does.
@@ -293,39 +328,6 @@ TEST(Monitor, GoesOnAsIfItHadNeverStopped) {
   EXPECT_EQ(other.state(), state);
   EXPECT_EQ(state.at("losses").size(), 64u);
   EXPECT_FALSE(state.at("usual").empty());
-}
-
-TEST(SpikeDetector, NeverKeepsWhatIsNotFinite) {
-  SpikeDetector detector;
-  for (int i = 0; i < 30; ++i) EXPECT_FALSE(detector.see(3 + 0.01 * (i % 5)));
-  const auto state = detector.state();
-  EXPECT_FALSE(detector.see(kNan));
-  EXPECT_FALSE(detector.see(std::numeric_limits<double>::infinity()));
-  EXPECT_EQ(detector.state(), state);
-}
-
-// Up to half of the window may be outliers: the median and its deviation do not follow them.
-TEST(SpikeDetector, SeesTheTenthSpikeAsTheFirst) {
-  SpikeDetector detector;
-  for (int i = 0; i < 30; ++i) detector.see(3 + 0.01 * (i % 5));
-  for (int i = 0; i < 10; ++i) {
-    const auto spike = detector.see(9);
-    ASSERT_TRUE(spike) << i;
-    EXPECT_NEAR(spike->median, 3.02, 0.03);
-  }
-}
-
-TEST(SpikeDetector, IsSilentUntilItKnowsEnough) {
-  SpikeDetector detector;
-  for (int i = 0; i < 19; ++i) EXPECT_FALSE(detector.see(i % 2 == 0 ? 3 : 300));
-}
-
-TEST(SpikeDetector, FollowsALossThatFalls) {
-  SpikeDetector detector;
-  for (int i = 0; i < 500; ++i) {
-    const double noise = 0.05 * std::sin(12.9898 * i);
-    EXPECT_FALSE(detector.see(6 * std::exp(-i / 100.0) + 1 + noise)) << i;
-  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/bench/kernels.h"
 #include "evenkeel/bench/passes.h"
+#include "evenkeel/nn/mixture.h"
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
@@ -101,6 +102,54 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t words,
   return result;
 }
 
+/// A feed-forward half as a mixture of experts, forward and backward with all gradients; its probe
+/// is the dense half of the same FLOPs a token, the formula goes from expert to expert.
+KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t inner,
+                        std::int64_t experts, std::int64_t active, at::ScalarType dtype) {
+  const auto values = static_cast<double>(tokens * width) * static_cast<double>(inner * active);
+  KernelCase result{
+      .op = "mixture",
+      .pass = "both",
+      .dtype = ops::name_of(dtype),
+      .shape = text(tokens, " x ", width, ", ", active, " of ", experts, " x ", inner),
+      .flops = 6.0 * 3.0 * values,
+      .allowed = 1.15};
+  result.arms = [=] {
+    const auto leaf = [&](at::IntArrayRef sizes) {
+      return (0.05 * at::randn(sizes)).to(dtype).requires_grad_();
+    };
+    const auto x = at::randn({1, tokens, width}).to(dtype).requires_grad_();
+    const auto dy = at::randn({1, tokens, width}).to(dtype);
+    const auto router = (0.05 * at::randn({experts, width})).requires_grad_();
+    const auto up_gate = leaf({experts, 2 * inner, width}), down = leaf({experts, width, inner});
+    const auto dense_up_gate = leaf({2 * active * inner, width});
+    const auto dense_down = leaf({width, active * inner});
+    const auto run = [=](const std::function<Tensor()>& forward) {
+      return [=] {
+        forward().backward(dy);
+        for (const auto& each : {x, router, up_gate, down, dense_up_gate, dense_down}) {
+          each.mutable_grad().reset();
+        }
+      };
+    };
+    nn::Mixture mixture;
+    mixture.router = router;
+    mixture.up_gate = nn::Matrix(up_gate);
+    mixture.down = nn::Matrix(down);
+    mixture.active = active;
+    auto loop = mixture;
+    loop.fused = false;
+    nn::FeedForward dense;
+    dense.up_gate = nn::Matrix(dense_up_gate);
+    dense.down = nn::Matrix(dense_down);
+    constexpr auto kMode = nn::Mode::training;
+    return std::vector<Arm>{{"ours", run([=] { return mixture(x, kMode); })},
+                            {"probe", run([=] { return dense(x, kMode); })},
+                            {"formula", run([=] { return loop(x, kMode); })}};
+  };
+  return result;
+}
+
 }  // namespace
 
 std::vector<KernelCase> product_cases() {
@@ -115,6 +164,8 @@ std::vector<KernelCase> product_cases() {
       }
     }
     cases.push_back(head_case(4096, 768, 32'000, dtype));
+    cases.push_back(mixture_case(4096, 512, 256, 64, 8, dtype));
+    cases.push_back(mixture_case(2048, 128, 176, 8, 2, dtype));
   }
   return cases;
 }

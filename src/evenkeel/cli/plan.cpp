@@ -29,6 +29,7 @@ struct Plan {
   config::Config config;
   std::string machine;
   nn::Counts counts;
+  std::int64_t active = 0;  // parameters that work on a token
   nn::Footprint memory;
   double available = 0;  // bytes that this machine has free now
   double flops_per_token = 0;
@@ -56,7 +57,9 @@ Plan plan_of(const Common& common) {
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
   plan.micro_batch = train::micro_batch(config, shape.vocabulary);
-  plan.counts = nn::count(nn::declare(scheme, rows, config.model.tied));
+  const auto declared = nn::declare(scheme, rows, config.model.tied);
+  plan.counts = nn::count(declared);
+  plan.active = nn::active_parameters(declared, shape);
   plan.flops_per_token = nn::flops_per_token(scheme, rows);
   plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
   plan.available = train::available_bytes();
@@ -87,6 +90,13 @@ void print(const Plan& plan) {
   line("  without tokens", with_commas(plan.counts.without_embedding()),
        "embedding and head not counted");
   line("  of norms", with_commas(plan.counts.norms));
+  const auto& experts = plan.config.experts;
+  if (experts.count > 0) {
+    line("  active", with_commas(plan.active),
+         text("on a token: ", experts.active, " of ", experts.count, " experts",
+              experts.shared > 0 ? text(" and ", experts.shared, " shared") : "")
+             .c_str());
+  }
   line("FLOPs a token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
   line("steps", with_commas(plan.steps));
   line("tokens", with_unit(plan.tokens()));
@@ -114,6 +124,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
           {"parameters", plan.counts.total},
           {"parameters_without_embedding", plan.counts.without_embedding()},
           {"norm_parameters", plan.counts.norms},
+          {"active_parameters", plan.active},
           {"flops_per_token", plan.flops_per_token},
           {"steps", plan.steps},
           {"tokens", plan.tokens()},

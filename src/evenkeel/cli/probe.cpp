@@ -28,8 +28,6 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel probe --run runs/x-1                         a checkpoint, on its validation text
   evenkeel probe --run runs/x-1 --what skip_loss        what each block is worth
   evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too
-  evenkeel probe theory                                 bounds of attention's Jacobians, checked
-  evenkeel probe invariance                             what norms leave unchanged, checked
 With --run the values also go to RUN/probes.jsonl and its report. Measures: docs/probes.md)";
 
 struct Options {

@@ -32,6 +32,16 @@ struct Model {
   std::string recompute = "none";  // "none", "block"
 };
 
+/// model.experts: a mixture of experts in place of every feed-forward.
+struct Experts {
+  std::int64_t count = 0;  // 0: dense
+  std::int64_t active = 2, shared = 0, dense_layers = 0;
+  bool renormalize = false;
+  double balance = 0.01;    // weight of the loss that balances the load
+  double router_z = 0.001;  // weight of the loss that keeps router logits small
+  double bias_rate = 0;     // how far a step moves the bias that balances the choice; 0: no bias
+};
+
 struct Data {
   std::vector<std::string> train = {"builtin:sentences"};
   std::vector<std::string> validation = {"auto"};
@@ -64,6 +74,7 @@ struct Schedule {
   std::int64_t steps = 0;       // that it is laid out for; 0: "auto", those of the run
   double peak = 4e-3;
   double floor = 0.1;  // fraction of peak
+  double start = 0;    // of the warm-up: fraction of peak
   Length warmup = {60, Length::Unit::steps};
   Length decay = {20, Length::Unit::percent};  // wsd: the last part
 };
@@ -106,6 +117,7 @@ struct Config {
   SchemeSource scheme;  // default "hybrid_norm_star"
   std::int64_t seed = 1;
   Model model;
+  Experts experts;  // [model.experts]
   Data data;
   Train train;
   Optimizer optimizer;

@@ -156,6 +156,20 @@ Section model() {
   return keys.done();
 }
 
+Section experts() {
+  Keys<Experts> keys("model.experts", "A mixture of experts; count = 0 is a dense model.",
+                     &Config::experts);
+  keys.integer("count", &Experts::count, {0, 1 << 16});
+  keys.integer("active", &Experts::active, kSize);
+  keys.integer("shared", &Experts::shared, {0, 1 << 16});
+  keys.integer("dense_layers", &Experts::dense_layers, {0, kLayers.most});
+  keys.flag("renormalize", &Experts::renormalize);
+  keys.number("balance", &Experts::balance, kNotNegative);
+  keys.number("router_z", &Experts::router_z, kNotNegative);
+  keys.number("bias_rate", &Experts::bias_rate, kNotNegative);
+  return keys.done();
+}
+
 Section data() {
   Keys<Data> keys("data", "The text.", &Config::data);
   keys.strings("train", &Data::train);
@@ -228,6 +242,7 @@ Section schedule() {
   keys.integer_or("auto", "steps", &Schedule::steps, kAtLeastOne);
   keys.number("peak", &Schedule::peak, kPositive);
   keys.number("floor", &Schedule::floor, kFromZeroToOne);
+  keys.number("start", &Schedule::start, kFromZeroToOne);
   keys.length("warmup", &Schedule::warmup);
   keys.length("decay", &Schedule::decay);
   return keys.done();
@@ -284,9 +299,9 @@ std::string full_name(const Section& section, const Key& key) {
 }
 
 const std::vector<Section>& sections() {
-  static const std::vector<Section> sections = {top(),       model(),    data(),     train(),
-                                                optimizer(), schedule(), evaluate(), checkpoint(),
-                                                probe(),     health(),   log(),      kernels()};
+  static const std::vector<Section> sections = {
+      top(),      model(),      experts(), data(),   train(), optimizer(), schedule(),
+      evaluate(), checkpoint(), probe(),   health(), log(),   kernels()};
   return sections;
 }
 

@@ -53,18 +53,23 @@ void settle_schedule(toml::table& tree, const toml::table& layer) {
   if (*kind != "wsd") below->erase("decay");
 }
 
-void merge(toml::table& tree, toml::table&& layer) {
-  settle_run_length(tree, layer);
-  settle_schedule(tree, layer);
+/// Tables key by key, any other value whole.
+void merge_keys(toml::table& tree, toml::table&& layer, bool is_top) {
   for (auto&& [key, node] : layer) {
     auto* const below = tree[key].as_table();
     auto* const above = node.as_table();
-    if (below == nullptr || above == nullptr || key == "scheme") {
+    if (below == nullptr || above == nullptr || (is_top && key == "scheme")) {
       tree.insert_or_assign(key, std::move(node));
-      continue;
+    } else {
+      merge_keys(*below, std::move(*above), /*is_top=*/false);
     }
-    for (auto&& [inner_key, inner] : *above) below->insert_or_assign(inner_key, std::move(inner));
   }
+}
+
+void merge(toml::table& tree, toml::table&& layer) {
+  settle_run_length(tree, layer);
+  settle_schedule(tree, layer);
+  merge_keys(tree, std::move(layer), /*is_top=*/true);
 }
 
 /// `--set scheme.norm=...` changes the scheme of the layers below; a named one is extended.

@@ -31,7 +31,14 @@ Config read(const toml::table& tree) {
       for (const auto& key : section.keys) key.read(config, top);
       continue;
     }
+    if (const auto dot = section.name.find('.'); dot != std::string_view::npos) {
+      auto table = top.section(section.name.substr(0, dot)).section(section.name.substr(dot + 1));
+      for (const auto& key : section.keys) key.read(config, table);
+      table.finish();
+      continue;
+    }
     auto table = top.section(section.name);
+    if (section.name == "model") table.node("experts");  // a table of its own
     for (const auto& key : section.keys) key.read(config, table);
     table.finish();
   }
@@ -100,12 +107,46 @@ void settle_head(Config& config, bool user_states_tied, const norm::Scheme& sche
   config.model.tied = *scheme.tied;
 }
 
+/// What only a mixture reads must not be said of a dense model; a preset's may stay there.
+void check_dense(const toml::table& tree) {
+  const auto* const experts = tree.at_path("model.experts").as_table();
+  if (experts == nullptr) return;
+  for (const auto& [key, node] : *experts) {
+    if (key == "count" || !place(node).starts_with("--set")) continue;
+    throw Error(Exit::usage, text(place(node), "model.experts.", key.str(),
+                                  " has no effect where model.experts.count is 0; state the number "
+                                  "of experts, or leave it out"));
+  }
+}
+
+void check_experts(const Config& config, const toml::table& tree) {
+  const auto& experts = config.experts;
+  const auto must = [](bool holds, const auto&... what) {
+    if (!holds) throw Error(Exit::usage, text(what...));
+  };
+  if (experts.count == 0) return check_dense(tree);
+  must(experts.active <= experts.count, "model.experts.active must be at most ",
+       "model.experts.count, but ", experts.active, " experts of ", experts.count,
+       " are asked for");
+  must(experts.dense_layers < config.model.layers, "model.experts.dense_layers must be below ",
+       "model.layers, ", config.model.layers, ", but is ", experts.dense_layers,
+       "; without any mixture, set model.experts.count = 0");
+  constexpr double kBeyondAllMachines = 1e18;  // and no more than an integer counts
+  const auto& model = config.model;
+  const double matrices = 3.0 * static_cast<double>(model.width) * static_cast<double>(model.inner);
+  const auto all = static_cast<double>(experts.count + experts.shared) *
+                   static_cast<double>(model.layers) * matrices;
+  must(all < kBeyondAllMachines, "model.experts.count: ", experts.count, " experts of ",
+       model.layers, " layers of this size are beyond all machines; take fewer or smaller ones");
+}
+
 Config resolved(Layers layers) {
   auto config = read(layers.tree);
   config.preset = layers.preset;
   config.scheme = scheme_of(layers.tree);
   check_batch(config.train);
   check_schedule(config.schedule, layers.tree);
+  check_experts(config, layers.tree);
   const auto shape = shape_of(config, kByteTokens);
   if (config.model.init != "scheme") {
     const auto* const init = layers.tree.at_path("model.init").node();
@@ -138,9 +179,23 @@ norm::Shape shape_of(const Config& config, std::int64_t tokens) {
        "embedding, but ", model.width, " / ", model.heads, " is ", model.width / model.heads);
   must(model.vocabulary == 0 || model.vocabulary >= tokens, "model.vocabulary must be at least ",
        tokens, ", the tokenizer's, but is ", model.vocabulary);
-  return {model.layers,   model.width, model.heads,
-          model.kv_heads, model.inner, model.vocabulary == 0 ? tokens : model.vocabulary,
-          model.context};
+  const auto& experts = config.experts;
+  norm::Shape shape = {.layers = model.layers,
+                       .width = model.width,
+                       .heads = model.heads,
+                       .kv_heads = model.kv_heads,
+                       .inner = model.inner,
+                       .vocabulary = model.vocabulary == 0 ? tokens : model.vocabulary,
+                       .context = model.context};
+  if (experts.count > 0) {
+    shape.experts = {.count = experts.count,
+                     .active = experts.active,
+                     .shared = experts.shared,
+                     .dense_layers = experts.dense_layers,
+                     .renormalize = experts.renormalize,
+                     .has_bias = experts.bias_rate > 0};
+  }
+  return shape;
 }
 
 }  // namespace evenkeel::config

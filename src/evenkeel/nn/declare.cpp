@@ -56,9 +56,9 @@ class List {
   /// What reparameterizations add to the matrices of block i.
   void reparameterization(std::int64_t i) {
     for (const auto& rule : scheme_.reparameterize) {
-      for (const auto& matrix : norm::logical_matrices(scheme_.shape)) {
+      for (const auto& matrix : norm::logical_matrices(scheme_.shape, i)) {
         if (!names(rule.weights, matrix.name)) continue;
-        const auto name = text("blocks.", i, ".", matrix.name);
+        const auto name = text("blocks.", i, ".", matrix.own_name);
         if (rule.rule == "weight_norm") {
           add(name + ".row_gain", {matrix.rows}, Role::scale);
         } else {
@@ -92,9 +92,23 @@ void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
 
   const auto f = text("blocks.", i, ".feed_forward.");
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
-  list.add(f + "up_gate.weight", {2 * shape.inner, shape.width}, Role::matrix);
+  const auto& experts = shape.experts;
+  const bool chooses = shape.chooses(i);
+  // Those that work on every token: all of a block that does not choose.
+  const auto always = (chooses ? experts.shared : shape.dense_parts()) * shape.inner;
+  const auto of_all = chooses ? f + "shared." : f;
+  if (chooses) {
+    list.add(f + "router.weight", {experts.count, shape.width}, Role::router);
+    if (experts.has_bias) list.add(f + "router.bias", {experts.count}, Role::state);
+    list.add(f + "experts.up_gate.weight", {experts.count, 2 * shape.inner, shape.width},
+             Role::matrix);
+  }
+  if (always > 0) list.add(of_all + "up_gate.weight", {2 * always, shape.width}, Role::matrix);
   list.norm(f + "hidden_norm");
-  list.add(f + "down.weight", {shape.width, shape.inner}, Role::matrix);
+  if (chooses) {
+    list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, Role::matrix);
+  }
+  if (always > 0) list.add(of_all + "down.weight", {shape.width, always}, Role::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
   list.numbers(text("blocks.", i, "."));
   list.reparameterization(i);
@@ -136,14 +150,30 @@ Counts count(const std::vector<Declared>& declared) {
   return counts;
 }
 
+std::int64_t active_parameters(const std::vector<Declared>& declared, const norm::Shape& shape) {
+  std::int64_t active = 0;
+  for (const auto& each : declared) {
+    if (each.role == Role::state) continue;
+    const bool stacked = each.shape.size() == 3;
+    active += stacked ? each.numel() / shape.experts.count * shape.experts.active : each.numel();
+  }
+  return active;
+}
+
 double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   const auto& shape = scheme.shape;
   const auto d = static_cast<double>(shape.width);
   const auto key_width = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto inner = static_cast<double>(shape.inner);
   const auto layers = static_cast<double>(shape.layers);
-  const double weights =
-      layers * (d * (d + 2 * key_width) + d * d + 3 * d * inner) + static_cast<double>(rows) * d;
+  const double attention = d * (d + 2 * key_width) + d * d;
+  double weights = layers * attention + static_cast<double>(rows) * d;
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    const auto& experts = shape.experts;
+    const auto parts = shape.chooses(i) ? experts.working() : shape.dense_parts();
+    weights += 3 * d * inner * static_cast<double>(parts);
+    if (shape.chooses(i)) weights += d * static_cast<double>(experts.count);
+  }
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
 }
 

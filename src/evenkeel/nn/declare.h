@@ -13,10 +13,11 @@ namespace evenkeel::nn {
 /// What a tensor is for: it decides weight decay, initial values and precision.
 enum class Role {
   embedding,  // rows of tokens; tied, it is the head too
-  matrix,     // every other matrix, an untied head included
-  gain,       // parameters of norms: one dimension, at least float32
-  scale,      // learned numbers that are no part of a norm: the same
-  state,      // no parameter: what is kept from step to step without a gradient
+  matrix,  // every other matrix, an untied head included; experts are stacked: [E, rows, columns]
+  router,  // what chooses experts: a matrix, but at least float32
+  gain,    // parameters of norms: one dimension, at least float32
+  scale,   // learned numbers that are no part of a norm: the same
+  state,   // no parameter: what is kept from step to step without a gradient
 };
 
 struct Declared {
@@ -40,8 +41,12 @@ struct Counts {
 };
 Counts count(const std::vector<Declared>& declared);
 
+/// Those of them that work on one token: of the experts of a mixture, those it goes to.
+std::int64_t active_parameters(const std::vector<Declared>& declared, const norm::Shape& shape);
+
 /// Floating-point operations of a forward and backward pass, for each token:
 ///   6 * (weights of all matrix products, the head once) + 6 * N * context * d  (causal attention)
+/// In a mixture those of the experts that work on a token, and of the router.
 /// A multiply-add counts as 2; norms, activations and the softmax are left out.
 double flops_per_token(const norm::Scheme& scheme, std::int64_t rows);
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "evenkeel/nn/factor.h"
@@ -18,9 +19,11 @@ struct FeedForward {
   Matrix down;           // [width, inner]
   Factor up_gate_scale;  // of both products: [1] or [2 * inner]
   std::optional<NormLayer> hidden_norm;
+  std::int64_t parts =
+      1;  // feed-forwards beside each other, `inner` of all: each with a norm of its own rows
   bool fused = true;  // false: the formula of ops/reference.h
 
-  /// \param x  [B, T, width]
+  /// \param x  [..., width]
   at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 };
 

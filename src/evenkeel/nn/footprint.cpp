@@ -50,7 +50,27 @@ struct Kept {
   }
 };
 
-Kept kept_by(const norm::Block& block, const norm::Shape& shape) {
+/// A mixture keeps a token's row once for every expert it goes to: what enters the expert, its
+/// products, and its hidden values before and after their weight.
+Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape) {
+  const auto d = static_cast<double>(shape.width);
+  const auto f = static_cast<double>(shape.inner);
+  const auto& experts = shape.experts;
+  Kept kept;
+  for (std::int64_t j = 0; j < experts.active; ++j) {
+    kept.values += d + 4 * f;
+    kept.behind(half.hidden, f);
+    kept.bytes += 3 * 8;  // order, token, place
+  }
+  for (std::int64_t j = 0; j < experts.shared; ++j) {
+    kept.values += 3 * f;
+    kept.behind(half.hidden, f);
+  }
+  kept.bytes += 3 * 4 * static_cast<double>(experts.count);  // logits, their softmax, its logarithm
+  return kept;
+}
+
+Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i) {
   const auto d = static_cast<double>(shape.width);
   const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto f = static_cast<double>(shape.inner);
@@ -70,8 +90,15 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape) {
   const auto& b = block.feed_forward;
   kept.values += d;  // the stream again
   kept.behind(b.input, d);
-  kept.values += 3 * f;  // up and gate, hidden
-  kept.behind(b.hidden, f);
+  if (shape.chooses(i)) {
+    const auto mixture = kept_by_mixture(b, shape);
+    kept.values += mixture.values;
+    kept.bytes += mixture.bytes;
+  }
+  for (std::int64_t j = 0; !shape.chooses(i) && j < shape.dense_parts(); ++j) {
+    kept.values += 3 * f;  // up and gate, hidden
+    kept.behind(b.hidden, f);
+  }
   kept.behind(b.output, d);
   kept.behind(b.residual, d);
   return kept;
@@ -99,8 +126,9 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
   double all = 0, largest = 0;               // of the blocks
+  std::int64_t i = 0;
   for (const auto& block : scheme.blocks) {
-    const auto kept = kept_by(block, shape);
+    const auto kept = kept_by(block, shape, i++);
     double inside = tokens * (kept.values * bytes + kept.bytes);
     const bool writes_scores =
         batching.explicit_attention || (batching.flash_attention && block.attention.softcap);
@@ -121,7 +149,8 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const double logits = block_of(std::min(tokens, chunk) * vocabulary * bytes);
   // The head's gradient, and the same times that of the loss.
   const double head_gradients = static_cast<double>(rows) * d * (wide + bytes);
-  const double in_a_block = tokens * (4 * inner + 3 * d) * bytes;
+  const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
+  const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.
   out.passing = logits + head_gradients + in_a_block;
   out.program = kProgram;

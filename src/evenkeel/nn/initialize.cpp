@@ -112,15 +112,25 @@ void fill_rule(Parameters& parameters, const std::string& rule, const std::strin
 void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme,
                               std::uint64_t seed) {
   for (const auto& [rule, weights] : scheme.reparameterize) {
-    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
-      const bool named = std::find(weights.begin(), weights.end(), matrix.name) != weights.end();
-      for (std::int64_t i = 0; named && i < scheme.shape.layers; ++i) {
+    for (std::int64_t i = 0; i < scheme.shape.layers; ++i) {
+      for (const auto& matrix : norm::logical_matrices(scheme.shape, i)) {
+        const bool named = std::find(weights.begin(), weights.end(), matrix.name) != weights.end();
+        if (!named) continue;
         const auto stored = parameters.at(text("blocks.", i, ".", matrix.stored, ".weight")).master;
-        fill_rule(parameters, rule, text("blocks.", i, ".", matrix.name),
-                  stored.narrow(0, matrix.first, matrix.rows), seed);
+        fill_rule(parameters, rule, text("blocks.", i, ".", matrix.own_name),
+                  stored.flatten(0, -2).narrow(0, matrix.first, matrix.rows), seed);
       }
     }
   }
+}
+
+/// An untied head of a mixture starts with the deviation 1/sqrt(d), as in the authors' mixture; one
+/// of a dense model as the other matrices.
+Distribution head_of(Distribution base, const norm::Shape& shape) {
+  const bool is_normal =
+      base.kind == Distribution::Kind::normal || base.kind == Distribution::Kind::trunc_normal;
+  if (shape.is_mixture() && is_normal) base.first = 1 / std::sqrt(static_cast<double>(shape.width));
+  return base;
 }
 
 }  // namespace
@@ -133,23 +143,28 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const auto variables = scheme.shape.variables(start);
   const auto base = config::parse_init(own ? scheme.base_init : init, variables);
   const auto embedding = config::parse_init(own ? scheme.embedding_init : init, variables);
+  const auto head = head_of(base, scheme.shape);
   const auto factors = own ? scheme.init : config::init_factors(init);
 
   fill_equal(parameters, scheme, start);
   for (const auto& parameter : parameters.all()) {
-    if (parameter.shape.size() != 2) continue;
+    if (parameter.shape.size() < 2) continue;
     const Philox random(seed, "init/" + parameter.name);
-    const bool in_block = parameter.name.starts_with("blocks.");
-    if (!in_block) {
-      fill(parameter.master, parameter.name == "embedding.weight" ? embedding : base, random, 0, 1);
+    if (!parameter.name.starts_with("blocks.")) {
+      const bool is_embedding = parameter.name == "embedding.weight";
+      fill(parameter.master, is_embedding ? embedding : head, random, 0, 1);
+      continue;
+    }
+    if (parameter.name.ends_with(".router.weight")) {
+      fill(parameter.master, base, random, 0, 1);
       continue;
     }
     const auto dot = parameter.name.find('.', std::string("blocks.").size());
     const auto block = std::stoll(parameter.name.substr(std::string("blocks.").size()));
     const auto in_this_block = scheme.shape.variables_of_block(block + 1, start);
-    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
+    for (const auto& matrix : norm::logical_matrices(scheme.shape, block)) {
       if (matrix.stored + ".weight" != parameter.name.substr(dot + 1)) continue;
-      fill(parameter.master.narrow(0, matrix.first, matrix.rows), base, random,
+      fill(parameter.master.flatten(0, -2).narrow(0, matrix.first, matrix.rows), base, random,
            matrix.first * matrix.columns, factor_of(factors, matrix.name, in_this_block));
     }
   }

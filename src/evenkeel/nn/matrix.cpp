@@ -47,9 +47,10 @@ Matrix::Matrix(at::Tensor stored, std::vector<Part> parts)
 
 at::Tensor Matrix::operator()(Mode mode) const {
   if (parts_.empty()) return stored_;
+  const auto all = stored_.flatten(0, -2);
   std::vector<at::Tensor> rows;
   for (const auto& part : parts_) {
-    const auto own = stored_.narrow(0, part.first, part.rows);
+    const auto own = all.narrow(0, part.first, part.rows);
     if (part.row_gain.defined()) {
       rows.push_back(weight_norm(own.to(part.row_gain.scalar_type()), part.row_gain));
     } else if (part.gamma.defined()) {
@@ -59,7 +60,7 @@ at::Tensor Matrix::operator()(Mode mode) const {
     }
     rows.back() = rows.back().to(stored_.scalar_type());
   }
-  return rows.size() == 1 ? rows.front() : at::cat(rows);
+  return (rows.size() == 1 ? rows.front() : at::cat(rows)).view_as(stored_);
 }
 
 }  // namespace evenkeel::nn

@@ -16,7 +16,8 @@ namespace evenkeel::nn {
 void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
 
 /// A stored matrix of a block, and the rules by which the forward pass computes what it multiplies
-/// with out of it. Without rules that is the matrix itself.
+/// with out of it. Without rules that is the matrix itself. Stacked experts, [E, rows, columns],
+/// are one matrix of E * rows rows to it.
 class Matrix {
  public:
   /// Some of its rows that have a name of their own ("attention.q"), and their rule.
@@ -31,7 +32,7 @@ class Matrix {
   /// \param parts  all rows, in order; none for a matrix that stands as it is
   explicit Matrix(at::Tensor stored, std::vector<Part> parts = {});
 
-  /// [rows, columns], of the dtype of the stored matrix:
+  /// The shape and dtype of the stored matrix:
   ///   weight_norm    row j = row_gain_j * v_j / |v_j|
   ///   sigma_reparam  (gamma / sigma) V, sigma = left . V right; in training, first, without
   ///                  gradient: left = unit(V right), right = unit(V^T left)

@@ -13,6 +13,7 @@
 #include "evenkeel/nn/factor.h"
 #include "evenkeel/nn/feed_forward.h"
 #include "evenkeel/nn/matrix.h"
+#include "evenkeel/nn/mixture.h"
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/nn/observer.h"
@@ -41,7 +42,8 @@ struct Pass {
   Mode mode = Mode::evaluation;
   ModelCache* cache = nullptr;         // if given, ids continue the positions in it
   const Observer* observer = nullptr;  // may be null
-  std::int64_t left_out = 0;  // a block, from 1, that passes its stream on as it is; 0: none
+  RouterLosses* router = nullptr;  // if given, gets the means over all routers, if there are any
+  std::int64_t left_out = 0;       // a block, from 1, that passes its stream on as it is; 0: none
 };
 
 /// A decoder transformer under a normalization scheme. Holds no numbers of its own: the tensors
@@ -86,7 +88,8 @@ class Model {
   struct Block {
     HalfBlock around_attention, around_feed_forward;
     Attention attention;
-    FeedForward feed_forward;
+    FeedForward feed_forward;  // without meaning if there is a mixture
+    std::optional<Mixture> mixture;
     bool shares_input = false;    // parallel: the feed-forward half reads what attention reads
     bool taps_its_input = false;  // a skip takes the stream that entered the block
   };
@@ -95,6 +98,7 @@ class Model {
     Stream stream;
     at::Tensor second;       // y, of a scheme with two streams
     at::Tensor block_input;  // if the block taps it
+    at::Tensor router;       // [2]: sums of RouterLosses so far, if they are wanted
   };
 
   using Slots = std::map<std::string, norm::Slot>;
@@ -102,6 +106,9 @@ class Model {
   Factor factor(const std::string& name, const norm::Number& number,
                 const norm::Variables& variables) const;
   Matrix matrix(std::int64_t i, const std::string& stored) const;
+  FeedForward feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
+                           std::int64_t parts) const;
+  Mixture mixture(const Slots& slots, std::int64_t i) const;
   HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
@@ -115,6 +122,8 @@ class Model {
   template <typename Branch>
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
                 const Branch& branch) const;
+  at::Tensor run_feed_forward(State& state, const Block& block, std::int64_t l, const Pass& pass,
+                              const at::Tensor& read) const;
   void run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
                     const Rotary& rotary, KeyValueCache* cache) const;
 

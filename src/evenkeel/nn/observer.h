@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "evenkeel/nn/mixture.h"
+
 namespace evenkeel::nn {
 
 /// What attention multiplies.
@@ -29,6 +31,8 @@ struct Observer {
   std::function<void(std::int64_t l, Half half, const at::Tensor& stream, const at::Tensor& branch)>
       branch;
   std::function<void(std::int64_t l, const AttentionInputs& inputs)> attention;
+  /// Of a block that is a mixture of experts.
+  std::function<void(std::int64_t l, const Routing& routing)> routing;
 };
 
 }  // namespace evenkeel::nn

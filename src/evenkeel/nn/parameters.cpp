@@ -34,11 +34,11 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     : precision_(precision) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
-  for (const auto role : {Role::embedding, Role::matrix, Role::gain, Role::scale}) {
+  for (const auto role : {Role::embedding, Role::matrix, Role::router, Role::gain, Role::scale}) {
     std::int64_t size = 0;
     for (const auto& each : declared) size += each.role == role ? each.numel() : 0;
     if (size == 0) continue;
-    const bool small = role == Role::gain || role == Role::scale;
+    const bool small = role != Role::embedding && role != Role::matrix;
     const auto values = small ? masters : compute_dtype(precision);
     Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, values)};
     group.value = values == masters ? group.master : at::zeros({size}, values);

@@ -153,11 +153,30 @@ struct Steps {
   std::int64_t planned = 0;  // at least 1 in a run: a scheme may divide by it
 };
 
-/// The sizes that expressions, patches and checks need.
+/// A mixture of experts in place of one feed-forward: each token goes to some of them.
+struct Experts {
+  std::int64_t count = 0;         // 0: no mixture
+  std::int64_t active = 0;        // that each token goes to
+  std::int64_t shared = 0;        // that every token goes to besides
+  std::int64_t dense_layers = 0;  // first blocks without a choice
+  bool renormalize = false;       // the weights of a token's experts add up to 1
+  bool has_bias = false;          // on the choice, moved to balance it
+  /// Experts that work on every token.
+  std::int64_t working() const { return active + shared; }
+};
+
+/// The sizes that expressions, patches and checks need. `inner` is the width of one expert.
 struct Shape {
   std::int64_t layers = 0, width = 0, heads = 0, kv_heads = 0, inner = 0, vocabulary = 0,
                context = 0;
+  Experts experts = {};
   std::int64_t head_width() const { return heads > 0 ? width / heads : 0; }
+  bool is_mixture() const { return experts.count > 0; }
+  /// Whether block i, from 0, chooses experts.
+  bool chooses(std::int64_t i) const { return is_mixture() && i >= experts.dense_layers; }
+  /// How many feed-forwards of width `inner` a block without a choice has beside each other: in a
+  /// mixture as many as work on a token elsewhere.
+  std::int64_t dense_parts() const { return is_mixture() ? experts.working() : 1; }
 
   /// N, S, d, dk, f, h, kv, vocab, context; t and T have a value only if `steps` are given.
   Variables variables(const std::optional<Steps>& steps = {}) const;

@@ -181,6 +181,36 @@ void check_profile(const Scheme& scheme) {
   }
 }
 
+/// What has no meaning where a feed-forward half is a mixture of experts.
+void check_mixture(const Scheme& scheme) {
+  if (!scheme.shape.is_mixture()) return;
+  constexpr const char* kNone = "has no meaning in a mixture of experts (model.experts.count)";
+  std::int64_t l = 0;
+  for (const auto& block : scheme.blocks) {
+    ++l;
+    const auto& half = block.feed_forward;
+    if (half.up_gate_scale) {
+      throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.up_gate_scale"),
+                        text("\"up_gate_scale\" ", kNone, "; leave it out, or take a dense model"));
+    }
+    if (half.hidden && sees_other_tokens(half.hidden->kind)) {
+      throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.hidden"),
+                        text("a ", name_of(half.hidden->kind), " inside the experts ", kNone,
+                             ": an expert sees no whole sequence; leave it out, or take a dense "
+                             "model"));
+    }
+  }
+  for (const auto& hook : scheme.hooks) {
+    if (hook.kind != "unit_norm") continue;
+    for (const auto& name : hook.weights) {
+      if (!name.starts_with("feed_forward.")) continue;
+      throw SchemeError(
+          "bad_value", place_in(scheme, 0, "hooks"),
+          text("\"unit_norm\" of ", name, " ", kNone, "; leave it out, or take a dense model"));
+    }
+  }
+}
+
 void check_count(const Scheme& scheme) {
   if (!scheme.norm_parameters) return;
   const double stated = scheme.norm_parameters->value(scheme.shape.variables());
@@ -202,6 +232,7 @@ std::vector<Warning> validate(const Scheme& scheme) {
   check_values(scheme);
   check_weights(scheme);
   check_profile(scheme);
+  check_mixture(scheme);
   check_count(scheme);
   return warnings_of(scheme);
 }

@@ -44,7 +44,7 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
 
 double AdamW::decay_of(nn::Role role) const {
   const bool decays =
-      role == nn::Role::matrix ||
+      role == nn::Role::matrix || role == nn::Role::router ||
       ((role == nn::Role::gain || role == nn::Role::scale) && options_.decay_gains) ||
       (role == nn::Role::embedding && options_.decay_embedding);
   return decays ? options_.weight_decay : 0;

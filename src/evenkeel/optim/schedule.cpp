@@ -37,7 +37,8 @@ double Schedule::rate(std::int64_t step) const {
   const auto s = static_cast<double>(step);
   const double peak = schedule_.peak;
   const double low = schedule_.floor * peak;
-  if (s < warmup_) return peak * s / warmup_;
+  const double first = schedule_.start * peak;
+  if (s < warmup_) return first + (peak - first) * s / warmup_;
   if (schedule_.kind == "constant") return peak;
   if (s >= steps_) return low;
   if (schedule_.kind == "cosine") {

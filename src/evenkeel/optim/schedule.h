@@ -9,14 +9,15 @@ namespace evenkeel::optim {
 
 /// The learning rate of each step of a run, in closed form.
 ///
-///   warm-up   peak * s / w                                            s < w
+///   warm-up   first + (peak - first) * s / w                          s < w
 ///   cosine    low + (peak - low) * (1 + cos(pi * (s - w) / (T - w))) / 2
 ///   linear    low + (peak - low) * (T - s) / (T - w)
 ///   constant  peak
 ///   wsd       peak, then linear to low over the last `decay` steps
 ///   after T   low (constant: peak)
 ///
-/// with s the step from 1, w the warm-up, T the planned length, low = floor * peak.
+/// with s the step from 1, w the warm-up, T the planned length, low = floor * peak,
+/// first = start * peak.
 /// \source arXiv:2503.04598, appendix (warm-up and cosine); arXiv:2404.06395 (wsd)
 class Schedule {
  public:

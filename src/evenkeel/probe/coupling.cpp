@@ -41,7 +41,7 @@ struct Rows {
 };
 
 Rows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
-  for (const auto& logical : norm::logical_matrices(shape)) {
+  for (const auto& logical : norm::logical_matrices(shape, block)) {
     if (logical.name != name) continue;
     return {text("blocks.", block, ".", logical.stored, ".weight"), logical.first, logical.rows};
   }

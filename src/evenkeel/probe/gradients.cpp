@@ -49,10 +49,20 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
   for (std::int64_t l = 1; l <= layers; ++l) {
     const auto i = static_cast<std::size_t>(l - 1);
     out.add({l, "block"}, std::sqrt(blocks[i]));
-    for (const auto& matrix : norm::logical_matrices(scheme.shape)) {
+    std::map<std::string, double> parts;  // of all experts together
+    for (const auto& matrix : norm::logical_matrices(scheme.shape, l - 1)) {
       const auto stored = text("blocks.", i, ".", matrix.stored, ".weight");
-      const auto rows = gradient_of(parameters.at(stored)).narrow(0, matrix.first, matrix.rows);
-      out.add({l, last_word(matrix.name)}, std::sqrt(ops::sum_of_squares(rows)));
+      const auto rows = gradient_of(parameters.at(stored)).flatten(0, -2);
+      parts[last_word(matrix.name)] +=
+          ops::sum_of_squares(rows.narrow(0, matrix.first, matrix.rows));
+    }
+    for (const auto* const name : norm::kWeights) {
+      const auto part = last_word(name);
+      out.add({l, part}, std::sqrt(parts.at(part)));
+    }
+    if (scheme.shape.chooses(l - 1)) {
+      const auto router = text("blocks.", i, ".feed_forward.router.weight");
+      out.add({l, "router"}, std::sqrt(squares.at(router)));
     }
     out.add({l, "gains"}, std::sqrt(gains[i]));
   }

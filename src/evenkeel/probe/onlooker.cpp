@@ -36,6 +36,12 @@ nn::Observer Onlooker::observer() {
       see_attention(l, inputs);
     };
   }
+  if (wanted("router_entropy") || wanted("router_logit_max") || wanted("expert_load") ||
+      wanted("dead_experts")) {
+    observer.routing = [this](std::int64_t l, const nn::Routing& routing) {
+      routing_.see(l, routing);
+    };
+  }
   return observer;
 }
 
@@ -107,6 +113,21 @@ std::vector<Profile> Onlooker::profiles() const {
   tell("token_cosine", "", 0, [](const Layer& layer) { return layer.cosine.value(); });
   tell("effective_rank", "", 0, [](const Layer& layer) { return layer.rank.value(); });
   tell("block_angle", "", 1, [](const Layer& layer) { return layer.angle.value(); });
+  const auto seen = routing_.seen();
+  const auto tell_router = [&](const char* measure,
+                               const std::function<double(std::size_t)>& value) {
+    if (!wanted(measure) || seen.empty()) return;
+    Profile profile{measure, "", 1, {}};
+    profile.values.assign(layers_.size() - 1, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
+      profile.values[static_cast<std::size_t>(seen.blocks[i]) - 1] = value(i);
+    }
+    all.push_back(std::move(profile));
+  };
+  tell_router("router_entropy", [&](std::size_t i) { return seen.entropy[i]; });
+  tell_router("router_logit_max", [&](std::size_t i) { return seen.largest_logit[i]; });
+  tell_router("expert_load", [&](std::size_t i) { return seen.load(i); });
+  tell_router("dead_experts", [&](std::size_t i) { return seen.dead(i); });
   return all;
 }
 

@@ -7,6 +7,7 @@
 
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/probe/profile.h"
+#include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/probe/streams.h"
 
 namespace evenkeel::probe {
@@ -40,6 +41,7 @@ class Onlooker {
 
   std::set<std::string> what_;
   std::vector<Layer> layers_;  // 0 .. N
+  RoutingMeter routing_;       // of the blocks that are mixtures
   at::Tensor before_;          // the stream that entered the block at hand
 };
 

@@ -34,14 +34,19 @@ constexpr std::array kOverview = {
     Column{"eff. rank", "effective_rank", ""},
     Column{"angle/pi", "block_angle", ""},
     Column{"skip loss", "skip_loss", ""},
+    Column{"router ent.", "router_entropy", ""},
+    Column{"router max", "router_logit_max", ""},
+    Column{"load max", "expert_load", ""},
+    Column{"dead", "dead_experts", ""},
 };
 
 /// Where in a block the gradient is.
 constexpr std::array kGradients = {
-    Column{"grad: q", "grad_norm", "q"}, Column{"k", "grad_norm", "k"},
-    Column{"v", "grad_norm", "v"},       Column{"output", "grad_norm", "output"},
-    Column{"up", "grad_norm", "up"},     Column{"gate", "grad_norm", "gate"},
-    Column{"down", "grad_norm", "down"}, Column{"gains", "grad_norm", "gains"},
+    Column{"grad: q", "grad_norm", "q"},   Column{"k", "grad_norm", "k"},
+    Column{"v", "grad_norm", "v"},         Column{"output", "grad_norm", "output"},
+    Column{"up", "grad_norm", "up"},       Column{"gate", "grad_norm", "gate"},
+    Column{"down", "grad_norm", "down"},   Column{"router", "grad_norm", "router"},
+    Column{"gains", "grad_norm", "gains"},
 };
 
 std::string cell(const Profile* profile, std::int64_t layer) {

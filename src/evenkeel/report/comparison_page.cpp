@@ -161,13 +161,17 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
   leading.has_legend = true;
   auto gradient = mean_chart(runs, kGradientNorm);
   gradient.scale = Scale::logarithmic;
+  std::string mixtures;
+  if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.load.size() > 0; })) {
+    mixtures = figure(mean_chart(runs, kLoad)) + figure(mean_chart(runs, kBalance));
+  }
   auto throughput = mean_chart(runs, kThroughput);
   throughput.scale = Scale::from_zero;
   auto rate = common_chart(runs, kLearningRate, Stroke::bold);
   rate.scale = Scale::from_zero;
   return figure(leading) + figure(has_floor ? loss : common_chart(runs, kBits)) +
          figure(late_chart(runs)) + figure(mean_chart(runs, kLoss)) + figure(gradient) +
-         figure(rate) + figure(throughput);
+         figure(rate) + figure(throughput) + mixtures;
 }
 
 std::string configuration(const std::vector<Run>& runs) {

@@ -113,7 +113,7 @@ std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
 
-std::string drawing(const LayerMap& map, const std::string& title) {
+std::string drawing(const LayerMap& map, const std::string& title, const std::string& across) {
   const auto range = range_of(map);
   const auto steps = shown_steps(map);
   std::size_t layers = 0;
@@ -127,8 +127,8 @@ std::string drawing(const LayerMap& map, const std::string& title) {
     for (std::size_t l = 0; l < values.size(); ++l) {
       const auto value = values[l];
       const double y = kTop + inside - row * static_cast<double>(l + 1);
-      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", step ",
-                             with_commas(std::llround(steps[i])), ": ",
+      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", across,
+                             " ", with_commas(std::llround(steps[i])), ": ",
                              std::isfinite(value) ? with_digits(value, 3) : "not finite");
       out += rectangle(kLeft + column * static_cast<double>(i), y, column + 0.5, row + 0.5,
                        std::isfinite(value) ? colour_of(range.place(value)) : "var(--bad)", said);
@@ -141,7 +141,7 @@ std::string drawing(const LayerMap& map, const std::string& title) {
   }
   constexpr double kDrop = 16;
   const double base = kTop + inside + kDrop;
-  out += label("start", 0, base, "step");
+  out += label("start", 0, base, across);
   const auto apart = std::max<std::size_t>(1, (steps.size() + 5) / 6);
   for (std::size_t i = 0; i < steps.size(); i += apart) {
     out += label("middle", kLeft + column * (static_cast<double>(i) + 0.5), base,
@@ -154,11 +154,12 @@ std::string drawing(const LayerMap& map, const std::string& title) {
 
 }  // namespace
 
-std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit) {
+std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit,
+                     const std::string& across) {
   auto caption = element("strong", escaped(title));
   if (!unit.empty()) caption += text(' ', element("span", escaped(unit), "muted"));
   return element("figure", element("figcaption", caption) + "\n" +
-                               element("div", drawing(map, title), "scroll")) +
+                               element("div", drawing(map, title, across), "scroll")) +
          "\n";
 }
 

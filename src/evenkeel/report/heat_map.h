@@ -10,6 +10,8 @@ namespace evenkeel::report {
 /// A figure: layers upwards, probed steps to the right, a value as a colour. Positive values that
 /// span more than a factor of 20 are coloured by their logarithm. Of many steps some are shown,
 /// first and last among them. Each cell says its value when pointed at.
-std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit);
+/// \param across  what the keys of the map's values count
+std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit,
+                     const std::string& across = "step");
 
 }  // namespace evenkeel::report

@@ -40,6 +40,10 @@ constexpr std::array kShown = {
     Shown{"kurtosis", "", "Kurtosis", "of a token's features"},
     Shown{"outlier_share", "", "Outliers", "share beyond 6 rms of their token"},
     Shown{"skip_loss", "", "Loss without a block", "rise, nats a token"},
+    Shown{"router_entropy", "", "Entropy of the routing", "nats"},
+    Shown{"router_logit_max", "", "Largest router logit", "magnitude"},
+    Shown{"expert_load", "", "Busiest expert", "its choices over the mean"},
+    Shown{"dead_experts", "", "Dead experts", "share"},
 };
 
 std::string short_text(double value) {

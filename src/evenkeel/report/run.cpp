@@ -66,6 +66,31 @@ std::optional<Floor> floor_of(const json& record) {
   return Floor{floor, floor * bytes};
 }
 
+/// What the routers of a mixture did. \throws json::exception if the lists are of other types
+void add_routing(Run& run, const json& record, double step) {
+  add(run.balance_loss, record, "balance_loss", step);
+  add(run.load, record, "load_max", step);
+  add(run.dead_experts, record, "dead_experts", step);
+  add(run.routing_entropy, record, "routing_entropy", step);
+  if (!record.contains("tokens_per_expert") || !record.contains("expert_blocks")) return;
+  const auto blocks = record["expert_blocks"].get<std::vector<std::int64_t>>();
+  const auto counts = record["tokens_per_expert"].get<std::vector<std::vector<double>>>();
+  if (blocks.empty() || blocks.size() != counts.size()) return;
+  run.expert_load = {.measure = "expert_load",
+                     .part = "",
+                     .on = "training",
+                     .first = blocks.front(),
+                     .values = {}};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    double sum = 0;
+    for (const auto count : counts[i]) sum += count;
+    for (std::size_t e = 0; e < counts[i].size(); ++e) {
+      const double load = counts[i][e] * static_cast<double>(counts[i].size()) / sum;
+      run.expert_load.values[static_cast<double>(e) + 1].push_back(load);
+    }
+  }
+}
+
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
   if (!std::isfinite(step)) return;
@@ -76,6 +101,7 @@ void add_step(Run& run, const json& record, double& timed_until) {
   add(run.validation_loss, record, "val_loss", step);
   add(run.bits_a_byte, record, "val_bits_per_byte", step);
   add(run.gap, record, "val_gap", step);
+  add_routing(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
   }

@@ -41,6 +41,10 @@ struct Run {
   double peak_memory = std::numeric_limits<double>::quiet_NaN();  // bytes
   std::optional<Floor> floor;
 
+  // Of a mixture of experts.
+  Series balance_loss, load, dead_experts, routing_entropy;
+  LayerMap expert_load;  // blocks by expert, from 1, at the last logged step: choices over the mean
+
   std::vector<Event> events;
   std::vector<LayerMap> layers;                        // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt

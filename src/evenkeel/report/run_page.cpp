@@ -11,6 +11,7 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
+#include "evenkeel/report/mixture_figures.h"
 #include "evenkeel/report/section.h"
 
 namespace evenkeel::report {
@@ -205,6 +206,8 @@ std::string run_page(const Run& run) {
   const auto figures = loss_figure(run) + evaluation_figure(run) + gradient_figure(run) +
                        rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
+  const auto experts = mixture_figures(run);
+  if (!experts.empty()) out += section("Experts", element("div", experts, "figures"));
   const auto layers = layer_figures(run);
   if (!layers.empty()) out += section("Layer by layer", element("div", layers, "figures"));
   if (run.diagram)

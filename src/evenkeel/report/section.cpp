@@ -18,6 +18,10 @@ const Quantity kGradientNorm = {"Gradient norm", "before clipping, logarithmic",
                                 &Run::gradient_norm};
 const Quantity kThroughput = {"Throughput", "tokens a second", "tokens_per_s",
                               &Run::tokens_per_second};
+const Quantity kLoad = {"Busiest expert", "its choices over the mean, of the worst block",
+                        "load_max", &Run::load};
+const Quantity kBalance = {"Load balancing loss", "before its weight; 1 is even", "balance_loss",
+                           &Run::balance_loss};
 const Quantity kValidation = {"Validation loss", "nats a token", "val_loss", &Run::validation_loss};
 const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &Run::bits_a_byte};
 const Quantity kGap = {"Gap to the entropy floor", "nats a byte, logarithmic", "val_gap",

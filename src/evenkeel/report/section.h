@@ -44,6 +44,7 @@ struct Quantity {
 };
 
 extern const Quantity kLoss, kLearningRate, kGradientNorm, kThroughput;
+extern const Quantity kLoad, kBalance;           // of a mixture of experts
 extern const Quantity kValidation, kBits, kGap;  // measured on evaluation only
 
 /// How many neighbours on either side the moving mean takes for this many points.

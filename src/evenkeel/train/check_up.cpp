@@ -90,12 +90,44 @@ Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
                ", or a lower schedule.peak")};
 }
 
+void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& troubles) {
+  constexpr double kStarved = 0.1;  // of the mean load
+  constexpr double kLarge = 50;
+  for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
+    const auto& tokens = routing.tokens[i];
+    const auto experts = static_cast<double>(tokens.size());
+    const auto all = std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0});
+    const double least = kStarved * static_cast<double>(all) / experts;
+    const auto starved = std::count_if(tokens.begin(), tokens.end(), [&](std::int64_t count) {
+      return static_cast<double>(count) < least;
+    });
+    const auto l = routing.blocks[i];
+    const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
+    if (2 * static_cast<double>(starved) >= experts) {
+      troubles.push_back(
+          {"routing", l, router,
+           text(starved, " of ", tokens.size(), " experts got less than a tenth of the mean load"),
+           "the routing collapses: experts that no token goes to learn nothing",
+           "a larger model.experts.balance, model.experts.bias_rate, or a lower "
+           "schedule.peak"});
+    } else if (routing.largest_logit[i] > kLarge) {
+      troubles.push_back(
+          {"router_logits", l, router,
+           text("router logits up to ", with_digits(routing.largest_logit[i], 3)),
+           "the choice of experts is final, and a router without doubt no longer learns",
+           "a larger model.experts.router_z, or a lower schedule.peak"});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Trouble> CheckUp::operator()(std::int64_t step, const data::Batch& batch,
-                                         const std::vector<at::Tensor>& gradients) {
+                                         const std::vector<at::Tensor>& gradients,
+                                         const probe::RoutingSeen& routing) {
   const at::NoGradGuard no_grad;
   std::vector<Trouble> troubles;
+  if (step > 1) check_routing(routing, troubles);  // fresh routers are as chance made them
   check_attention(batch, troubles);
   check_gains(troubles);
   if (step > 1) check_frozen(gradients, troubles);  // some gains start without one

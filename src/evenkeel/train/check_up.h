@@ -8,6 +8,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/train/trouble.h"
 
 namespace evenkeel::train {
@@ -25,6 +26,8 @@ namespace evenkeel::train {
 /// | vanishing       | gradients of block 1 below 1e-4 of those of the largest block             |
 /// | exploding_depth | gradients of block 1 above 1e4 times those of the smallest block          |
 /// | dead_blocks     | gradients of all blocks below 1e-4 of those of the whole model            |
+/// | routing         | half of a block's experts or more got less than a tenth of the mean load  |
+/// | router_logits   | logits of a router above 50: its softmax is one-hot long before           |
 /// | feed_forward    | gradients of feed-forward halves above 100 times those of attention       |
 ///
 /// \source docs/health.md
@@ -35,9 +38,11 @@ class CheckUp {
       : model_(&model), parameters_(&parameters), planned_(planned) {}
 
   /// \param gradients  a flat buffer a group: of the step at hand
+  /// \param routing    of the step at hand; empty for a dense model
   /// \param step  from 1
   std::vector<Trouble> operator()(std::int64_t step, const data::Batch& batch,
-                                  const std::vector<at::Tensor>& gradients);
+                                  const std::vector<at::Tensor>& gradients,
+                                  const probe::RoutingSeen& routing = {});
 
   /// The largest scores of the start, by block: part of a checkpoint.
   const std::vector<double>& first_scores() const { return first_scores_; }

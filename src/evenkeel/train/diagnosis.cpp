@@ -48,6 +48,9 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const at::Tensor& i
     note(l, "attention keys", inputs.k);
     note(l, "attention values", inputs.v);
   };
+  observer.routing = [&](std::int64_t l, const nn::Routing& routing) {
+    note(l, "router logits", routing.logits);
+  };
   const auto x = model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
   note(0, "final stream", x);
   note(0, "logits", model.logits(x));

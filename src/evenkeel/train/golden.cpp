@@ -100,6 +100,11 @@ Golden of_authors(const store::Safetensors& file, const GoldenJson& json) {
     auto pass = authors_pass(json);
     pass.logits = real(file, "logits");
     pass.gradients = tensors_after(file, "grad.");
+    if (pass.mixture) {
+      pass.mixture->router_logits = real(file, "router_logits");
+      pass.mixture->selected_experts = tensor_of(file, "selected_experts");
+      pass.mixture->tokens_per_expert = tensor_of(file, "tokens_per_expert");
+    }
     golden.parameters = tensors_after(file, "param.");
     golden.expected = std::move(pass);
   }
@@ -125,6 +130,17 @@ void check_shape(const Golden& golden, const char* name, const at::Tensor& tenso
                                ", but is ", tensor.sizes()));
 }
 
+void check_routing(const Golden& golden, const GoldenPass::Mixture& mixture) {
+  const auto& shape = golden.model.scheme.shape;
+  const auto tokens = golden.ids.numel();
+  check_shape(golden, "router_logits", mixture.router_logits,
+              {shape.layers, tokens, shape.experts.count});
+  check_shape(golden, "selected_experts", mixture.selected_experts,
+              {shape.layers, tokens, shape.experts.active});
+  check_shape(golden, "tokens_per_expert", mixture.tokens_per_expert,
+              {shape.layers, shape.experts.count});
+}
+
 /// What reading cannot see by itself: that ids are tokens, and that shapes fit one another.
 void check(const Golden& golden) {
   const auto& ids = golden.ids;
@@ -144,6 +160,7 @@ void check(const Golden& golden) {
   }
   if (pass != nullptr) {
     check_shape(golden, "logits", pass->logits, {ids.size(0), ids.size(1), vocabulary});
+    if (pass->mixture) check_routing(golden, *pass->mixture);
   } else {
     const auto& steps = std::get<GoldenTrajectory>(golden.expected).steps;
     check_shape(golden, "input_ids", ids,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,14 @@ struct GoldenPass {
   // Of the authors' files only: exact, where the tensors are rounded to float32.
   double gradient_norm = 0, logits_squares = 0;  // of all parameters; sum over all logits
   std::map<std::string, double> gradient_norms;  // of each parameter
+  struct Mixture {
+    double balance = 0, router_z = 0;  // weights of the auxiliary losses
+    double cross_entropy = 0, balance_loss = 0, router_z_loss = 0;  // of which `loss` is the sum
+    at::Tensor router_logits;                                       // [layers, B T, E]
+    at::Tensor selected_experts;   // [layers, B T, k], the larger probability first
+    at::Tensor tokens_per_expert;  // [layers, E]
+  };
+  std::optional<Mixture> mixture;
 };
 
 /// Some optimizer steps, one batch each.
@@ -69,7 +78,6 @@ struct Golden {
 
 /// \param path  a .safetensors file
 /// \throws Error (io, data) if it cannot be read, lacks a part or contradicts itself;
-///         Error (usage) if it is of a kind of model that this version does not have
 Golden read_golden(const std::filesystem::path& path);
 
 }  // namespace evenkeel::train

@@ -3,6 +3,9 @@
 
 #include <toml++/toml.h>
 
+#include <array>
+#include <utility>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/train/golden_shape.h"
@@ -26,12 +29,20 @@ toml::table scheme_table(const GoldenJson& config) {
   toml::table scheme;
   scheme.insert("norm", toml::table{{"kind", "rms_norm"}, {"epsilon", config.number("norm_eps")}});
   scheme.insert("final", kNorm);
-  if (config.flag("embedding_norm")) scheme.insert("embedding", toml::table{{"norm", kNorm}});
+  const bool of_mixture = config.has("n_experts");
+  const auto flags = config.at(of_mixture ? "official_flags" : "per_head_norms");
+  const bool has_embedding_norm =
+      of_mixture ? flags.flag("embedding_layer_norm") : config.flag("embedding_norm");
+  if (has_embedding_norm) scheme.insert("embedding", toml::table{{"norm", kNorm}});
 
-  const auto per_head = config.at("per_head_norms");
+  constexpr std::array<std::pair<const char*, const char*>, 4> kSlots = {
+      {{"q", "use_query_norm"},
+       {"k", "use_key_norm"},
+       {"v", "use_value_norm"},
+       {"context", "use_context_norm"}}};
   toml::table attention;
-  for (const auto* const slot : {"q", "k", "v", "context"}) {
-    if (per_head.flag(slot)) attention.insert(slot, "norm per head");
+  for (const auto& [slot, flag] : kSlots) {
+    if (flags.flag(of_mixture ? flag : slot)) attention.insert(slot, "norm per head");
   }
   scheme.insert("attention", attention);
 
@@ -50,18 +61,23 @@ toml::table scheme_table(const GoldenJson& config) {
 
 GoldenModel authors_model(const GoldenJson& json) {
   const auto config = json.at("config");
-  if (config.has("n_experts")) {
-    json.refuse(text("this version cannot run mixtures of experts, but \"config.n_experts\" is ",
-                     config.whole("n_experts")),
-                Exit::usage);
+  const bool of_mixture = config.has("n_experts");
+  auto shape = read_shape(config, {.layers = "n_layers",
+                                   .width = "d_model",
+                                   .heads = "n_heads",
+                                   .kv_heads = "n_kv_heads",
+                                   .inner = of_mixture ? "expert_inner" : "ffn_inner",
+                                   .vocabulary = "vocab_size",
+                                   .context = "context"});
+  if (of_mixture) {
+    shape.experts = {.count = config.whole("n_experts"),
+                     .active = config.whole("top_k"),
+                     .renormalize = config.flag("renormalise_top_k")};
+    const auto& [count, active, shared, dense, renormalize, bias] = shape.experts;
+    if (active < 1 || active > count) {
+      json.refuse(text("\"top_k\" must be 1 to \"n_experts\", ", count, ", but is ", active));
+    }
   }
-  const auto shape = read_shape(config, {.layers = "n_layers",
-                                         .width = "d_model",
-                                         .heads = "n_heads",
-                                         .kv_heads = "n_kv_heads",
-                                         .inner = "ffn_inner",
-                                         .vocabulary = "vocab_size",
-                                         .context = "context"});
   if (const auto layers = config.list("layers").size();
       static_cast<std::int64_t>(layers) != shape.layers) {
     json.refuse(text("wants ", shape.layers, " \"config.layers\", but has ", layers));
@@ -109,6 +125,13 @@ GoldenPass authors_pass(const GoldenJson& json) {
   for (const auto& name : parameters.keys()) {
     pass.gradient_norms[name] = parameters.at(name).number("grad_l2_norm");
   }
+  const auto config = json.at("config");
+  if (!config.has("n_experts")) return pass;
+  pass.mixture = {.balance = config.number("load_balance_weight"),
+                  .router_z = config.number("router_z_weight"),
+                  .cross_entropy = json.number("ce_loss"),
+                  .balance_loss = json.number("load_balance_loss"),
+                  .router_z_loss = json.number("router_z_loss")};
   return pass;
 }
 

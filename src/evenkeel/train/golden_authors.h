@@ -12,9 +12,10 @@ namespace evenkeel::train {
 ///   attn_norm                 attention.input = "norm"
 ///   attn_residual_after_norm  attention.skip = "normed", where there is a norm
 ///   ffn_norm, ffn_residual_after_norm   the same of the feed-forward half
-///   per_head_norms, embedding_norm      the slots of those names
+///   per_head_norms, embedding_norm      the slots of those names; of a mixture use_query_norm and
+///                                       its like among the official_flags
 ///
-/// \throws Error (data) for a shape without meaning, (usage) for a mixture of experts
+/// \throws Error (data) for a shape without meaning
 GoldenModel authors_model(const GoldenJson& json);
 
 /// Optimizer, schedule and the numbers of each step; `final` is left empty.

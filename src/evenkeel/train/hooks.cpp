@@ -80,8 +80,9 @@ void Hooks::apply_unit_norm(const norm::Hook& hook) {
       }
       continue;
     }
-    for (const auto& matrix : norm::logical_matrices(shape)) {
-      for (std::int64_t i = 0; matrix.name == name && i < shape.layers; ++i) {
+    for (std::int64_t i = 0; i < shape.layers; ++i) {
+      for (const auto& matrix : norm::logical_matrices(shape, i)) {
+        if (matrix.name != name) continue;
         const auto& stored = parameters_->at(text("blocks.", i, ".", matrix.stored, ".weight"));
         normalize(stored.master.narrow(0, matrix.first, matrix.rows));
       }

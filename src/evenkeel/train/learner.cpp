@@ -2,6 +2,7 @@
 #include "evenkeel/train/learner.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,9 +21,31 @@ std::map<std::string, at::Tensor> copies_of(std::map<std::string, at::Tensor> te
 
 }  // namespace
 
+nlohmann::ordered_json routing_record(const Outcome& outcome) {
+  const auto& seen = outcome.routing;
+  double load = 0, dead = 0, entropy = 0, logit = 0;
+  const auto routers = static_cast<double>(seen.blocks.size());
+  for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
+    load = std::max(load, seen.load(i));
+    dead += seen.dead(i) / routers;
+    entropy += seen.entropy[i] / routers;
+    logit = std::max(logit, seen.largest_logit[i]);
+  }
+  return {{"balance_loss", outcome.balance_loss},
+          {"router_z_loss", outcome.router_z_loss},
+          {"load_max", load},
+          {"dead_experts", dead},
+          {"routing_entropy", entropy},
+          {"router_logit_max", logit},
+          {"dropped", 0},  // nothing is: there is no capacity
+          {"expert_blocks", seen.blocks},
+          {"tokens_per_expert", seen.tokens}};
+}
+
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
-                 nn::Parameters& parameters)
+                 nn::Parameters& parameters, const config::Experts& experts)
     : options_(options),
+      experts_(experts),
       model_(&model),
       parameters_(&parameters),
       optimizer_(options, parameters),
@@ -31,9 +54,8 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
 
 Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
                        const Judge& judge) {
-  Outcome outcome;
   const auto states = copies_of(parameters_->states());
-  outcome.loss = backward(batch, rows);
+  auto outcome = backward(batch, rows);
   outcome.gradient_norm = optim::gradient_norm(gradients());
   // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
   const bool finite = std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm);
@@ -46,27 +68,55 @@ Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
   const double scale = optim::clip_scale(outcome.gradient_norm, options_.clip);
   optimizer_.update(gradients(), scale, rate, ++updates_);
   hooks_.after_update();
+  move_biases(outcome.routing);
   outcome.clipped = scale < 1;
   outcome.applied = true;
   return outcome;
 }
 
-/// Leaves the gradient of the mean loss in gradients_; returns the mean loss.
-double Learner::backward(const data::Batch& batch, std::int64_t rows) {
+/// Leaves the gradient of the mean loss in gradients_.
+Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
   EK_ASSERT(batch.scored > 0 && rows > 0);
   const auto scored = static_cast<double>(batch.scored);
   gradients_.start(rows < batch.rows);
-  double loss = 0;
+  probe::RoutingMeter meter;
+  auto observer = hooks_.observer();
+  observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
+  Outcome outcome;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
     const auto part = data::part_of(batch, first, std::min(rows, batch.rows - first));
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
-    const auto sum = model_->loss_sum(ids, targets,
-                                      {.mode = nn::Mode::training, .observer = &hooks_.observer()});
-    loss += sum.item<double>();
-    (sum / scored).backward();
+    nn::RouterLosses router;
+    const auto sum = model_->loss_sum(
+        ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});
+    outcome.loss += sum.item<double>();
+    auto loss = sum / scored;
+    if (router.balance.defined()) {
+      const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
+      outcome.balance_loss += share * router.balance.item<double>();
+      outcome.router_z_loss += share * router.z.item<double>();
+      loss = loss + router.balance * (share * experts_.balance) +
+             router.z * (share * experts_.router_z);
+    }
+    loss.backward();
     gradients_.add();
   }
-  return loss / scored;
+  outcome.loss /= scored;
+  outcome.routing = meter.seen();
+  return outcome;
+}
+
+/// Balance without an auxiliary loss: the bias of an expert that got less than the mean rises.
+/// \source Wang et al. 2024, arXiv:2408.15664, algorithm 1
+void Learner::move_biases(const probe::RoutingSeen& seen) {
+  if (experts_.bias_rate == 0) return;
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
+    auto bias =
+        parameters_->find_state(text("blocks.", seen.blocks[i] - 1, ".feed_forward.router.bias"));
+    const auto tokens = at::tensor(seen.tokens[i], at::kLong).to(bias.scalar_type());
+    bias.add_((tokens.mean() - tokens).sign(), experts_.bias_rate);
+  }
 }
 
 }  // namespace evenkeel::train

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,17 +14,24 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
+#include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/train/hooks.h"
 
 namespace evenkeel::train {
 
 /// What one optimizer step saw and did.
 struct Outcome {
-  double loss = 0;           // nats a token, before the update
+  double loss = 0;          // cross-entropy: nats a token, before the update
+  double balance_loss = 0;  // of a mixture: the auxiliary losses, before their weights
+  double router_z_loss = 0;
   double gradient_norm = 0;  // before clipping
   bool clipped = false;
-  bool applied = false;  // false: not finite, or refused; nothing was changed
+  bool applied = false;        // false: not finite, or refused; nothing was changed
+  probe::RoutingSeen routing;  // of a mixture
 };
+
+/// What metrics.jsonl says of a mixture (docs/run_folder.md).
+nlohmann::ordered_json routing_record(const Outcome& outcome);
 
 /// Asked when loss and gradient of a step are known: whether to make the update.
 using Judge = std::function<bool(const Outcome&)>;
@@ -32,13 +40,16 @@ using Judge = std::function<bool(const Outcome&)>;
 class Learner {
  public:
   /// Both must outlive the learner.
-  Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters);
+  /// \param experts  of a mixture: the weights of its auxiliary losses, the rate of its biases
+  Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
+          const config::Experts& experts = {});
 
   /// Rules of the scheme that act on fresh weights. \param ids  [B, T]: the first training batch
   void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
 
   /// Forward, backward and update. The loss is the mean over all scored tokens of the batch,
-  /// however it is split; a split changes the result by rounding only.
+  /// however it is split; a split changes the result by rounding only. Not so the loss that
+  /// balances a mixture, which multiplies means over tokens: it is that of the parts, averaged.
   ///
   /// \param rows  sequences that go through the model at once
   /// \param rate  learning rate
@@ -54,9 +65,11 @@ class Learner {
   const optim::AdamW& optimizer() const { return optimizer_; }
 
  private:
-  double backward(const data::Batch& batch, std::int64_t rows);
+  Outcome backward(const data::Batch& batch, std::int64_t rows);
+  void move_biases(const probe::RoutingSeen& seen);
 
   config::Optimizer options_;
+  config::Experts experts_;
   const nn::Model* model_;
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;

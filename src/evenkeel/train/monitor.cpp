@@ -82,7 +82,7 @@ bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
     return report_jump(moment, "gradient_spike", outcome.loss,
                        words("gradient norm", outcome.gradient_norm, *gradient));
   }
-  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment, outcome.loss);
+  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment, outcome);
   return true;
 }
 
@@ -110,11 +110,12 @@ bool Monitor::report_jump(const Moment& moment, const std::string& event, double
   return applies;
 }
 
-void Monitor::check_up(const Moment& moment, double loss) {
+void Monitor::check_up(const Moment& moment, const Outcome& outcome) {
+  const double loss = outcome.loss;
   usual_ = lengths_of(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
   std::vector<Trouble> fresh;
-  auto troubles = check_up_(moment.step, *moment.batch, *moment.gradients);
+  auto troubles = check_up_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
     troubles.push_back({"divergence", 0, "",
                         text("loss ", with_digits(loss, 4), " is above the first one, ",

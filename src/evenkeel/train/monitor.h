@@ -44,7 +44,7 @@ class Monitor {
   void restore(const nlohmann::json& state);
 
  private:
-  void check_up(const Moment& moment, double loss);
+  void check_up(const Moment& moment, const Outcome& outcome);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
   void report_nonfinite(const Moment& moment, const Outcome& outcome);
   bool report_jump(const Moment& moment, const std::string& event, double usual_loss,

@@ -179,16 +179,18 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
       static_cast<double>(config.train.batch * config.model.context) / seconds;
   const bool lasting = due(now, config.log.every) || now == steps;
   if (lasting) {
-    append(metrics_, {{"step", now},
-                      {"tokens", trainer_->progress().tokens},
-                      {"loss", step.outcome.loss},
-                      {"lr", step.rate},
-                      {"grad_norm", step.outcome.gradient_norm},
-                      {"clipped", step.outcome.clipped},
-                      {"tokens_per_s", tokens_per_second},
-                      {"step_s", seconds},
-                      {"memory_bytes", peak_bytes()},
-                      {"faults", faults}});
+    nlohmann::ordered_json line = {{"step", now},
+                                   {"tokens", trainer_->progress().tokens},
+                                   {"loss", step.outcome.loss},
+                                   {"lr", step.rate},
+                                   {"grad_norm", step.outcome.gradient_norm},
+                                   {"clipped", step.outcome.clipped},
+                                   {"tokens_per_s", tokens_per_second},
+                                   {"step_s", seconds},
+                                   {"memory_bytes", peak_bytes()},
+                                   {"faults", faults}};
+    if (!step.outcome.routing.empty()) line.update(routing_record(step.outcome));
+    append(metrics_, line);
   }
   Sight sight{.step = now,
               .steps = steps,

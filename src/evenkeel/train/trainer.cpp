@@ -47,7 +47,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                  planned_steps(config));
   model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
                                        norm::Steps{.done = 0, .planned = planned_steps(config)});
-  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_);
+  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::tensors_of(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<Monitor>(config.health, *model_, parameters_, planned_steps(config),

@@ -143,12 +143,49 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
   comparison.total("gradient norm of each parameter", worst, tolerance);
 }
 
+/// The parts of a mixture's loss, and where its tokens went.
+void add_routing(const GoldenPass::Mixture& theirs, double cross_entropy,
+                 const nn::RouterLosses& router, const std::vector<nn::Routing>& routings,
+                 const Tolerances& allowed, Comparison& comparison) {
+  const auto loss = [&](const char* name, double ours, double other) {
+    comparison.total(name, relative_error(ours, other), allowed.scalars);
+  };
+  loss("cross-entropy", cross_entropy, theirs.cross_entropy);
+  loss("load balancing loss", router.balance.item<double>() * theirs.balance, theirs.balance_loss);
+  loss("router z-loss", router.z.item<double>() * theirs.router_z, theirs.router_z_loss);
+  std::vector<at::Tensor> logits, chosen, counts;
+  for (const auto& routing : routings) {
+    logits.push_back(routing.logits);
+    chosen.push_back(routing.routes.chosen);
+    counts.push_back(routing.routes.counts());
+  }
+  comparison.total("router logits", at::stack(logits), theirs.router_logits, allowed.logits);
+  const auto differing = [](const std::vector<at::Tensor>& ours, const at::Tensor& other) {
+    return (at::stack(ours) != other).sum().item<double>();
+  };
+  constexpr double kNone = 0.5;  // they are whole numbers
+  comparison.total("selected experts that differ", differing(chosen, theirs.selected_experts),
+                   kNone);
+  comparison.total("tokens per expert that differ", differing(counts, theirs.tokens_per_expert),
+                   kNone);
+}
+
 Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyOptions& options,
                      VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
-  const auto loss = model.loss_sum(golden.ids, next_tokens(golden.ids), kTraining) /
-                    static_cast<double>(scored_in(golden.ids));
+  nn::RouterLosses router;
+  std::vector<nn::Routing> routings;
+  nn::Observer observer;
+  observer.routing = [&](std::int64_t, const nn::Routing& routing) { routings.push_back(routing); };
+  auto loss =
+      model.loss_sum(golden.ids, next_tokens(golden.ids),
+                     {.mode = nn::Mode::training, .observer = &observer, .router = &router}) /
+      static_cast<double>(scored_in(golden.ids));
+  const double cross_entropy = loss.item<double>();
+  if (pass.mixture) {
+    loss = loss + router.balance * pass.mixture->balance + router.z * pass.mixture->router_z;
+  }
   loss.backward();
   const at::NoGradGuard no_grad;
   const auto after = copies_of(parameters.states());
@@ -162,6 +199,9 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   comparison.total("loss", relative_error(loss.item<double>(), pass.loss), allowed.scalars);
   if (golden.layout == GoldenLayout::authors) {
     add_exact_scalars(pass, logits, parameters, allowed.scalars, comparison);
+  }
+  if (pass.mixture) {
+    add_routing(*pass.mixture, cross_entropy, router, routings, allowed, comparison);
   }
   if (pass.evaluated.defined()) {
     comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)), pass.evaluated,

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/grouped_linear.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+namespace evenkeel::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+/// One product that one thread makes: some rows of the operands of a group.
+struct Task {
+  std::int64_t group = 0, first = 0, rows = 0;
+};
+
+/// Calls work(task) for each task. Whoever is free takes the next one: groups are of different
+/// sizes. A product inside runs on its own thread alone, whoever makes it.
+template <typename Work>
+void for_each_task(const std::vector<Task>& tasks, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  at::parallel_for(0, at::get_num_threads(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
+    const at::NoGradGuard no_grad;  // of this thread
+    for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
+  });
+}
+
+/// Blocks of rows of x: large enough for the rate of a product, many enough for all threads.
+std::vector<Task> tasks_of_rows(const at::Tensor& starts) {
+  constexpr std::int64_t kRows = 256;
+  const auto* const start = starts.const_data_ptr<std::int64_t>();
+  std::vector<Task> tasks;
+  for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
+    for (auto first = start[e]; first < start[e + 1]; first += kRows) {
+      tasks.push_back({e, first, std::min(kRows, start[e + 1] - first)});
+    }
+  }
+  return tasks;
+}
+
+/// Blocks of rows of the gradients of the groups' matrices, largest groups first.
+std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outputs) {
+  constexpr std::int64_t kRows = 512;
+  const auto* const start = starts.const_data_ptr<std::int64_t>();
+  std::vector<Task> tasks;
+  for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
+    for (std::int64_t first = 0; first < outputs; first += kRows) {
+      tasks.push_back({e, first, std::min(kRows, outputs - first)});
+    }
+  }
+  const auto size = [&](const Task& task) { return start[task.group + 1] - start[task.group]; };
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [&](const Task& left, const Task& right) { return size(left) > size(right); });
+  return tasks;
+}
+
+class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& starts) {
+    ctx->save_for_backward({x, weight, starts});
+    const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
+    for_each_task(tasks_of_rows(starts), [&](const Task& task) {
+      auto out = y.narrow(0, task.first, task.rows);
+      at::mm_out(out, x.narrow(0, task.first, task.rows), weight.select(0, task.group).t());
+    });
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto& [x, weight, starts] = std::tie(saved[0], saved[1], saved[2]);
+    const auto dy = upstream[0].contiguous();
+    at::Tensor dx, dweight;
+    if (ctx->needs_input_grad(0)) {
+      dx = at::empty(x.sizes(), x.options());
+      for_each_task(tasks_of_rows(starts), [&](const Task& task) {
+        auto out = dx.narrow(0, task.first, task.rows);
+        at::mm_out(out, dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
+      });
+    }
+    if (ctx->needs_input_grad(1)) {
+      dweight = at::empty(weight.sizes(), weight.options());
+      const auto* const start = starts.const_data_ptr<std::int64_t>();
+      for_each_task(tasks_of_gradients(starts, weight.size(1)), [&](const Task& task) {
+        auto out = dweight.select(0, task.group).narrow(0, task.first, task.rows);
+        const auto begin = start[task.group];
+        const auto count = start[task.group + 1] - begin;
+        if (count == 0) {
+          out.zero_();
+          return;
+        }
+        const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
+        at::mm_out(out, part.t(), x.narrow(0, begin, count));
+      });
+    }
+    return {dx, dweight, at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor grouped_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& starts) {
+  return GroupedLinear::apply(x.contiguous(), weight, starts);
+}
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/mixture.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "evenkeel/nn/grouped_linear.h"
+#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/swiglu.h"
+
+namespace evenkeel::nn {
+
+namespace {
+
+/// rows * router^T. As a product of one group, since the library splits the gradient of so small a
+/// matrix over the rows, and its bits would depend on the number of threads.
+at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
+  const auto starts = at::tensor({std::int64_t{0}, rows.size(0)}, at::kLong);
+  return grouped_linear(rows, router.unsqueeze(0), starts);
+}
+
+Routing routing_of(const Mixture& mixture, const at::Tensor& rows) {
+  Routing routing;
+  routing.logits = router_logits(rows.to(mixture.router.scalar_type()), mixture.router);
+  routing.probabilities = at::softmax(routing.logits, -1);
+  auto scores = routing.probabilities.detach();
+  if (mixture.bias.defined()) scores = scores + mixture.bias;
+  routing.routes = routes_of(scores, mixture.active);
+  routing.weights = routing.probabilities.gather(1, routing.routes.chosen);
+  if (mixture.renormalize) {
+    routing.weights = routing.weights / routing.weights.sum(-1, /*keepdim=*/true);
+  }
+  return routing;
+}
+
+}  // namespace
+
+RouterLosses router_losses(const Routing& routing) {
+  const auto& routes = routing.routes;
+  const auto choices = static_cast<double>(routes.tokens() * routes.active());
+  const auto counts = routes.counts().to(routing.probabilities.scalar_type());
+  const auto experts = static_cast<double>(routes.experts());
+  return {.balance = (counts * routing.probabilities.mean(0)).sum() * (experts / choices),
+          .z = at::logsumexp(routing.logits, -1).square().sum() / choices};
+}
+
+at::Tensor Mixture::operator()(const at::Tensor& x, Mode mode, Routing* seen) const {
+  const auto rows = x.flatten(0, -2);
+  auto routing = routing_of(*this, rows);
+  auto y = fused ? grouped(rows, routing, mode) : one_by_one(rows, routing, mode);
+  if (shared) y = y + (*shared)(rows, mode);
+  if (seen != nullptr) *seen = std::move(routing);
+  return y.view_as(x);
+}
+
+/// All experts at once, on rows sorted by expert.
+at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+  const auto& routes = routing.routes;
+  const auto products = grouped_linear(sent(rows, routes), up_gate(mode), routes.starts);
+  auto hidden = ops::swiglu(products);
+  if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
+  const auto weights = routing.weights.flatten().index_select(0, routes.order);
+  hidden = (hidden * weights.unsqueeze(-1)).to(hidden.scalar_type());
+  return brought_back(grouped_linear(hidden, down(mode), routes.starts), routes);
+}
+
+/// The formula: each expert gathers its tokens, and adds what it makes of them.
+at::Tensor Mixture::one_by_one(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+  const auto up_gates = up_gate(mode);
+  const auto downs = down(mode);
+  auto y = at::zeros_like(rows);
+  for (std::int64_t e = 0; e < up_gates.size(0); ++e) {
+    const auto found = (routing.routes.chosen == e).nonzero();
+    if (found.size(0) == 0) continue;
+    const auto token = found.select(1, 0);
+    auto hidden = ops::reference::swiglu(at::linear(rows.index_select(0, token), up_gates[e]));
+    if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
+    const auto weight = routing.weights.index({token, found.select(1, 1)}).unsqueeze(-1);
+    y = y.index_add(0, token, (at::linear(hidden, downs[e]) * weight).to(y.scalar_type()));
+  }
+  return y;
+}
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/routing_meter.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace evenkeel::probe {
+
+double RoutingSeen::load(std::size_t i) const {
+  const auto& counts = tokens.at(i);
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const auto most = *std::max_element(counts.begin(), counts.end());
+  return static_cast<double>(most) * static_cast<double>(counts.size()) / static_cast<double>(all);
+}
+
+double RoutingSeen::dead(std::size_t i) const {
+  const auto& counts = tokens.at(i);
+  return static_cast<double>(std::count(counts.begin(), counts.end(), 0)) /
+         static_cast<double>(counts.size());
+}
+
+void RoutingMeter::see(std::int64_t l, const nn::Routing& routing) {
+  const at::NoGradGuard no_grad;
+  auto found = std::find_if(routers_.begin(), routers_.end(),
+                            [&](const Router& router) { return router.l == l; });
+  if (found == routers_.end()) {
+    routers_.push_back({.counts = {}, .l = l});
+    found = routers_.end() - 1;
+  }
+  const auto counts = routing.routes.counts();
+  found->counts = found->counts.defined() ? found->counts + counts : counts;
+  const auto& p = routing.probabilities;
+  // 0 ln 0 is 0; and a sum along rows first, in one order for any number of threads.
+  found->entropy -= at::xlogy(p, p).sum(-1).to(at::kDouble).sum().item<double>();
+  found->tokens += static_cast<double>(p.size(0));
+  found->largest = std::max(found->largest, routing.logits.abs().max().item<double>());
+}
+
+RoutingSeen RoutingMeter::seen() const {
+  RoutingSeen seen;
+  for (const auto& router : routers_) {
+    const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
+    seen.blocks.push_back(router.l);
+    seen.tokens.emplace_back(counts, counts + router.counts.numel());
+    seen.entropy.push_back(router.entropy / router.tokens);
+    seen.largest_logit.push_back(router.largest);
+  }
+  return seen;
+}
+
+}  // namespace evenkeel::probe
