@@ -64,6 +64,9 @@ class Resume(program.Case):
     def test_of_a_mixture_of_experts(self):
         self.check_resumed(EVERY if NIGHTLY else (7,),
                            model_experts="{count = 4, bias_rate = 0.01}")
+        two = self.train("two", train_steps=STEPS, log_every=1, train_threads=2,
+                         model_experts="{count = 4, bias_rate = 0.01}")
+        self.check_equal(two, self.folder / "whole")
 
     def test_with_steps_in_several_parts(self):
         self.check_resumed((7,), train_batch=4, train_micro_batch=2)

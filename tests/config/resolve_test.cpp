@@ -99,6 +99,13 @@ TEST_F(Resolve, RefusesAMixtureThatCannotBe) {
   EXPECT_EQ(set_error({"model.experts.active=3"}),
             "--set model.experts.active=3: model.experts.active has no effect where "
             "model.experts.count is 0; state the number of experts, or leave it out");
+  EXPECT_EQ(file_error("[model.experts]\nbias_rate = 0.1"),
+            "mine.toml:2: model.experts.bias_rate has no effect where model.experts.count is 0; "
+            "state the number of experts, or leave it out");
+  EXPECT_EQ(
+      resolve({.preset = "moe_tiny", .files = {}, .scheme = {}, .sets = {"model.experts.count=0"}})
+          .experts.count,
+      0);  // the same preset, dense
   EXPECT_EQ(set_error({"model.experts.count=4", "scheme=ngpt"}),
             "scheme ngpt, block 1, feed_forward.up_gate_scale: bad_value: \"up_gate_scale\" has no "
             "meaning in a mixture of experts (model.experts.count); leave it out, or take a dense "

@@ -7,11 +7,9 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <limits>
-
-#include "evenkeel/nn/grouped_linear.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "support/close.h"
+#include "support/lists.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel {
@@ -20,6 +18,8 @@ namespace {
 using nn::Mode;
 using nn::Precision;
 using testing::close;
+using testing::List;
+using testing::list_of;
 using testing::some_ids;
 using testing::tiny_shape;
 using testing::TinyModel;
@@ -33,75 +33,6 @@ norm::Shape mixture_shape(const norm::Experts& experts = {.count = 5, .active = 
 TinyModel mixture(const std::string& scheme, const norm::Shape& shape,
                   Precision precision = Precision::float64, nn::ModelOptions options = {}) {
   return TinyModel(scheme, precision, options, shape);
-}
-
-std::vector<std::int64_t> list_of(const at::Tensor& x) {
-  const auto flat = x.contiguous();
-  const auto* const first = flat.const_data_ptr<std::int64_t>();
-  return {first, first + flat.numel()};
-}
-
-using List = std::vector<std::int64_t>;
-
-TEST(Routes, AreSortedByExpertAndInTheOrderOfTokens) {
-  const auto scores = at::tensor({0.1, 0.7, 0.2,  //
-                                  0.5, 0.1, 0.4,  //
-                                  0.3, 0.6, 0.1})
-                          .to(at::kDouble)
-                          .view({3, 3});
-  const auto routes = nn::routes_of(scores, 2);
-  EXPECT_EQ(list_of(routes.chosen), List({1, 2, 0, 2, 1, 0}));
-  EXPECT_EQ(list_of(routes.starts), List({0, 2, 4, 6}));
-  EXPECT_EQ(list_of(routes.counts()), List({2, 2, 2}));
-  EXPECT_EQ(list_of(routes.token), List({1, 2, 0, 2, 0, 1}));
-  EXPECT_EQ(list_of(routes.order), List({2, 5, 0, 4, 1, 3}));
-  EXPECT_EQ(list_of(routes.place), List({2, 4, 0, 5, 3, 1}));
-}
-
-TEST(Routes, TakeTheLowerIndexOfEqualScores) {
-  EXPECT_EQ(list_of(nn::routes_of(at::ones({2, 4}), 3).chosen), List({0, 1, 2, 0, 1, 2}));
-  const auto two = at::tensor({0.1F, 0.4F, 0.1F, 0.4F}).view({1, 4});
-  EXPECT_EQ(list_of(nn::routes_of(two, 3).chosen), List({1, 3, 0}));
-}
-
-TEST(Routes, AreSomeExpertsWhateverTheScores) {
-  const auto nan = at::full({2, 3}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
-  EXPECT_EQ(list_of(nn::routes_of(nan, 2).chosen), List({0, 1, 0, 1}));
-}
-
-TEST(Routes, BringEachRowBackToItsToken) {
-  const auto x = at::arange(12, at::kDouble).view({4, 3});
-  const auto routes = nn::routes_of(at::rand({4, 6}), 3);
-  EXPECT_TRUE(nn::brought_back(nn::sent(x, routes), routes).equal(3 * x));
-  EXPECT_TRUE(nn::sent(x, routes).equal(x.index_select(0, routes.token)));
-}
-
-/// Groups of different sizes, one of them empty.
-struct Groups {
-  at::Tensor x = at::randn({700, 24}, at::kDouble).requires_grad_();
-  at::Tensor weight = at::randn({4, 40, 24}, at::kDouble).requires_grad_();
-  at::Tensor starts = at::tensor({0L, 600L, 600L, 601L, 700L}, at::kLong);
-};
-
-TEST(GroupedLinear, MultipliesEachGroupWithItsMatrix) {
-  const Groups groups;
-  const auto dy = at::randn({700, 40}, at::kDouble);
-  std::vector<at::Tensor> parts;
-  for (std::int64_t e = 0; e < 4; ++e) {
-    const auto first = groups.starts[e].item<std::int64_t>();
-    const auto last = groups.starts[e + 1].item<std::int64_t>();
-    parts.push_back(at::linear(groups.x.narrow(0, first, last - first), groups.weight[e]));
-  }
-  const auto expected = at::cat(parts);
-  expected.backward(dy);
-  const auto dx = groups.x.grad().clone(), dw = groups.weight.grad().clone();
-  groups.x.mutable_grad() = groups.weight.mutable_grad() = at::Tensor();
-  const auto y = nn::grouped_linear(groups.x, groups.weight, groups.starts);
-  y.backward(dy);
-  EXPECT_TRUE(close(y, expected, 1e-13, 1e-12));
-  EXPECT_TRUE(close(groups.x.grad(), dx, 1e-13, 1e-12));
-  EXPECT_TRUE(close(groups.weight.grad(), dw, 1e-12, 1e-11));
-  EXPECT_FALSE(groups.weight.grad()[1].any().item<bool>());
 }
 
 struct Step {
@@ -189,6 +120,62 @@ TEST(Mixture, OfOneExpertIsTheDenseModel) {
   dense.parameters->publish();
   const auto ids = some_ids(2, 8);
   EXPECT_TRUE(close(one.model->hidden(ids), dense.model->hidden(ids), 1e-13, 1e-13));
+  const at::AutoGradMode with_gradient(true);
+  for (const auto* const tiny : {&one, &dense}) tiny->model->loss_sum(ids, ids).backward();
+  for (const auto* const name : {"embedding.weight", "blocks.0.attention.qkv.weight"}) {
+    const auto ours = one.parameters->at(name).value.grad();
+    EXPECT_TRUE(close(ours, dense.parameters->at(name).value.grad(), 1e-11, 1e-12)) << name;
+  }
+}
+
+/// One mixture on many tokens: rows that a thread does not make alone, and experts of several
+/// blocks of rows.
+std::vector<at::Tensor> large_step(int threads) {
+  at::set_num_threads(threads);
+  at::manual_seed(3);
+  const auto leaf = [](at::IntArrayRef sizes) { return (0.3 * at::randn(sizes)).requires_grad_(); };
+  nn::Mixture mixture;
+  mixture.router = leaf({3, 32});
+  const auto up_gate = leaf({3, 2 * 48, 32}), down = leaf({3, 32, 48}), x = leaf({2, 3000, 32});
+  mixture.up_gate = nn::Matrix(up_gate);
+  mixture.down = nn::Matrix(down);
+  mixture.active = 2;
+  nn::Routing seen;
+  const auto y = mixture(x, Mode::training, &seen);
+  const auto losses = nn::router_losses(seen);
+  (y.square().sum() + losses.balance + losses.z).backward();
+  return {y.detach(), x.grad(), mixture.router.grad(), up_gate.grad(), down.grad()};
+}
+
+TEST(Mixture, HasTheSameBitsOfManyTokensForAnyNumberOfThreads) {
+  const auto one = large_step(1), two = large_step(2);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
+}
+
+// The router once more, by operators of LibTorch that ours does not use.
+TEST(Mixture, WeighsByTheLargestOfTheSoftmax) {
+  for (const bool renormalize : {false, true}) {
+    const auto x = at::randn({1, 40, 16}, at::kDouble).requires_grad_();
+    const auto router = at::randn({6, 16}, at::kDouble).requires_grad_();
+    nn::Mixture mixture;
+    mixture.router = router;
+    mixture.up_gate = nn::Matrix(at::randn({6, 8, 16}, at::kDouble));
+    mixture.down = nn::Matrix(at::randn({6, 16, 4}, at::kDouble));
+    mixture.active = 2;
+    mixture.renormalize = renormalize;
+    nn::Routing seen;
+    mixture(x, Mode::training, &seen);
+    auto [weights, chosen] = at::topk(at::softmax(at::matmul(x[0], router.t()), -1), 2);
+    if (renormalize) weights = weights / weights.sum(-1, true);
+    EXPECT_TRUE(seen.routes.chosen.equal(chosen));
+    EXPECT_TRUE(close(seen.weights, weights, 1e-13, 1e-14));
+    const auto dy = at::randn({40, 2}, at::kDouble);
+    seen.weights.backward(dy, /*retain_graph=*/true);
+    const auto ours = router.grad().clone();
+    router.mutable_grad() = at::Tensor();
+    weights.backward(dy);
+    EXPECT_TRUE(close(router.grad(), ours, 1e-12, 1e-12));
+  }
 }
 
 TEST(Mixture, DoesNotDependOnTheOrderOfItsExperts) {

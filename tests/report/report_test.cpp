@@ -178,6 +178,11 @@ TEST_F(Report, ShowsTheLoadOfTheExpertsOfAMixture) {
   EXPECT_NE(one.find("Load of the experts"), std::string::npos);
   EXPECT_NE(one.find("block 2, expert 3: 1.5<"), std::string::npos);
   EXPECT_NE(one.find("block 3, expert 2: 4<"), std::string::npos);
+  json wide = {{"step", 30}, {"loss", 2}, {"load_max", 4}, {"expert_blocks", {1}}};
+  wide["tokens_per_expert"] = {std::vector<int>(128, 1)};
+  wide["tokens_per_expert"][0][127] = 129;  // of 256: 64.5 times the mean
+  write_file(at / "metrics.jsonl", metrics + wide.dump() + "\n");
+  EXPECT_NE(page({at}).find("block 1, experts from 127: 64.5<"), std::string::npos);
   const auto dense = run("dense", "hybrid_norm", 1);
   EXPECT_EQ(page({dense}).find("Load of the experts"), std::string::npos);
   EXPECT_NE(page({at, dense}).find("Busiest expert"), std::string::npos);

@@ -78,6 +78,7 @@ TEST(CheckUp, SeesARoutingThatCollapses) {
             "of the mean load\n");
   EXPECT_EQ(seen_of(routing({500, 490, 5, 5}), /*step=*/1), "");  // as chance made it
   EXPECT_EQ(seen_of(routing({500, 400, 90, 10})), "");
+  EXPECT_EQ(seen_of(routing({20, 20, 0, 0})), "");  // too few choices to tell
 }
 
 TEST(CheckUp, SeesRouterLogitsThatGrew) {

@@ -147,6 +147,25 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
   EXPECT_TRUE(close(both, 2 * balance + 0.5 * z, 1e-9, 1e-12));
 }
 
+// An expert without tokens has a gradient of zeros: its weights decay, its moments stay.
+TEST(Learner, LetsExpertsWithoutTokensBe) {
+  TinyModel tiny("hybrid_norm", Precision::float32, {}, mixture_shape());
+  {
+    const at::NoGradGuard no_grad;
+    tiny.parameters->at("blocks.1.feed_forward.router.weight").master.zero_();
+  }
+  train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
+  const auto& down = tiny.parameters->at("blocks.1.feed_forward.experts.down.weight");
+  const auto before = down.master.clone();
+  const auto seen = learner.learn(uneven_batch(), 6, /*rate=*/0.5).routing;
+  EXPECT_EQ(seen.tokens[1], std::vector<std::int64_t>({96, 96, 0, 0, 0}));
+  const auto first = down.part_of(learner.optimizer().first()[down.group]);
+  EXPECT_TRUE(first[0].any().item<bool>());
+  EXPECT_FALSE(first.narrow(0, 2, 3).any().item<bool>());
+  EXPECT_TRUE(
+      close(down.master.narrow(0, 2, 3), before.narrow(0, 2, 3) * (1 - 0.5 * 0.1), 1e-6, 0));
+}
+
 TEST(Learner, MovesTheBiasOfExpertsThatGotTooLittle) {
   TinyModel tiny("hybrid_norm", Precision::float32, {}, mixture_shape(/*has_bias=*/true));
   train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5, .bias_rate = 0.01});

@@ -56,6 +56,7 @@ void check_rules(const norm::Scheme& scheme) {
       refuse(scheme, "scales inside its blocks");
     }
   }
+  if (scheme.shape.is_mixture()) refuse(scheme, "a mixture of experts (model.experts.count)");
   if (scheme.parallel || scheme.dual) refuse(scheme, "another layout than two halves in turn");
   if (!is_one(scheme.embedding_scale) || !is_one(scheme.logits_scale) || scheme.logits_softcap) {
     refuse(scheme, "a scale on embedding or logits");

@@ -72,8 +72,9 @@ std::string verdict(const Plan& plan) {
   if (memory.total() <= plan.available) return "it fits";
   const double fixed = memory.weights + memory.gradients + memory.moments + memory.program;
   if (fixed > plan.available) {
-    return "it does not fit, whatever the batch: only a smaller model would (model.width, "
-           "model.layers, model.inner, model.vocabulary)";
+    return text("it does not fit, whatever the batch: only a smaller model would (model.width, ",
+                "model.layers, model.inner, model.vocabulary",
+                plan.config.experts.count > 0 ? ", model.experts.count" : "", ")");
   }
   return text("it does not fit: ",
               plan.micro_batch > 1 ? "fewer sequences at once (train.micro_batch), " : "",

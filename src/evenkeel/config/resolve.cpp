@@ -107,13 +107,16 @@ void settle_head(Config& config, bool user_states_tied, const norm::Scheme& sche
   config.model.tied = *scheme.tied;
 }
 
-/// What only a mixture reads must not be said of a dense model; a preset's may stay there.
-void check_dense(const toml::table& tree) {
-  const auto* const experts = tree.at_path("model.experts").as_table();
-  if (experts == nullptr) return;
-  for (const auto& [key, node] : *experts) {
-    if (key == "count" || !place(node).starts_with("--set")) continue;
-    throw Error(Exit::usage, text(place(node), "model.experts.", key.str(),
+/// What only a mixture reads must not be said of a dense model. A preset's may stay there, and so
+/// may defaults, which a complete run.toml states.
+void check_dense(const Config& config, const toml::table& tree) {
+  const auto section = std::find_if(sections().begin(), sections().end(),
+                                    [](const auto& each) { return each.name == "model.experts"; });
+  for (const auto& key : section->keys) {
+    const auto* const node = tree.at_path(full_name(*section, key)).node();
+    if (node == nullptr || key.write(config) == key.write(Config())) continue;
+    if (place(*node).starts_with("preset ")) continue;
+    throw Error(Exit::usage, text(place(*node), full_name(*section, key),
                                   " has no effect where model.experts.count is 0; state the number "
                                   "of experts, or leave it out"));
   }
@@ -124,7 +127,7 @@ void check_experts(const Config& config, const toml::table& tree) {
   const auto must = [](bool holds, const auto&... what) {
     if (!holds) throw Error(Exit::usage, text(what...));
   };
-  if (experts.count == 0) return check_dense(tree);
+  if (experts.count == 0) return check_dense(config, tree);
   must(experts.active <= experts.count, "model.experts.active must be at most ",
        "model.experts.count, but ", experts.active, " experts of ", experts.count,
        " are asked for");

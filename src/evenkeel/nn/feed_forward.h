@@ -19,8 +19,8 @@ struct FeedForward {
   Matrix down;           // [width, inner]
   Factor up_gate_scale;  // of both products: [1] or [2 * inner]
   std::optional<NormLayer> hidden_norm;
-  std::int64_t parts =
-      1;  // feed-forwards beside each other, `inner` of all: each with a norm of its own rows
+  /// Feed-forwards beside each other, each with a norm of its own hidden values; together `inner`.
+  std::int64_t parts = 1;
   bool fused = true;  // false: the formula of ops/reference.h
 
   /// \param x  [..., width]

@@ -52,7 +52,8 @@ struct Kept {
 
 /// A mixture keeps a token's row once for every expert it goes to: what enters the expert, its
 /// products, and its hidden values before and after their weight.
-Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape) {
+Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
+                     std::int64_t compute_bytes) {
   const auto d = static_cast<double>(shape.width);
   const auto f = static_cast<double>(shape.inner);
   const auto& experts = shape.experts;
@@ -67,10 +68,12 @@ Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape) {
     kept.behind(half.hidden, f);
   }
   kept.bytes += 3 * 4 * static_cast<double>(experts.count);  // logits, their softmax, its logarithm
+  if (compute_bytes < 4) kept.bytes += 4 * d;                // what the router reads
   return kept;
 }
 
-Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i) {
+Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
+             std::int64_t compute_bytes) {
   const auto d = static_cast<double>(shape.width);
   const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto f = static_cast<double>(shape.inner);
@@ -91,7 +94,7 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i)
   kept.values += d;  // the stream again
   kept.behind(b.input, d);
   if (shape.chooses(i)) {
-    const auto mixture = kept_by_mixture(b, shape);
+    const auto mixture = kept_by_mixture(b, shape, compute_bytes);
     kept.values += mixture.values;
     kept.bytes += mixture.bytes;
   }
@@ -128,7 +131,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   double all = 0, largest = 0;               // of the blocks
   std::int64_t i = 0;
   for (const auto& block : scheme.blocks) {
-    const auto kept = kept_by(block, shape, i++);
+    const auto kept = kept_by(block, shape, i++, batching.compute_bytes);
     double inside = tokens * (kept.values * bytes + kept.bytes);
     const bool writes_scores =
         batching.explicit_attention || (batching.flash_attention && block.attention.softcap);

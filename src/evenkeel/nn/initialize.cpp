@@ -124,12 +124,12 @@ void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme
   }
 }
 
-/// An untied head of a mixture starts with the deviation 1/sqrt(d), as in the authors' mixture; one
-/// of a dense model as the other matrices.
+/// An untied head of a mixture starts with the deviation 1/sqrt(d), as in the authors' mixture,
+/// where neither scheme nor user says what matrices start at.
 Distribution head_of(Distribution base, const norm::Shape& shape) {
   const bool is_normal =
       base.kind == Distribution::Kind::normal || base.kind == Distribution::Kind::trunc_normal;
-  if (shape.is_mixture() && is_normal) base.first = 1 / std::sqrt(static_cast<double>(shape.width));
+  if (is_normal) base.first = 1 / std::sqrt(static_cast<double>(shape.width));
   return base;
 }
 
@@ -143,7 +143,8 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const auto variables = scheme.shape.variables(start);
   const auto base = config::parse_init(own ? scheme.base_init : init, variables);
   const auto embedding = config::parse_init(own ? scheme.embedding_init : init, variables);
-  const auto head = head_of(base, scheme.shape);
+  const bool is_usual = own && scheme.base_init == "default";
+  const auto head = scheme.shape.is_mixture() && is_usual ? head_of(base, scheme.shape) : base;
   const auto factors = own ? scheme.init : config::init_factors(init);
 
   fill_equal(parameters, scheme, start);

@@ -51,6 +51,11 @@ std::string describe(const Norm& norm) {
   return text(name_of(norm.kind), norm.scope == Scope::head ? " per head" : "", differences(norm));
 }
 
+std::string describe(const Experts& experts) {
+  return text(experts.active, " of ", experts.count, " experts",
+              experts.shared > 0 ? text(" and ", experts.shared, " shared") : "");
+}
+
 std::string describe(const Number& number) {
   if (const auto* const fixed = std::get_if<Expression>(&number)) return fixed->formula();
   const auto& learned = std::get<Learned>(number);

@@ -30,6 +30,9 @@ std::string describe(const Norm& norm);
 /// A number in a few words: its formula, or "learned vector from 0.05, through abs".
 std::string describe(const Number& number);
 
+/// A mixture in a few words: "2 of 8 experts", "2 of 8 experts and 1 shared".
+std::string describe(const Experts& experts);
+
 /// Where the norms sit and what is added, block by block, as text for a terminal; equal neighbours
 /// in one group:
 ///   block 1      attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + stream

@@ -86,11 +86,12 @@ std::string attention_line(const Attention& attention) {
   return std::move(steps).line();
 }
 
-std::string feed_forward_line(const FeedForward& feed_forward) {
+/// \param work  what the half computes: "feed-forward", "2 of 8 experts"
+std::string feed_forward_line(const FeedForward& feed_forward, const std::string& work) {
   Steps steps;
   if (feed_forward.shares_input) steps.add("what attention reads");
   steps.add(feed_forward.input);
-  steps.add("feed-forward");
+  steps.add(work);
   if (feed_forward.hidden) steps.add(text("hidden: ", describe(*feed_forward.hidden)));
   steps.add(feed_forward.output);
   add_sum(steps, feed_forward.add, feed_forward.residual);
@@ -107,12 +108,13 @@ std::string ends(const std::optional<Norm>& norm, const Number& scale,
   return line.empty() ? "-" : line;
 }
 
-std::string block_lines(const Block& block, std::size_t first, std::size_t last) {
+std::string block_lines(const Block& block, std::size_t first, std::size_t last,
+                        const std::string& work) {
   const auto name = first == last ? text("block ", first) : text("blocks ", first, "-", last);
   std::string lines = text(padded(name, kFirstColumn), padded("attention", kSecondColumn),
                            attention_line(block.attention), "\n");
   lines += text(padded("", kFirstColumn), padded("feed-forward", kSecondColumn),
-                feed_forward_line(block.feed_forward), "\n");
+                feed_forward_line(block.feed_forward, work), "\n");
   if (block.damp) {
     lines +=
         text(padded("", kFirstColumn), padded("damp", kSecondColumn), of_number(*block.damp), "\n");
@@ -153,8 +155,15 @@ std::string diagram(const Scheme& scheme) {
   const auto& blocks = scheme.blocks;
   for (std::size_t first = 0; first < blocks.size();) {
     std::size_t last = first;
-    while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first]) ++last;
-    out += block_lines(blocks[first], first + 1, last + 1);
+    const auto chooses = [&](std::size_t i) {
+      return scheme.shape.chooses(static_cast<std::int64_t>(i));
+    };
+    while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first] &&
+           chooses(last + 1) == chooses(first)) {
+      ++last;
+    }
+    out += block_lines(blocks[first], first + 1, last + 1,
+                       chooses(first) ? describe(scheme.shape.experts) : "feed-forward");
     first = last + 1;
   }
   if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");

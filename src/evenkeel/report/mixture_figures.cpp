@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/mixture_figures.h"
 
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/heat_map.h"
 #include "evenkeel/report/section.h"
@@ -14,13 +17,31 @@ std::string curve(const Run& run, const Quantity& quantity, int colour) {
   return figure(chart);
 }
 
+/// The load as a heat map. Of more experts than there are columns, neighbours share one, which
+/// shows the busiest of them.
+std::string load_figure(const LayerMap& load) {
+  constexpr std::size_t kColumns = 60;  // of a heat map
+  const auto experts = load.values.size();
+  const auto together = (experts + kColumns - 1) / kColumns;
+  std::string unit = "block by expert: choices over the mean, at the last logged step";
+  if (together == 1) return heat_map(load, "Load of the experts", unit, "expert");
+  LayerMap shown = load;
+  shown.values.clear();
+  for (const auto& [expert, values] : load.values) {
+    const auto group = (static_cast<std::size_t>(expert) - 1) / together;
+    auto& column = shown.values[static_cast<double>(group * together + 1)];
+    if (column.empty()) column = values;
+    for (std::size_t i = 0; i < values.size(); ++i) column[i] = std::max(column[i], values[i]);
+  }
+  unit += text("; the busiest of each ", together);
+  return heat_map(shown, "Load of the experts", unit, "experts from");
+}
+
 }  // namespace
 
 std::string mixture_figures(const Run& run) {
   if (run.expert_load.values.empty()) return "";
-  return heat_map(run.expert_load, "Load of the experts",
-                  "block by expert: choices over the mean, at the last logged step", "expert") +
-         curve(run, kLoad, 0) + curve(run, kBalance, 1) +
+  return load_figure(run.expert_load) + curve(run, kLoad, 0) + curve(run, kBalance, 1) +
          curve(run,
                {"Dead experts", "share that no token chose, mean over blocks", "dead_experts",
                 &Run::dead_experts},

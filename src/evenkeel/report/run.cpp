@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
@@ -76,6 +77,10 @@ void add_routing(Run& run, const json& record, double step) {
   const auto blocks = record["expert_blocks"].get<std::vector<std::int64_t>>();
   const auto counts = record["tokens_per_expert"].get<std::vector<std::vector<double>>>();
   if (blocks.empty() || blocks.size() != counts.size()) return;
+  for (const auto& each : counts) {
+    const auto all = std::accumulate(each.begin(), each.end(), 0.0);
+    if (each.size() != counts.front().size() || !(all > 0)) return;  // the last good one stays
+  }
   run.expert_load = {.measure = "expert_load",
                      .part = "",
                      .on = "training",

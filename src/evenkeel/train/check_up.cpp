@@ -92,6 +92,7 @@ Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
 
 void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& troubles) {
   constexpr double kStarved = 0.1;  // of the mean load
+  constexpr double kTelling = 16;   // choices an expert: of fewer, chance leaves some without
   constexpr double kLarge = 50;
   for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
     const auto& tokens = routing.tokens[i];
@@ -103,7 +104,8 @@ void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& trou
     });
     const auto l = routing.blocks[i];
     const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
-    if (2 * static_cast<double>(starved) >= experts) {
+    const bool is_telling = static_cast<double>(all) >= kTelling * experts;
+    if (is_telling && 2 * static_cast<double>(starved) >= experts) {
       troubles.push_back(
           {"routing", l, router,
            text(starved, " of ", tokens.size(), " experts got less than a tenth of the mean load"),

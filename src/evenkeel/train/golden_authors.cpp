@@ -73,9 +73,10 @@ GoldenModel authors_model(const GoldenJson& json) {
     shape.experts = {.count = config.whole("n_experts"),
                      .active = config.whole("top_k"),
                      .renormalize = config.flag("renormalise_top_k")};
-    const auto& [count, active, shared, dense, renormalize, bias] = shape.experts;
-    if (active < 1 || active > count) {
-      json.refuse(text("\"top_k\" must be 1 to \"n_experts\", ", count, ", but is ", active));
+    const auto& experts = shape.experts;
+    if (experts.active < 1 || experts.active > experts.count) {
+      json.refuse(text("\"top_k\" must be 1 to \"n_experts\", ", experts.count, ", but is ",
+                       experts.active));
     }
   }
   if (const auto layers = config.list("layers").size();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch.h"
@@ -23,13 +24,18 @@ std::map<std::string, at::Tensor> copies_of(std::map<std::string, at::Tensor> te
 
 nlohmann::ordered_json routing_record(const Outcome& outcome) {
   const auto& seen = outcome.routing;
+  const bool is_finite = std::all_of(seen.largest_logit.begin(), seen.largest_logit.end(),
+                                     [](double logit) { return std::isfinite(logit); });
+  if (!is_finite) return nlohmann::ordered_json::object();  // where tokens went means nothing
   double load = 0, dead = 0, entropy = 0, logit = 0;
+  std::int64_t arrived = 0;
   const auto routers = static_cast<double>(seen.blocks.size());
   for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
     load = std::max(load, seen.load(i));
     dead += seen.dead(i) / routers;
     entropy += seen.entropy[i] / routers;
     logit = std::max(logit, seen.largest_logit[i]);
+    arrived = std::accumulate(seen.tokens[i].begin(), seen.tokens[i].end(), arrived);
   }
   return {{"balance_loss", outcome.balance_loss},
           {"router_z_loss", outcome.router_z_loss},
@@ -37,7 +43,7 @@ nlohmann::ordered_json routing_record(const Outcome& outcome) {
           {"dead_experts", dead},
           {"routing_entropy", entropy},
           {"router_logit_max", logit},
-          {"dropped", 0},  // nothing is: there is no capacity
+          {"dropped", outcome.choices - arrived},  // none ever is: there is no capacity
           {"expert_blocks", seen.blocks},
           {"tokens_per_expert", seen.tokens}};
 }
@@ -103,6 +109,9 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
   }
   outcome.loss /= scored;
   outcome.routing = meter.seen();
+  const auto& shape = model_->scheme().shape;
+  outcome.choices = static_cast<std::int64_t>(batch.inputs.size() * outcome.routing.blocks.size()) *
+                    shape.experts.active;
   return outcome;
 }
 

@@ -28,6 +28,7 @@ struct Outcome {
   bool clipped = false;
   bool applied = false;        // false: not finite, or refused; nothing was changed
   probe::RoutingSeen routing;  // of a mixture
+  std::int64_t choices = 0;    // that its tokens made in all blocks together
 };
 
 /// What metrics.jsonl says of a mixture (docs/run_folder.md).

@@ -35,15 +35,21 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
 
 void Run::announce() const {
   const auto& config = open_.config;
-  const auto counts =
-      nn::count(nn::declare(trainer_->model().scheme(),
-                            embedding_rows(config.model, shape_.vocabulary), config.model.tied));
+  const auto declared =
+      nn::declare(trainer_->model().scheme(), embedding_rows(config.model, shape_.vocabulary),
+                  config.model.tied);
+  const auto counts = nn::count(declared);
   console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
   console_.say(text("text   ", text_.train.description));
   console_.say(text("model  ", config.scheme.name, ", ",
                     with_unit(static_cast<double>(counts.total)), " parameters (",
                     with_commas(counts.norms), " in norms), ", config.model.layers,
                     " layers of width ", config.model.width));
+  if (shape_.is_mixture()) {
+    const auto active = static_cast<double>(nn::active_parameters(declared, shape_));
+    console_.say(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
+                      " parameters work on a token"));
+  }
   if (config.model.vocabulary > data::kByteVocabulary) {
     console_.say(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
                       with_commas(config.model.vocabulary),
