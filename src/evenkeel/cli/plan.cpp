@@ -11,6 +11,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/declare.h"
 #include "evenkeel/nn/footprint.h"
+#include "evenkeel/norm/describe.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/trainer.h"
 
@@ -29,6 +30,7 @@ struct Plan {
   config::Config config;
   std::string machine;
   nn::Counts counts;
+  norm::Experts experts;
   std::int64_t active = 0;  // parameters that work on a token
   nn::Footprint memory;
   double available = 0;  // bytes that this machine has free now
@@ -59,6 +61,7 @@ Plan plan_of(const Common& common) {
   plan.micro_batch = train::micro_batch(config, shape.vocabulary);
   const auto declared = nn::declare(scheme, rows, config.model.tied);
   plan.counts = nn::count(declared);
+  plan.experts = shape.experts;
   plan.active = nn::active_parameters(declared, shape);
   plan.flops_per_token = nn::flops_per_token(scheme, rows);
   plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
@@ -74,7 +77,7 @@ std::string verdict(const Plan& plan) {
   if (fixed > plan.available) {
     return text("it does not fit, whatever the batch: only a smaller model would (model.width, ",
                 "model.layers, model.inner, model.vocabulary",
-                plan.config.experts.count > 0 ? ", model.experts.count" : "", ")");
+                plan.experts.count > 0 ? ", model.experts.count" : "", ")");
   }
   return text("it does not fit: ",
               plan.micro_batch > 1 ? "fewer sequences at once (train.micro_batch), " : "",
@@ -91,12 +94,9 @@ void print(const Plan& plan) {
   line("  without tokens", with_commas(plan.counts.without_embedding()),
        "embedding and head not counted");
   line("  of norms", with_commas(plan.counts.norms));
-  const auto& experts = plan.config.experts;
-  if (experts.count > 0) {
+  if (plan.experts.count > 0) {
     line("  active", with_commas(plan.active),
-         text("on a token: ", experts.active, " of ", experts.count, " experts",
-              experts.shared > 0 ? text(" and ", experts.shared, " shared") : "")
-             .c_str());
+         ("on a token: " + norm::describe(plan.experts)).c_str());
   }
   line("FLOPs a token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
   line("steps", with_commas(plan.steps));

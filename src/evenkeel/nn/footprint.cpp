@@ -50,8 +50,8 @@ struct Kept {
   }
 };
 
-/// A mixture keeps a token's row once for every expert it goes to: what enters the expert, its
-/// products, and its hidden values before and after their weight.
+/// What a mixture keeps besides its shared experts: a token's row once for every expert it goes to:
+/// what enters the expert, its products, and its hidden values before and after their weight.
 Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
                      std::int64_t compute_bytes) {
   const auto d = static_cast<double>(shape.width);
@@ -62,10 +62,6 @@ Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
     kept.values += d + 4 * f;
     kept.behind(half.hidden, f);
     kept.bytes += 3 * 8;  // order, token, place
-  }
-  for (std::int64_t j = 0; j < experts.shared; ++j) {
-    kept.values += 3 * f;
-    kept.behind(half.hidden, f);
   }
   kept.bytes += 3 * 4 * static_cast<double>(experts.count);  // logits, their softmax, its logarithm
   if (compute_bytes < 4) kept.bytes += 4 * d;                // what the router reads
@@ -98,7 +94,8 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
     kept.values += mixture.values;
     kept.bytes += mixture.bytes;
   }
-  for (std::int64_t j = 0; !shape.chooses(i) && j < shape.dense_parts(); ++j) {
+  const auto always = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
+  for (std::int64_t j = 0; j < always; ++j) {
     kept.values += 3 * f;  // up and gate, hidden
     kept.behind(b.hidden, f);
   }

@@ -18,7 +18,6 @@ namespace {
 // Units of the view box, as those of a chart of half width.
 constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 6, kBottom = 58;
 constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
-constexpr std::size_t kColumns = 60;
 
 struct Colour {
   double red, green, blue;
@@ -69,11 +68,11 @@ Range range_of(const LayerMap& map) {
   return range;
 }
 
-/// At most kColumns of the probed steps, evenly spread over their list.
+/// At most kHeatMapColumns of the probed steps, evenly spread over their list.
 std::vector<double> shown_steps(const LayerMap& map) {
   std::vector<double> all, shown;
   for (const auto& [step, values] : map.values) all.push_back(step);
-  const auto count = std::min(all.size(), kColumns);
+  const auto count = std::min(all.size(), kHeatMapColumns);
   for (std::size_t i = 0; i < count; ++i) {
     shown.push_back(count == 1 ? all[0] : all[i * (all.size() - 1) / (count - 1)]);
   }

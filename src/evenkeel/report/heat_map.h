@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "evenkeel/report/layers.h"
 
 namespace evenkeel::report {
+
+/// How many columns a heat map shows at most.
+inline constexpr std::size_t kHeatMapColumns = 60;
 
 /// A figure: layers upwards, probed steps to the right, a value as a colour. Positive values that
 /// span more than a factor of 20 are coloured by their logarithm. Of many steps some are shown,

@@ -20,9 +20,8 @@ std::string curve(const Run& run, const Quantity& quantity, int colour) {
 /// The load as a heat map. Of more experts than there are columns, neighbours share one, which
 /// shows the busiest of them.
 std::string load_figure(const LayerMap& load) {
-  constexpr std::size_t kColumns = 60;  // of a heat map
   const auto experts = load.values.size();
-  const auto together = (experts + kColumns - 1) / kColumns;
+  const auto together = (experts + kHeatMapColumns - 1) / kHeatMapColumns;
   std::string unit = "block by expert: choices over the mean, at the last logged step";
   if (together == 1) return heat_map(load, "Load of the experts", unit, "expert");
   LayerMap shown = load;
