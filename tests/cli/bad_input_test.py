@@ -23,7 +23,7 @@ class CommandLine(program.Case):
 
     def test_an_unknown_verb(self):
         self.refuse(64, 'no verb is named "trian"; did you mean "train"? known: bench, config, eval, generate, '
-                    "plan, probe, report, runs, schemes, train, verify", "trian")
+                    "plan, probe, report, runs, schemes, study, train, verify", "trian")
 
     def test_an_unknown_option(self):
         self.refuse(64, "The following arguments were not expected: 3 --stpes; see `evenkeel --help`",

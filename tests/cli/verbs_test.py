@@ -8,8 +8,8 @@ import re
 import program
 from program import folder_of, metrics, small
 
-VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "runs", "verify",
-         "probe"]
+VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "study", "runs",
+         "verify", "probe"]
 SCREEN = (45, 100)  # lines, columns
 
 

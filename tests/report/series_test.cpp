@@ -48,6 +48,18 @@ TEST(Thinned, LeavesAShortSeriesAlone) {
   EXPECT_EQ(thinned(series, 100).y, series.y);
 }
 
+TEST(KeptPoints, AreThoseThatAnyOfTheCurvesNeeds) {
+  auto one = wave(100000).y, other = one;
+  one[31234] = 9;
+  other[77777] = kGap;
+  const auto kept = kept_points({&one, &other}, 400);
+  for (const std::size_t at : {0, 31234, 77777, 99999}) {
+    EXPECT_TRUE(std::binary_search(kept.begin(), kept.end(), at)) << at;
+  }
+  EXPECT_LE(kept.size(), 2 + 6u * 400);
+  EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
+}
+
 TEST(Smoothed, IsTheMeanOfTheNeighbours) {
   const Series series{{0, 1, 2, 3, 4}, {4, 1, 4, 7, 1}};
   const auto smooth = smoothed(series, 1);

@@ -41,7 +41,7 @@ int run(int count, char** words) {
   const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),
                         add_schemes(program), add_probe(program),    add_plan(program),
                         add_config(program),  add_report(program),   add_runs(program),
-                        add_verify(program),  add_bench(program)};
+                        add_verify(program),  add_bench(program),    add_study(program)};
   std::vector<std::string> names;
   for (const auto& verb : verbs) names.push_back(verb.command.name());
   if (count > 1) check_verb(words[1], names);

@@ -56,5 +56,6 @@ Verb add_config(const Command& program);
 Verb add_report(const Command& program);
 Verb add_bench(const Command& program);
 Verb add_runs(const Command& program);
+Verb add_study(const Command& program);
 
 }  // namespace evenkeel::cli

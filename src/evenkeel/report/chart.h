@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/report/axis.h"
 #include "evenkeel/report/series.h"
 
 namespace evenkeel::report {
@@ -13,8 +14,15 @@ namespace evenkeel::report {
 constexpr int kColours = 7;
 constexpr int kDashes = 6;
 
-/// `dotted`: bold, with a mark on each point where they are few.
-enum class Stroke { faint, bold, dotted };
+/// `dotted`: bold, with a mark on each point where they are few. `points`: marks without a line.
+enum class Stroke { faint, bold, dotted, points };
+
+/// How far values reach around each point of a line, an entry a point; NaN where that is not known.
+struct Spread {
+  enum class As { band, bars };
+  std::vector<double> low{}, high{};
+  As as = As::band;
+};
 
 struct Line {
   std::string name{};  // in the legend
@@ -22,6 +30,8 @@ struct Line {
   int colour = 0;  // 0 .. kColours - 1
   int dash = 0;    // 0 .. kDashes - 1; 0 is solid
   Stroke stroke = Stroke::bold;
+  Spread spread{};   // empty, or as many as points
+  double shift = 0;  // of everything to the right, in CSS pixels: bars stand side by side
 };
 
 /// A horizontal line at a value that means something.
@@ -30,19 +40,29 @@ struct Reference {
   std::string label;
 };
 
+/// A cross at the upper edge: something that has no value there.
+struct Cross {
+  double at = 0;
+  int colour = 0;
+  std::string title;
+};
+
 enum class Scale { linear, from_zero, logarithmic };
 
-/// A figure: curves over steps, or over layers.
+/// A figure: curves over steps, over layers, or over what `across` names.
 struct Chart {
   std::string title{}, unit{};
   std::string note{};  // one sentence below the title; may be empty
   std::vector<Line> lines{};
   std::optional<Reference> reference{};
   Scale scale = Scale::linear;
-  const char* across = "step";  // what the horizontal axis counts
+  std::string across = "step";  // what the horizontal axis counts
   bool has_legend = true;
   bool wide = false;         // over the whole page, or half of it
   std::string when_empty{};  // what stands in the place of curves that have no point
+  bool logarithmic_across = false;
+  std::vector<Tick> ticks_across{};  // instead of those that suit the range
+  std::vector<Cross> crosses{};
 };
 
 /// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are

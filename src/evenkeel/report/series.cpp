@@ -2,7 +2,6 @@
 #include "evenkeel/report/series.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -14,38 +13,52 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// Adds the points of [begin, end) that a picture needs.
-void add_extremes(const Series& from, std::size_t begin, std::size_t end, Series& to) {
+/// Adds the points of [begin, end) that a picture of the curve needs.
+void add_extremes(const std::vector<double>& curve, std::size_t begin, std::size_t end,
+                  std::vector<std::size_t>& kept) {
   std::size_t lowest = end, highest = end, gap = end;
   for (auto at = begin; at < end; ++at) {
-    const double y = from.y[at];
+    const double y = curve[at];
     if (!std::isfinite(y)) {
       gap = at;
       continue;
     }
-    if (lowest == end || y < from.y[lowest]) lowest = at;
-    if (highest == end || y > from.y[highest]) highest = at;
+    if (lowest == end || y < curve[lowest]) lowest = at;
+    if (highest == end || y > curve[highest]) highest = at;
   }
-  std::array<std::size_t, 3> kept = {lowest, highest, gap};
-  std::sort(kept.begin(), kept.end());
-  const auto stop = std::unique(kept.begin(), kept.end());
-  for (auto at = kept.begin(); at != stop && *at != end; ++at) to.add(from.x[*at], from.y[*at]);
+  for (const auto at : {lowest, highest, gap}) {
+    if (at != end) kept.push_back(at);
+  }
 }
 
 }  // namespace
 
 Series thinned(const Series& series, std::size_t buckets) {
-  constexpr std::size_t kPointsABucket = 3;
-  const auto size = series.size();
-  if (size <= buckets * kPointsABucket) return series;
   Series out;
-  const auto inner = size - 2;
-  out.add(series.x.front(), series.y.front());
-  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
-    add_extremes(series, 1 + bucket * inner / buckets, 1 + (bucket + 1) * inner / buckets, out);
-  }
-  out.add(series.x.back(), series.y.back());
+  for (const auto at : kept_points({&series.y}, buckets)) out.add(series.x[at], series.y[at]);
   return out;
+}
+
+std::vector<std::size_t> kept_points(const std::vector<const std::vector<double>*>& curves,
+                                     std::size_t buckets) {
+  constexpr std::size_t kPointsABucket = 3;
+  const auto size = curves.front()->size();
+  std::vector<std::size_t> kept;
+  if (size <= buckets * kPointsABucket) {
+    kept.resize(size);
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    return kept;
+  }
+  const auto inner = size - 2;
+  kept = {0, size - 1};
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    for (const auto* curve : curves) {
+      add_extremes(*curve, 1 + bucket * inner / buckets, 1 + (bucket + 1) * inner / buckets, kept);
+    }
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  return kept;
 }
 
 Series smoothed(const Series& series, std::size_t half) {

@@ -36,7 +36,15 @@ p { margin: 0 0 12px; }
 .state { font-weight: 600; white-space: nowrap; }
 .finished { color: var(--good); } .training { color: var(--busy); }
 .stopped { color: var(--warn); } .diverged { color: var(--bad); }
+.holds, .agrees { color: var(--good); } .contradicted, .disagrees, .failed { color: var(--bad); }
+.undecided, .crashed { color: var(--warn); } .unmeasured, .unknown { color: var(--muted); }
 .verdict { font-size: 18px; line-height: 1.5; margin: 10px 0 22px; }
+.notice { border: 1px solid var(--warn); border-radius: 6px; padding: 10px 14px; }
+.claims { list-style: none; margin: 0 0 12px; padding: 0; }
+.claims > li { padding: 12px 0 10px; border-top: 1px solid var(--rule); break-inside: avoid; }
+.claims > li:first-child { border-top: 0; padding-top: 0; }
+.says { font-weight: 600; margin: 0 0 2px; }
+.outcome { display: grid; grid-template-columns: 108px minmax(0, 1fr); margin: 2px 0 0; }
 .below { font-size: 13px; color: var(--muted); margin: 8px 0 0; }
 .missing { color: var(--muted); border: 1px dashed var(--rule); border-radius: 6px;
   padding: 12px 14px; margin: 0 0 12px; }
@@ -58,7 +66,7 @@ figcaption p { color: var(--muted); font-size: 13px; margin: 0; }
 figure .scroll { margin-top: auto; }
 .scroll > svg { display: block; width: 100%; height: auto; }
 svg text { font-size: 12px; fill: var(--muted); font-variant-numeric: tabular-nums; }
-svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
+svg .end { text-anchor: end; } svg .middle { text-anchor: middle; } svg .name { fill: var(--ink); }
 svg path { fill: none; }
 svg .grid { stroke: var(--grid); stroke-width: 1; }
 svg .axis { stroke: var(--axis); stroke-width: 1; }
@@ -68,10 +76,17 @@ svg .reference + text { fill: var(--ink); stroke: var(--paper); stroke-width: 4p
 svg .line { stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 svg .faint { stroke-width: 1; opacity: 0.42; }
 svg.key .faint { stroke-width: 1.5; opacity: 0.65; }
+path.band { opacity: 0.17; }
+path.bar { stroke-width: 1.3; opacity: 0.75; }
+path.cross { stroke-width: 2; stroke-linecap: round; }
 svg circle { stroke: var(--paper); stroke-width: 1; }
 path.c0 { stroke: var(--c0); } path.c1 { stroke: var(--c1); } path.c2 { stroke: var(--c2); }
 path.c3 { stroke: var(--c3); } path.c4 { stroke: var(--c4); } path.c5 { stroke: var(--c5); }
 path.c6 { stroke: var(--c6); }
+path.band { stroke: none; }
+.band.c0 { fill: var(--c0); } .band.c1 { fill: var(--c1); } .band.c2 { fill: var(--c2); }
+.band.c3 { fill: var(--c3); } .band.c4 { fill: var(--c4); } .band.c5 { fill: var(--c5); }
+.band.c6 { fill: var(--c6); }
 circle.c0 { fill: var(--c0); } circle.c1 { fill: var(--c1); } circle.c2 { fill: var(--c2); }
 circle.c3 { fill: var(--c3); } circle.c4 { fill: var(--c4); } circle.c5 { fill: var(--c5); }
 circle.c6 { fill: var(--c6); }

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/study.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/version.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/declare.h"
+#include "evenkeel/ops/rows.h"
+#include "evenkeel/train/machine.h"
+#include "evenkeel/train/signals.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  evenkeel study                                     what studies there are
+  evenkeel study placement --size smoke              some minutes; go on with the same command
+  evenkeel study depth --size desk --dry-run         how much work it would be
+  evenkeel study mine.toml --set data.train=book.txt your own questions, your own text
+Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
+
+struct Options {
+  Common common;
+  std::string study, size;
+  int jobs = 0;
+  bool dry_run = false, strict = false, takes_over = false;
+};
+
+/// What the floors that know models say of a configuration.
+study::Need need_of(const config::Config& config) {
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  const auto scheme = config::bind(config.scheme, shape);
+  const auto rows = train::embedding_rows(config.model, shape.vocabulary);
+  const auto counts = nn::count(nn::declare(scheme, rows, config.model.tied));
+  const auto precision = train::use_machine(config.train).precision;
+  const auto tokens =
+      static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
+  return {.parameters = counts.total,
+          .norm_parameters = counts.norms,
+          .bytes = train::footprint_of(config, scheme, rows, precision).total(),
+          .flops = tokens * nn::flops_per_token(scheme, rows),
+          .precision = ops::name_of(nn::compute_dtype(precision))};
+}
+
+Exit list() {
+  for (const auto& name : study::catalogue()) {
+    const auto source = study::find_study(name);
+    const auto sizes = study::sizes_of(source.toml, source.place);
+    const auto first = study::read_study(source.toml, source.place, sizes.front());
+    std::string joined;
+    for (const auto& size : sizes) joined += (joined.empty() ? "" : " ") + size;
+    std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
+  }
+  return Exit::done;
+}
+
+/// \throws Error (usage) if none is named and there is no smallest one
+std::string size_of(const Options& options, const study::Source& source) {
+  if (!options.size.empty()) return options.size;
+  const auto sizes = study::sizes_of(source.toml, source.place);
+  return sizes.empty() ? "" : sizes.front();
+}
+
+std::string command_of(const Options& options, const std::string& size) {
+  auto command = "evenkeel study " + options.study;
+  if (!size.empty()) command += " --size " + size;
+  for (const auto& set : options.common.sets) command += " --set " + set;
+  return command;
+}
+
+study::Wish wish_of(const Options& options) {
+  const auto source = study::find_study(options.study);
+  const auto size = size_of(options, source);
+  study::Wish wish{.study = study::read_study(source.toml, source.place, size)};
+  for (const auto& set : options.common.sets) study::add_setting(wish.study, set);
+  const auto own = wish.study.name + (size.empty() ? "" : "-" + size);
+  wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own);
+  wish.need = need_of;
+  wish.program = text("evenkeel ", kVersion, " (", commit(), ") on ", Cpu::detect().name, ", ",
+                      Cpu::detect().isa());
+  wish.command = command_of(options, size);
+  wish.takes_over = options.takes_over;
+  return wish;
+}
+
+fs::path pool_of(const study::Wish& wish) {
+  const auto parent = wish.folder.parent_path();
+  return (parent.empty() ? fs::path(".") : parent) / "pool";
+}
+
+Exit tell_outlook(const study::Wish& wish, bool json) {
+  const auto seen = study::outlook(wish, pool_of(wish));
+  const double free = train::available_bytes();
+  if (json) {
+    const nlohmann::ordered_json out = {{"arms", seen.arms},
+                                        {"runs", seen.runs},
+                                        {"finished", seen.there},
+                                        {"searches", seen.searches},
+                                        {"flops", seen.flops},
+                                        {"tokens", seen.tokens},
+                                        {"most_bytes", seen.most_bytes},
+                                        {"largest", seen.largest},
+                                        {"free_bytes", free}};
+    std::printf("%s\n", out.dump().c_str());
+    return Exit::done;
+  }
+  std::printf("%s\n%zu arms, %zu seeds: %zu runs", wish.study.title.c_str(), seen.arms,
+              wish.study.seeds.size(), seen.runs);
+  if (seen.there > 0) std::printf(", %zu of them are there", seen.there);
+  if (seen.searches > 0)
+    std::printf(", and %zu shorter ones to search %s", seen.searches, wish.study.tune->key.c_str());
+  std::printf("\n%s tokens, %s FLOPs%s\n", with_unit(seen.tokens).c_str(),
+              with_digits(seen.flops, 3).c_str(), seen.searches > 0 ? " without the search" : "");
+  std::printf("largest run: %s (%s of memory, %s free here%s)\n", seen.largest.c_str(),
+              bytes_text(seen.most_bytes).c_str(), bytes_text(free).c_str(),
+              seen.most_bytes > free ? ": it does not fit" : "");
+  return Exit::done;
+}
+
+void print(const study::Results& results, const fs::path& folder) {
+  for (const auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims[verdict.claim];
+    std::printf("%-13s %s%s\n              %s\n", study::word_of(verdict.outcome).c_str(),
+                claim.says.c_str(),
+                verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
+                verdict.sentence.c_str());
+  }
+  if (results.verdicts.empty()) {
+    for (const auto& verdict : results.against_baseline)
+      std::printf("%s\n", verdict.sentence.c_str());
+  }
+  if (!results.is_whole) std::printf("not all runs are done: give the same command to go on\n");
+  std::printf("report: %s\n", (folder / "report.html").c_str());
+}
+
+nlohmann::ordered_json as_json(const study::Results& results, const fs::path& folder) {
+  auto verdicts = nlohmann::ordered_json::array();
+  for (const auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims[verdict.claim];
+    nlohmann::ordered_json line = {{"claim", claim.says},
+                                   {"where", verdict.where},
+                                   {"outcome", study::word_of(verdict.outcome)},
+                                   {"sentence", verdict.sentence}};
+    if (verdict.difference) {
+      line["difference"] = verdict.difference->mean;
+      line["low"] = verdict.difference->interval.low;
+      line["high"] = verdict.difference->interval.high;
+      line["p"] = verdict.p;
+    }
+    verdicts.push_back(std::move(line));
+  }
+  return {{"study", results.study.name},
+          {"size", results.study.size},
+          {"whole", results.is_whole},
+          {"verdicts", verdicts},
+          {"report", (folder / "report.html").string()}};
+}
+
+/// 0; 1 with --strict where a claim is contradicted; 70 where a run crashed twice.
+Exit exit_of(const study::Results& results, bool strict) {
+  for (const auto& arm : results.arms) {
+    for (const auto& member : arm.members) {
+      if (member.state == study::Member::State::crashed) return Exit::internal;
+    }
+  }
+  const auto refuted = [](const study::Verdict& verdict) {
+    return verdict.outcome == study::Verdict::Outcome::contradicted;
+  };
+  const auto& verdicts = results.verdicts;
+  return strict && std::any_of(verdicts.begin(), verdicts.end(), refuted) ? Exit::refuted
+                                                                          : Exit::done;
+}
+
+Exit body(const Options& options) {
+  check_device(options.common);
+  if (options.study.empty()) return list();
+  const auto wish = wish_of(options);
+  if (options.dry_run) return tell_outlook(wish, options.common.json);
+  train::catch_signals();
+  study::Live live(options.common.quiet);
+  study::Means means{.program = fs::read_symlink("/proc/self/exe"),
+                     .pool = pool_of(wish),
+                     .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
+                     .bytes = train::available_bytes(),
+                     .minutes = wish.study.minutes,
+                     .stop_wanted = [] { return train::stop_wanted(); }};
+  const auto results = study::conduct(wish, std::move(means), live);
+  if (options.common.json) {
+    std::printf("%s\n", as_json(results, wish.folder).dump().c_str());
+  } else {
+    print(results, wish.folder);
+  }
+  return exit_of(results, options.strict);
+}
+
+}  // namespace
+
+Verb add_study(const Command& program) {
+  const auto options = std::make_shared<Options>();
+  const auto command =
+      program.add_subcommand("study", "compare schemes fairly: a grid of runs, and verdicts");
+  command.add_option("study", options->study, "name of a study, or a file; none: the list")
+      .type_name("NAME|FILE");
+  command.add_option("--size", options->size, "one of the study's sizes; the first without it")
+      .type_name("SIZE");
+  command.add_option("--set", options->common.sets, "a setting of all runs").type_name("KEY=VALUE");
+  add_run(command, options->common);
+  command.add_option("--jobs", options->jobs, "threads in all; as many as cores without it")
+      .between(1, 4096);
+  command.add_flag("--dry-run", options->dry_run, "tell the work, start nothing");
+  command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
+  command.add_flag("--override", options->takes_over, "the study may differ from the folder's");
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command.footer(kExamples);
+  return {command, [options] { return body(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/report/chart.h"
+
+/// Where things lie on a chart. All lengths are units of the view box; one unit is about a CSS
+/// pixel at full page width.
+namespace evenkeel::report {
+
+inline constexpr double kFont = 12;
+inline constexpr double kBaseline = 4;  // of a line of text below its middle
+
+/// Where the chart's values lie on the view box.
+struct Frame {
+  double width = 0, height = 0;
+  std::size_t buckets = 0;  // of thinning: about two units each
+  double left = 0, below = 0;
+  Axis x, y;
+
+  double top() const;
+  double right() const;
+  double bottom() const { return height - below; }
+  double across(double value) const { return left + x.place(value) * (right() - left); }
+  double down(double value) const { return bottom() - y.place(value) * (bottom() - top()); }
+};
+
+/// The chart's lines; values that its scales cannot show become gaps.
+std::vector<Line> drawable(const Chart& chart);
+
+/// The frame that holds the lines; empty if they have no point.
+std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines);
+
+/// Grid, ticks and labels as SVG.
+std::string axes(const Chart& chart, const Frame& frame);
+
+/// A length as text.
+std::string unit(double value);
+
+}  // namespace evenkeel::report

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/axis_figures.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/study/league.h"
+#include "evenkeel/study/panels.h"
+#include "evenkeel/study/sentences.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr std::size_t kMostPanels = 8;
+
+/// An axis whose labels are numbers, from the lowest.
+struct Scale {
+  std::string name;
+  std::vector<report::Tick> ticks;
+
+  bool is_logarithmic() const {
+    constexpr double kWide = 8;
+    const double low = ticks.front().at, high = ticks.back().at;
+    return low > 0 && (name == "schedule.peak" || high >= kWide * low);
+  }
+};
+
+std::vector<Scale> scales_of(const Study& study) {
+  std::vector<Scale> out;
+  for (const auto& axis : study.axes) {
+    Scale scale{axis.name, {}};
+    for (const auto& value : axis.values) {
+      const auto number = number_of(value.label);
+      if (number) scale.ticks.push_back({*number, value.label});
+    }
+    if (scale.ticks.size() < 2 || scale.ticks.size() < axis.values.size()) continue;
+    std::sort(scale.ticks.begin(), scale.ticks.end(),
+              [](const auto& a, const auto& b) { return a.at < b.at; });
+    out.push_back(std::move(scale));
+  }
+  return out;
+}
+
+/// The measure of the bundle's arms along the axis, with intervals.
+report::Line line_of(const Results& results, const Scale& scale, const Bundle& bundle) {
+  report::Line line{
+      bundle.name, {}, bundle.style.colour, bundle.style.dash, report::Stroke::dotted};
+  line.spread.as = report::Spread::As::bars;
+  for (const auto& tick : scale.ticks) {
+    for (const auto at : bundle.arms) {
+      const auto& arm = results.arms[at];
+      if (arm.labels.at(scale.name) != tick.label) continue;
+      const auto values = values_of(arm);
+      const auto interval =
+          values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_of(values).interval;
+      line.points.add(tick.at, mean_value(arm));
+      line.spread.low.push_back(interval.low);
+      line.spread.high.push_back(interval.high);
+    }
+  }
+  return line;
+}
+
+void add_failures(const Results& results, const Scale& scale, const Bundle& bundle,
+                  report::Chart& chart) {
+  for (const auto at : bundle.arms) {
+    const auto& arm = results.arms[at];
+    const auto failed = count_of(arm, Member::State::failed);
+    if (failed == 0) continue;
+    chart.crosses.push_back({*number_of(arm.labels.at(scale.name)), bundle.style.colour,
+                             text(arm.name, ": failed ", failed, " of ", arm.members.size())});
+  }
+}
+
+std::string note_of(const Results& results, const Panel& panel, const report::Chart& chart) {
+  const bool has_interval = results.study.seeds.size() > 1;
+  return text(panel.note, panel.note.empty() ? "" : " ",
+              has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
+              chart.crosses.empty() ? "" : " A cross: runs that failed there.");
+}
+
+std::string figure_of(const Results& results, const Scale& scale, const Panel& panel) {
+  constexpr double kApart = 3;
+  const auto& measure = results.study.measure;
+  auto title = measure.name();
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+  report::Chart chart{
+      text(title, " against ", scale.name, panel.where.empty() ? "" : ", " + panel.where),
+      measure.unit()};
+  chart.across = scale.name;
+  chart.logarithmic_across = scale.is_logarithmic();
+  chart.ticks_across = scale.ticks;
+  const auto middle = (static_cast<double>(panel.bundles.size()) - 1) / 2;
+  for (std::size_t i = 0; i < panel.bundles.size(); ++i) {
+    auto line = line_of(results, scale, panel.bundles[i]);
+    add_failures(results, scale, panel.bundles[i], chart);
+    if (report::finite(line.points.y).empty()) continue;
+    line.shift = kApart * (static_cast<double>(i) - middle);
+    chart.lines.push_back(std::move(line));
+  }
+  chart.note = note_of(results, panel, chart);
+  chart.when_empty = "No run is finished.";
+  return figure(chart);
+}
+
+}  // namespace
+
+std::string axis_figures(const Results& results) {
+  std::string out;
+  for (const auto& scale : scales_of(results.study)) {
+    for (const auto& panel : panels(results, scale.name, kMostPanels)) {
+      out += figure_of(results, scale, panel);
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

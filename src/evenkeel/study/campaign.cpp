@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/campaign.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/pool.h"
+#include "evenkeel/study/worker.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr int kAttempts = 2;
+constexpr double kTick = 0.05, kDraw = 1.0, kRetry = 0.5;  // seconds
+constexpr double kShareOfMemory = 0.9;
+
+double now() {
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// A job that is not done yet.
+struct Waiting {
+  const Job* job = nullptr;
+  int attempts = 0;
+  double not_before = 0;
+};
+
+/// One that is in work.
+struct Working {
+  Waiting what;
+  Worker worker;
+  int threads = 1;
+  double started = 0;
+  std::int64_t first_step = -1;  // that was seen of it here
+};
+
+/// The last step and loss of a run's records.
+Row row_of(const Working& working, const std::filesystem::path& run) {
+  const auto& job = *working.what.job;
+  Row row{.name = job.name,
+          .steps = standing_of(run).steps,
+          .loss = std::nan(""),
+          .seconds_left = std::nan("")};
+  for (const auto& record : store::read_records(run / "metrics.jsonl")) {
+    if (!record.contains("loss") || !record["loss"].is_number()) continue;
+    row.step = record.value("step", std::int64_t{0});
+    row.loss = record["loss"].get<double>();
+  }
+  return row;
+}
+
+}  // namespace
+
+/// The state of one call of run().
+struct Campaign::Active {
+  const Means& means;
+  Live& live;
+  std::map<std::string, Ending> endings;
+  std::deque<Waiting> waiting;
+  std::vector<Working> working;
+  Sum sum;
+  double started = now(), drawn = 0;
+  double work_done = 0, work_left = 0;
+  std::string disk;  // why nothing can be written any more
+
+  void take(const std::vector<Job>& jobs);
+  void end(const Job& job, Ending ending);
+  bool fits(const Job& job) const;
+  int threads_for_next() const;
+  void start(Waiting next);
+  void start_some();
+  void settle(Working& working, int code);
+  bool settle_ended();
+  void draw();
+};
+
+/// Those that are there are done; two jobs of one key are one.
+void Campaign::Active::take(const std::vector<Job>& jobs) {
+  for (const auto& job : jobs) {
+    if (!endings.emplace(job.key, Ending{}).second) continue;
+    ++sum.all;
+    const auto state = standing_of(means.pool / job.key).state;
+    if (state == Standing::State::finished) {
+      end(job, {Ending::How::finished, ""});
+    } else if (state == Standing::State::diverged) {
+      end(job, {Ending::How::diverged, ""});
+    } else {
+      waiting.push_back({&job});
+      work_left += job.work;
+    }
+  }
+}
+
+void Campaign::Active::end(const Job& job, Ending ending) {
+  ++sum.done;
+  if (ending.how != Ending::How::finished) ++sum.failed;
+  endings[job.key] = std::move(ending);
+}
+
+bool Campaign::Active::fits(const Job& job) const {
+  if (working.empty() || means.bytes <= 0) return true;
+  double taken = job.bytes;
+  for (const auto& each : working) taken += each.what.job->bytes;
+  return taken <= kShareOfMemory * means.bytes;
+}
+
+/// One each while there are more runs than cores; the last ones share them.
+int Campaign::Active::threads_for_next() const {
+  int free = means.cores;
+  for (const auto& each : working) free -= each.threads;
+  const auto runs = static_cast<int>(std::min<std::size_t>(waiting.size() + working.size(),
+                                                           static_cast<std::size_t>(means.cores)));
+  return std::min(free, std::max(1, means.cores / std::max(1, runs)));
+}
+
+void Campaign::Active::start(Waiting next) {
+  const auto& job = *next.job;
+  const int threads = threads_for_next();
+  const auto file = means.logs / (job.key + ".toml");
+  try {
+    write_file(file, config::to_toml(job.config));
+    working.push_back(
+        {next,
+         Worker({means.program.string(), "train", "--quiet", "--config", file.string(), "--run",
+                 (means.pool / job.key).string(), "--set", text("train.threads=", threads)},
+                means.logs / (job.key + ".log")),
+         threads, now()});
+  } catch (const Error& error) {
+    if (error.exit() != Exit::io) throw;
+    disk = error.what();
+  }
+}
+
+void Campaign::Active::start_some() {
+  for (auto at = waiting.begin(); at != waiting.end() && disk.empty();) {
+    if (threads_for_next() < 1) return;
+    if (at->not_before > now() || !fits(*at->job)) {
+      ++at;
+      continue;
+    }
+    const auto next = *at;
+    at = waiting.erase(at);
+    waiting.push_front(next);  // counted among the runs while its threads are chosen
+    start(next);
+    waiting.pop_front();
+    at = waiting.begin();
+  }
+}
+
+/// What the exit code of a run means for it.
+void Campaign::Active::settle(Working& working_one, int code) {
+  auto what = working_one.what;
+  const auto& job = *what.job;
+  const auto run = means.pool / job.key;
+  const auto log = means.logs / (job.key + ".log");
+  const auto state = standing_of(run).state;
+  if (code == 0 && state == Standing::State::finished) {
+    work_done += job.work;
+    return end(job, {Ending::How::finished, ""});
+  }
+  if (code == static_cast<int>(Exit::diverged)) {
+    work_done += job.work;
+    return end(job, {Ending::How::diverged, last_line_of(log)});
+  }
+  if (means.stop_wanted()) return;
+  const bool is_taken = code == static_cast<int>(Exit::busy) && store::is_locked(run);
+  if (is_taken) {
+    what.not_before = now() + kRetry;
+    return waiting.push_back(what);
+  }
+  if (code == static_cast<int>(Exit::io)) {
+    disk = last_line_of(log);
+    return;
+  }
+  const bool is_our_mistake = code == static_cast<int>(Exit::usage) ||
+                              code == static_cast<int>(Exit::data) ||
+                              code == static_cast<int>(Exit::differs);
+  const auto why = text("exit code ", code, ": ", last_line_of(log));
+  if (++what.attempts < kAttempts && !is_our_mistake) {
+    live.warn(text(job.name, ": ended with ", why, "; it is tried once more"));
+    return waiting.push_back(what);
+  }
+  live.warn(text(job.name, ": ended with ", why, "; its folder is ", run.string()));
+  end(job, {Ending::How::crashed, why});
+}
+
+/// \return whether any ended
+bool Campaign::Active::settle_ended() {
+  bool any = false;
+  for (std::size_t i = 0; i < working.size();) {
+    const auto code = working[i].worker.ended();
+    if (!code) {
+      ++i;
+      continue;
+    }
+    auto ended = std::move(working[i]);
+    working.erase(working.begin() + static_cast<std::ptrdiff_t>(i));
+    settle(ended, *code);
+    any = true;
+  }
+  return any;
+}
+
+void Campaign::Active::draw() {
+  if (now() - drawn < kDraw) return;
+  drawn = now();
+  std::vector<Row> rows;
+  double work = work_done;
+  for (auto& each : working) {
+    auto row = row_of(each, means.pool / each.what.job->key);
+    if (each.first_step < 0) each.first_step = row.step;
+    const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
+    const auto here = static_cast<double>(row.step - each.first_step);
+    if (here > 0) {
+      row.seconds_left = (now() - each.started) * static_cast<double>(row.steps - row.step) / here;
+    }
+    work += each.what.job->work * here / steps;
+    rows.push_back(std::move(row));
+  }
+  sum.seconds_left = work > 0 ? (now() - started) * (work_left - work) / work : std::nan("");
+  live.show(rows, sum);
+}
+
+Campaign::Campaign(Means means, Live& live)
+    : means_(std::move(means)), live_(live), started_(now()) {}
+
+bool Campaign::is_over() const {
+  constexpr double kMinute = 60;
+  return means_.stop_wanted() ||
+         (means_.minutes > 0 && now() - started_ > means_.minutes * kMinute);
+}
+
+std::map<std::string, Ending> Campaign::run(const std::vector<Job>& jobs) {
+  Active active{means_, live_};
+  active.take(jobs);
+  while (true) {
+    if (!is_over()) active.start_some();
+    const bool goes_on = !is_over() && active.disk.empty() && !active.waiting.empty();
+    if (active.working.empty() && !goes_on) break;
+    if (means_.stop_wanted() || !active.disk.empty()) {
+      for (auto& each : active.working) each.worker.stop();
+    }
+    if (!active.settle_ended()) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(kTick));
+    }
+    active.draw();
+  }
+  live_.clear();
+  if (!active.disk.empty()) throw Error(Exit::io, active.disk);
+  return active.endings;
+}
+
+}  // namespace evenkeel::study

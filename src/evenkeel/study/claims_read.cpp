@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/claims_read.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using config::place;
+using config::Table;
+
+template <typename Word>
+using Words = std::vector<std::pair<std::string, Word>>;
+
+const Words<Measure::Of> kMeasures = {{"val_loss", Measure::Of::val_loss},
+                                      {"val_gap", Measure::Of::val_gap},
+                                      {"loss", Measure::Of::loss}};
+const Words<Measure::As> kProfiles = {
+    {"slope", Measure::As::slope},     {"steepness", Measure::As::steepness},
+    {"spread", Measure::As::spread},   {"mean", Measure::As::mean},
+    {"largest", Measure::As::largest}, {"first", Measure::As::first},
+    {"last", Measure::As::last}};
+const Words<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
+                                   {"alike", Claim::Kind::alike},
+                                   {"trains", Claim::Kind::trains},
+                                   {"fails", Claim::Kind::fails},
+                                   {"further", Claim::Kind::further}};
+
+template <typename Word>
+std::vector<std::string> names_of(const Words<Word>& words) {
+  std::vector<std::string> names;
+  for (const auto& [name, word] : words) names.push_back(name);
+  return names;
+}
+
+template <typename Word>
+Word word_of(const Words<Word>& words, const std::string& name) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const auto& each) { return each.first == name; });
+  EK_ASSERT(found != words.end());
+  return found->second;
+}
+
+template <typename Word>
+std::string name_of(const Words<Word>& words, Word word) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const auto& each) { return each.second == word; });
+  EK_ASSERT(found != words.end());
+  return found->first;
+}
+
+/// `measure = "val_loss"`, or `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
+Measure measure_of(Table& table, const Measure& fallback) {
+  const auto* const node = table.node("measure");
+  if (node == nullptr) return fallback;
+  Measure measure;
+  if (!node->is_table()) {
+    measure.of = word_of(kMeasures, table.word("measure", "val_loss", names_of(kMeasures)));
+    return measure;
+  }
+  auto of = table.section("measure");
+  measure.of = Measure::Of::probe;
+  measure.probe = of.string("probe", "");
+  measure.part = of.string("part", measure.probe == "grad_norm" ? "block" : "");
+  measure.step = of.integer("step", 0, {.least = 0});
+  measure.as = word_of(kProfiles, of.word("as", "mean", names_of(kProfiles)));
+  of.finish();
+  if (measure.probe.empty()) {
+    throw Error(Exit::usage, text(place(*node),
+                                  "a measure of a probe must name it: { probe = "
+                                  "\"grad_norm\", ... } (docs/probes.md)"));
+  }
+  return measure;
+}
+
+const Axis& axis_named(const Study& study, const std::string& name, const std::string& where) {
+  std::vector<std::string> known;
+  for (const auto& axis : study.axes) {
+    if (axis.name == name) return axis;
+    known.push_back(axis.name);
+  }
+  throw Error(Exit::usage, text(where, "no axis of the grid is named \"", name, "\"",
+                                did_you_mean(name, known)));
+}
+
+/// `{ scheme = "pre_norm", model.layers = 16 }` as axis -> label.
+void add_selection(const Study& study, const toml::table& table, const std::string& prefix,
+                   Selection& selection) {
+  for (const auto& [key, node] : table) {
+    const auto name = prefix + config::key_text(key.str());
+    if (const auto* const inner = node.as_table()) {
+      add_selection(study, *inner, name + ".", selection);
+      continue;
+    }
+    const auto& axis = axis_named(study, name, place(node));
+    const auto word = node.value_exact<std::string>();
+    const auto label = word ? *word : config::toml_text(node);
+    std::vector<std::string> known;
+    for (const auto& value : axis.values) known.push_back(value.label);
+    if (std::find(known.begin(), known.end(), label) == known.end()) {
+      throw Error(Exit::usage, text(place(node), "grid.", name, " has no value \"", label, "\"",
+                                    did_you_mean(label, known)));
+    }
+    selection[name] = label;
+  }
+}
+
+Selection selection_of(const Study& study, Table& table, const std::string& key) {
+  Selection selection;
+  const auto* const node = table.node(key);
+  if (node == nullptr) return selection;
+  if (!node->is_table()) table.refuse(key, "a table: { scheme = \"pre_norm\" }", *node);
+  add_selection(study, *node->as_table(), "", selection);
+  return selection;
+}
+
+bool has_same_axes(const Selection& one, const Selection& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const auto& left, const auto& right) { return left.first == right.first; });
+}
+
+bool is_pair(Claim::Kind kind) {
+  return kind == Claim::Kind::lower || kind == Claim::Kind::alike || kind == Claim::Kind::further;
+}
+
+/// What its kind needs is there, and nothing that it does not read.
+void check_claim(const Study& study, const Claim& claim, const std::string& where) {
+  const auto must = [&](bool holds, const auto&... what) {
+    if (!holds) throw Error(Exit::usage, text(where, what...));
+  };
+  const auto kind = name_of(kKinds, claim.kind);
+  must(!claim.says.empty(), "a claim must say in a sentence what it claims: says = \"...\"");
+  must(!claim.of.empty(), "a claim must name the arms it is about: of = { scheme = \"...\" }");
+  must(is_pair(claim.kind) == !claim.than.empty(), "a claim of the kind \"", kind, "\" ",
+       is_pair(claim.kind) ? "needs another arm: than = { ... }" : "is about one arm: no `than`");
+  if (is_pair(claim.kind)) {
+    must(has_same_axes(claim.of, claim.than),
+         "`of` and `than` must name the same axes, so that there is one pair for each value of the "
+         "others");
+    must(claim.of != claim.than, "`of` and `than` are the same arm");
+  }
+  must(
+      (claim.margin > 0) == (claim.kind == Claim::Kind::alike),
+      claim.kind == Claim::Kind::alike
+          ? "a claim of the kind \"alike\" needs the difference that does not matter: margin = 0.01"
+          : "margin has no effect but in a claim of the kind \"alike\"");
+  must(
+      claim.along.empty() == (claim.kind != Claim::Kind::further),
+      claim.kind == Claim::Kind::further
+          ? "a claim of the kind \"further\" needs the axis it goes along: along = \"model.layers\""
+          : "along has no effect but in a claim of the kind \"further\"");
+  if (claim.along.empty()) return;
+  for (const auto& value : axis_named(study, claim.along, where).values) {
+    must(number_of(value.label).has_value(), "along must name an axis of numbers, but ",
+         claim.along, " has \"", value.label, "\"");
+  }
+}
+
+Claim claim_of(const Study& study, Table& table) {
+  Claim claim;
+  claim.says = table.string("says", "");
+  claim.kind = word_of(kKinds, table.word("is", "lower", names_of(kKinds)));
+  claim.of = selection_of(study, table, "of");
+  claim.than = selection_of(study, table, "than");
+  claim.at = selection_of(study, table, "at");
+  claim.measure = measure_of(table, study.measure);
+  claim.margin = table.number("margin", 0, config::kNotNegative);
+  claim.along = table.string("along", "");
+  if (const auto* const node = table.node("paper")) {
+    if (!node->is_number()) table.refuse("paper", "a number", *node);
+    claim.paper = node->value_or(0.0);
+  }
+  claim.source = table.string("source", "");
+  table.finish();
+  return claim;
+}
+
+}  // namespace
+
+std::string Measure::name() const {
+  if (of == Of::val_loss) return "validation loss";
+  if (of == Of::val_gap) return "validation loss above the entropy";
+  if (of == Of::loss) return "training loss";
+  return text(name_of(kProfiles, as), " of ", probe, part.empty() ? "" : " (" + part + ")",
+              " over blocks", step == 0 ? "" : text(" at step ", step));
+}
+
+std::string Measure::unit() const {
+  if (of == Of::val_gap) return "nats a byte";
+  return of == Of::probe ? "" : "nats a token";
+}
+
+std::optional<double> number_of(const std::string& label) {
+  double value = 0;
+  const auto* const end = label.data() + label.size();
+  const auto [stop, error] = std::from_chars(label.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+void read_claims(Study& study, Table& top, const std::string& where) {
+  study.measure = measure_of(top, Measure{});
+  study.baseline = selection_of(study, top, "baseline");
+  const auto* const node = top.node("claims");
+  if (node == nullptr) return;
+  const auto* const list = node->as_array();
+  const bool good = list != nullptr && list->is_homogeneous(toml::node_type::table);
+  if (!good) top.refuse("claims", "tables: [[claims]]", *node);
+  for (const auto& each : *list) {
+    Table table(*each.as_table(), "claims");
+    const auto place_of_it = place(each).empty() ? where + ": " : place(each);
+    study.claims.push_back(claim_of(study, table));
+    check_claim(study, study.claims.back(), place_of_it);
+  }
+}
+
+}  // namespace evenkeel::study

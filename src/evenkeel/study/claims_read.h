@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/config/table.h"
+#include "evenkeel/study/definition.h"
+
+namespace evenkeel::study {
+
+/// `measure`, `baseline` and `claims` of a study file, whose axes `study` has.
+/// \throws Error (usage) for what names no axis, value, measure or kind
+void read_claims(Study& study, config::Table& top, const std::string& where);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/conduct.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/arms.h"
+#include "evenkeel/study/csv.h"
+#include "evenkeel/study/folder.h"
+#include "evenkeel/study/judge.h"
+#include "evenkeel/study/markdown.h"
+#include "evenkeel/study/measured.h"
+#include "evenkeel/study/page.h"
+#include "evenkeel/study/pool.h"
+#include "evenkeel/study/tune.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double tokens_of(const config::Config& config) {
+  if (config.train.tokens > 0) return static_cast<double>(config.train.tokens);
+  return static_cast<double>(config.train.steps * config.train.batch * config.model.context);
+}
+
+/// "scheme" with what it stands for, or the word of model.init.
+std::string init_of(const config::Config& config) {
+  if (config.model.init != "scheme") return config.model.init;
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  const auto base = config::bind(config.scheme, shape).base_init;
+  return text("the scheme's own (", base, ")");
+}
+
+/// One study in work.
+class Conduct {
+ public:
+  Conduct(const Wish& wish, Means means, Live& live)
+      : wish_(wish),
+        study_(wish.study),
+        pool_(means.pool),
+        live_(live),
+        campaign_(std::move(means), live),
+        arms_(combinations(wish.study)) {}
+
+  Results results();
+
+ private:
+  Job job(const std::string& name, config::Config config);
+  config::Config config_of_arm(std::size_t arm, std::int64_t seed) const;
+  double loss_of(const std::string& key) const;
+  Arm arm_of(std::size_t index, const std::map<std::string, Ending>& endings);
+  Member member_of(std::int64_t seed, const std::string& key, const Ending& ending) const;
+  void count_cost(Results& results) const;
+
+  const Wish& wish_;
+  const Study& study_;
+  fs::path pool_;
+  Live& live_;
+  Campaign campaign_;
+  std::vector<Combination> arms_;
+  std::vector<Tuning> tunings_;
+  Addresses addresses_;
+};
+
+Job Conduct::job(const std::string& name, config::Config config) {
+  const auto need = wish_.need(config);
+  auto key = addresses_.of(config, need.precision);
+  return {std::move(key), name, std::move(config), need.bytes, need.flops};
+}
+
+config::Config Conduct::config_of_arm(std::size_t arm, std::int64_t seed) const {
+  std::vector<std::string> more;
+  if (study_.tune) more.push_back(text(study_.tune->key, '=', tunings_.at(arm).chosen));
+  return config_of(study_, arms_[arm], seed, more);
+}
+
+double Conduct::loss_of(const std::string& key) const {
+  const auto folder = pool_ / key;
+  if (standing_of(folder).state == Standing::State::absent) return std::nan("");
+  const auto run = report::read_run(folder);
+  if (!failure_of(run, study_.fails_above).empty()) return std::nan("");
+  return report::last(run.validation_loss.y);
+}
+
+Member Conduct::member_of(std::int64_t seed, const std::string& key, const Ending& ending) const {
+  Member member{.seed = seed, .key = key, .value = std::nan("")};
+  const auto folder = pool_ / key;
+  if (standing_of(folder).state != Standing::State::absent) member.run = report::read_run(folder);
+  if (ending.how == Ending::How::untried) {
+    member.why = "not run yet";
+    return member;
+  }
+  if (ending.how == Ending::How::crashed) {
+    member.state = Member::State::crashed;
+    member.why = ending.why;
+    return member;
+  }
+  member.why = failure_of(member.run, study_.fails_above);
+  member.state = member.why.empty() ? Member::State::finished : Member::State::failed;
+  if (member.why.empty()) member.value = measured(member.run, study_.measure);
+  return member;
+}
+
+Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endings) {
+  Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
+  for (const auto seed : study_.seeds) {
+    const auto config = config_of_arm(index, seed);
+    const auto need = wish_.need(config);
+    const auto key = addresses_.of(config, need.precision);
+    arm.members.push_back(member_of(seed, key, endings.at(key)));
+    arm.parameters = need.parameters;
+    arm.norm_parameters = need.norm_parameters;
+    arm.tokens = tokens_of(config);
+    arm.init = init_of(config);
+  }
+  if (study_.tune) arm.tuned = tunings_.at(index).chosen;
+  return arm;
+}
+
+void Conduct::count_cost(Results& results) const {
+  std::set<std::string> counted;
+  double searches = 0, grid = 0;
+  for (const auto& arm : results.arms) {
+    for (const auto& member : arm.members) {
+      if (counted.insert(member.key).second) grid += member.run.seconds;
+    }
+  }
+  for (const auto& tuning : results.tunings) {
+    for (const auto& each : tuning.tries) {
+      if (counted.insert(each.key).second) searches += report::read_run(pool_ / each.key).seconds;
+    }
+  }
+  results.seconds = grid + searches;
+  results.search_share = results.seconds > 0 ? searches / results.seconds : 0;
+}
+
+Results Conduct::results() {
+  Results results{.study = study_, .program = wish_.program, .command = wish_.command};
+  const auto make = [&](const std::string& name, config::Config config) {
+    return job(name, std::move(config));
+  };
+  if (study_.tune) {
+    live_.say(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
+    tunings_ =
+        tuned(study_, arms_, make, campaign_, [&](const std::string& key) { return loss_of(key); });
+    if (tunings_.empty()) return results;
+  }
+  std::vector<Job> jobs;
+  for (const auto seed : study_.seeds) {  // seed by seed: pairs are there early
+    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+      jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
+    }
+  }
+  const auto endings = campaign_.run(jobs);
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    results.arms.push_back(arm_of(arm, endings));
+  }
+  results.is_whole = std::none_of(endings.begin(), endings.end(), [](const auto& each) {
+    return each.second.how == Ending::How::untried;
+  });
+  results.tunings = tunings_;
+  count_cost(results);
+  return results;
+}
+
+/// What is not the same in all arms though it is not an axis: such a comparison is no fair one.
+std::vector<std::string> unfair(const Results& results) {
+  std::vector<std::string> out;
+  const auto& arms = results.arms;
+  if (arms.empty()) return out;
+  const auto differs = [&](const auto& value) {
+    return std::any_of(arms.begin(), arms.end(),
+                       [&](const Arm& arm) { return value(arm) != value(arms.front()); });
+  };
+  const auto without_norms = [](const Arm& arm) { return arm.parameters - arm.norm_parameters; };
+  if (differs([](const Arm& arm) { return arm.tokens; })) out.emplace_back("tokens a run");
+  if (differs(without_norms)) out.emplace_back("parameters without those of norms");
+  if (differs([](const Arm& arm) { return arm.init; })) out.emplace_back("initialisation");
+  return out;
+}
+
+}  // namespace
+
+Results conduct(const Wish& wish, Means means, Live& live) {
+  const Folder folder(wish.folder, wish.study, wish.takes_over);
+  means.logs = folder.logs();
+  auto results = Conduct(wish, std::move(means), live).results();
+  judge(results);
+  results.unfair = unfair(results);
+  write_file(wish.folder / "report.html", page(results));
+  write_file(wish.folder / "report.md", markdown(results));
+  write_file(wish.folder / "runs.csv", csv(results));
+  return results;
+}
+
+Outlook outlook(const Wish& wish, const fs::path& pool) {
+  Outlook out;
+  Addresses addresses;
+  const auto arms = combinations(wish.study);
+  out.arms = arms.size();
+  if (wish.study.tune) {
+    auto candidates = wish.study.tune->values.size();
+    for (std::size_t rung = 0; rung < wish.study.tune->rungs.size(); ++rung) {
+      out.searches += arms.size() * candidates;
+      candidates = (candidates + 1) / 2;
+    }
+  }
+  for (const auto& arm : arms) {
+    for (const auto seed : wish.study.seeds) {
+      const auto config = config_of(wish.study, arm, seed, {});
+      const auto need = wish.need(config);
+      ++out.runs;
+      out.flops += need.flops;
+      out.tokens += tokens_of(config);
+      if (need.bytes > out.most_bytes) {
+        out.most_bytes = need.bytes;
+        out.largest = arm.name;
+      }
+      if (wish.study.tune) continue;  // its rate is not known yet
+      const auto state = standing_of(pool / addresses.of(config, need.precision)).state;
+      if (state == Standing::State::finished || state == Standing::State::diverged) ++out.there;
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/campaign.h"
+#include "evenkeel/study/results.h"
+
+namespace evenkeel::study {
+
+/// What a configuration takes on this machine; asked of the floors that know models.
+struct Need {
+  std::int64_t parameters = 0, norm_parameters = 0;
+  double bytes = 0;       // of memory
+  double flops = 0;       // of the whole run
+  std::string precision;  // that train.precision = "auto" comes to
+};
+
+struct Wish {
+  Study study;
+  std::filesystem::path folder;  // of the study
+  std::function<Need(const config::Config&)> need;
+  std::string program;      // "evenkeel 0.1.0 (abc) on ..."
+  std::string command;      // that was given
+  bool takes_over = false;  // a changed study file is welcome
+};
+
+/// Runs what is missing of a study, judges, and writes report.html, report.md and runs.csv into its
+/// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
+/// \throws Error (differs) if the folder is that of another study, or the file has changed;
+///         Error (busy) if another process has it in work; Error (io); as read_study()
+Results conduct(const Wish& wish, Means means, Live& live);
+
+/// What it would run: nothing is started.
+struct Outlook {
+  std::size_t arms = 0, runs = 0, there = 0;  // of the grid; already in the pool
+  std::size_t searches = 0;                   // at most
+  double flops = 0, tokens = 0;               // of the grid
+  double most_bytes = 0;                      // of one run
+  std::string largest;                        // that run
+};
+Outlook outlook(const Wish& wish, const std::filesystem::path& pool);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/csv.h"
+
+#include <cmath>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/study/outcome.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// Between quotes, which are doubled inside, if there is a comma, a quote or an end of line.
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string out = "\"";
+  for (const char letter : field) {
+    if (letter == '"') out += '"';
+    out += letter;
+  }
+  return out + '"';
+}
+
+std::string line_of(const std::vector<std::string>& fields) {
+  std::string out;
+  for (const auto& field : fields) out += quoted(field) + ",";
+  out.back() = '\n';
+  return out;
+}
+
+std::string number(double value) {
+  return std::isfinite(value) ? shortest(value) : "";
+}
+
+}  // namespace
+
+std::string csv(const Results& results) {
+  const auto& axes = results.study.axes;
+  std::vector<std::string> names = {"arm"};
+  for (const auto& axis : axes) names.push_back(axis.name);
+  for (const char* name : {"seed", "state", "why", "value", "training_loss", "validation_loss",
+                           "parameters", "tokens", "folder"}) {
+    names.emplace_back(name);
+  }
+  auto out = line_of(names);
+  for (const auto& arm : results.arms) {
+    for (const auto& member : arm.members) {
+      std::vector<std::string> fields = {arm.name};
+      for (const auto& axis : axes) fields.push_back(arm.labels.at(axis.name));
+      const auto& run = member.run;
+      const bool is_finished = member.state == Member::State::finished;
+      fields.insert(fields.end(),
+                    {text(member.seed), word_of(member.state), member.why,
+                     is_finished ? number(member.value) : "", number(report::final_loss(run)),
+                     number(report::last(run.validation_loss.y)), text(arm.parameters),
+                     number(run.tokens), member.key});
+      out += line_of(fields);
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

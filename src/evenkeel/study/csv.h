@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/study/results.h"
+
+namespace evenkeel::study {
+
+/// A row a run: arm, its label on every axis, seed, state, why, the study's measure, last training
+/// and validation loss, parameters, tokens, folder in the pool. What is not there is empty. No
+/// times: equal results give equal bytes.
+/// \source RFC 4180, but for lines that end in LF
+std::string csv(const Results& results);
+
+}  // namespace evenkeel::study

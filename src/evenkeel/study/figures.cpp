@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/study/axis_figures.h"
+#include "evenkeel/study/forest.h"
+#include "evenkeel/study/loss_figures.h"
+#include "evenkeel/study/profile_figures.h"
+#include "evenkeel/study/wording.h"
+
+namespace evenkeel::study {
+
+std::string law_text(const Fit& fit) {
+  constexpr int kDigits = 4;
+  const auto& [factor, exponent, interval] = fit.law;
+  auto out =
+      text(fit.name, ": ", with_digits(factor, kDigits), " N^", with_digits(-exponent, kDigits));
+  if (!std::isfinite(interval.low)) return out + ", two sizes only: no interval";
+  return out + text(", 95 % interval of the exponent [", with_digits(-interval.high, kDigits), ", ",
+                    with_digits(-interval.low, kDigits), "]");
+}
+
+std::string scaling_figure(const Results& results) {
+  if (results.fits.empty()) return "";
+  report::Chart chart{"Scaling", measure_text(results.study.measure)};
+  chart.across = "parameters";
+  chart.logarithmic_across = true;
+  chart.scale = report::Scale::logarithmic;
+  chart.wide = true;
+  for (std::size_t i = 0; i < results.fits.size(); ++i) {
+    const auto& fit = results.fits[i];
+    const int colour = static_cast<int>(i) % report::kColours;
+    const int dash = static_cast<int>(i) / report::kColours;
+    const auto [least, most] = std::minmax_element(fit.sizes.begin(), fit.sizes.end());
+    report::Line law{fit.name, {}, colour, dash};  // straight on logarithmic axes: two points do
+    for (const double size : {*least, *most}) law.points.add(size, fit.law.at(size));
+    report::Line points{"", {fit.sizes, fit.values}, colour, 0, report::Stroke::points};
+    chart.lines.push_back(std::move(law));
+    chart.lines.push_back(std::move(points));
+    chart.note += text(chart.note.empty() ? "" : "; ", law_text(fit));
+  }
+  chart.note += ".";
+  return figure(chart);
+}
+
+std::string figures(const Results& results) {
+  return forest(results) + loss_figures(results) + axis_figures(results) + scaling_figure(results) +
+         profile_figures(results);
+}
+
+}  // namespace evenkeel::study

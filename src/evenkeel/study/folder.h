@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/definition.h"
+
+namespace evenkeel::study {
+
+/// The folder of one study at one size, owned by this process:
+///   study.toml   the file
+///   study.json   what of it, and of the command, decides which runs there are
+///   logs/        what each process printed, and what it was started with
+///   report.html  report.md  runs.csv
+class Folder {
+ public:
+  /// Begins it, or goes on with it.
+  /// \param takes_over  the study may differ from what the folder was begun with
+  /// \throws Error (differs) that names what differs; Error (usage) for what is no study's folder;
+  ///         Error (busy); Error (io)
+  Folder(const std::filesystem::path& folder, const Study& study, bool takes_over);
+
+  std::filesystem::path logs() const { return folder_ / "logs"; }
+
+ private:
+  std::filesystem::path folder_;
+  std::unique_ptr<store::Lock> lock_;
+};
+
+/// The first thing that decides the runs and differs: "seeds was [1,2], but is [1,2,3]"; "" if
+/// nothing does. Claims and words may change freely.
+std::string difference_of(const Study& before, const Study& now);
+
+}  // namespace evenkeel::study

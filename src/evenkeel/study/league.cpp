@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/league.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "evenkeel/study/arms.h"
+
+namespace evenkeel::study {
+
+std::vector<double> values_of(const Arm& arm) {
+  std::vector<double> values;
+  for (const auto& member : arm.members) {
+    const bool counts = member.state == Member::State::finished && std::isfinite(member.value);
+    if (counts) values.push_back(member.value);
+  }
+  return values;
+}
+
+double mean_value(const Arm& arm) {
+  const auto values = values_of(arm);
+  return values.empty() ? std::nan("") : mean_of(values).mean;
+}
+
+bool is_baseline(const Study& study, const Arm& arm) {
+  return !study.baseline.empty() && is_in(arm.labels, study.baseline);
+}
+
+const Verdict* against_baseline(const Results& results, const Arm& arm) {
+  const auto& all = results.against_baseline;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Verdict& verdict) { return verdict.of == arm.name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::size_t> ranking(const Results& results) {
+  const bool compares =
+      std::any_of(results.against_baseline.begin(), results.against_baseline.end(),
+                  [](const Verdict& verdict) { return verdict.difference.has_value(); });
+  enum Tier { compared, measured, without };
+  const auto place = [&](std::size_t at) -> std::pair<Tier, double> {
+    const auto& arm = results.arms[at];
+    const auto* const verdict = against_baseline(results, arm);
+    const double mean = mean_value(arm);
+    if (!std::isfinite(mean)) return {without, 0};
+    if (compares && is_baseline(results.study, arm)) return {compared, 0};
+    if (verdict != nullptr && verdict->difference) return {compared, verdict->difference->mean};
+    return {measured, mean};
+  };
+  std::vector<std::size_t> order(results.arms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  return order;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/study/results.h"
+
+namespace evenkeel::study {
+
+/// Validation loss over steps, and its second half; the moving mean of the training loss where runs
+/// were validated fewer than 3 times. Runs that did not finish are named, not drawn.
+std::string loss_figures(const Results& results);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/markdown.h"
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/figures.h"
+#include "evenkeel/study/outcome.h"
+#include "evenkeel/study/table.h"
+#include "evenkeel/study/tables.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+std::string paragraph(const std::string& words) {
+  return words.empty() ? "" : escaped_markdown(words) + "\n\n";
+}
+
+std::string section(const char* heading, const std::string& content) {
+  return content.empty() ? "" : text("## ", heading, "\n\n", content);
+}
+
+/// Between fences that are longer than any in the text.
+std::string fenced(const std::string& content) {
+  std::size_t longest = 2, run = 0;
+  for (const char letter : content) {
+    run = letter == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const auto* const end = content.ends_with('\n') ? "" : "\n";
+  return fence + "\n" + content + end + fence + "\n\n";
+}
+
+std::string outcome_line(const Verdict& verdict) {
+  return text("- **", word_of(verdict.outcome), "** ", escaped_markdown(verdict.where),
+              verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
+}
+
+std::string claims(const Results& results) {
+  std::string out;
+  for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
+    std::string outcomes;
+    for (const auto& verdict : results.verdicts) {
+      if (verdict.claim == i) outcomes += outcome_line(verdict);
+    }
+    if (outcomes.empty()) outcomes = outcome_line({.sentence = "no runs of it are there"});
+    out += paragraph(results.study.claims[i].says) + outcomes + "\n";
+  }
+  return out;
+}
+
+std::string laws(const Results& results) {
+  std::string out;
+  for (const auto& fit : results.fits) out += "- " + escaped_markdown(law_text(fit)) + "\n";
+  return out.empty() ? "" : out + "\n";
+}
+
+std::string fairness(const Results& results) {
+  auto out = markdown(fairness_table(results));
+  if (results.unfair.empty()) {
+    out += paragraph("Nothing differs between the arms beside what is compared.");
+  } else {
+    out += paragraph("Between the arms differs, beside what is compared:");
+    for (const auto& each : results.unfair) out += "- " + escaped_markdown(each) + "\n";
+    out += "\n";
+  }
+  out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
+  if (!results.tunings.empty()) out += markdown(tuning_table(results));
+  return out;
+}
+
+}  // namespace
+
+std::string markdown(const Results& results) {
+  const auto& study = results.study;
+  auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
+  out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(summary_of(results)) +
+         paragraph(unfinished_text(results));
+  out += section("Verdicts", claims(results));
+  out += section(results.against_baseline.empty() ? "Arms" : "Against the baseline",
+                 markdown(arms_table(results)) + paragraph(failures_text(results)));
+  out += section("Scaling", laws(results));
+  const auto paper = paper_table(results);
+  if (!paper.rows.empty()) out += section("Beside the paper", markdown(paper));
+  out += section("Fairness", fairness(results));
+  out += section("Runs", markdown(runs_table(results)));
+  return out + section("To repeat it",
+                       fenced(results.command) + paragraph(results.program) + fenced(study.text));
+}
+
+}  // namespace evenkeel::study

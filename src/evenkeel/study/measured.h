@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/report/run.h"
+#include "evenkeel/study/definition.h"
+
+namespace evenkeel::study {
+
+/// What a run came to; NaN if it did not measure that.
+double measured(const report::Run& run, const Measure& measure);
+
+/// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
+/// `fails_above` (0: only the former); "" if it did not.
+std::string failure_of(const report::Run& run, double fails_above);
+
+}  // namespace evenkeel::study

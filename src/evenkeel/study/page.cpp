@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/page.h"
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/section.h"
+#include "evenkeel/study/figures.h"
+#include "evenkeel/study/outcome.h"
+#include "evenkeel/study/table.h"
+#include "evenkeel/study/tables.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using report::element;
+using report::escaped;
+using report::section;
+
+std::string paragraph(const std::string& words, const char* name = "") {
+  return words.empty() ? "" : element("p", escaped(words), name) + "\n";
+}
+
+/// Closed on the screen, open on paper.
+std::string folded(const char* summary, const std::string& content) {
+  return element("details", element("summary", summary) + content) + "\n";
+}
+
+std::string header(const Results& results) {
+  const auto& study = results.study;
+  const auto content = element("h1", escaped(study.title.empty() ? study.name : study.title)) +
+                       "\n" + paragraph(about_text(study), "about") + paragraph(study.question) +
+                       paragraph(summary_of(results), "verdict") +
+                       paragraph(unfinished_text(results), "notice");
+  return element("header", content) + "\n";
+}
+
+std::string outcome_line(const Verdict& verdict) {
+  const auto chip = element("span", word_of(verdict.outcome), "state " + class_of(verdict.outcome));
+  const auto where = verdict.where.empty() ? "" : element("strong", escaped(verdict.where)) + ": ";
+  return element("div", chip + element("span", where + escaped(verdict.sentence)), "outcome") +
+         "\n";
+}
+
+/// Each claim with what became of it, place by place.
+std::string claims(const Results& results) {
+  std::string items;
+  for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
+    std::string outcomes;
+    for (const auto& verdict : results.verdicts) {
+      if (verdict.claim == i) outcomes += outcome_line(verdict);
+    }
+    if (outcomes.empty()) outcomes = outcome_line({.sentence = "no runs of it are there"});
+    items += element("li", paragraph(results.study.claims[i].says, "says") + outcomes) + "\n";
+  }
+  return items.empty() ? "" : section("Verdicts", element("ol", items, "claims"));
+}
+
+std::string arms(const Results& results) {
+  const auto* const heading = results.against_baseline.empty() ? "Arms" : "Against the baseline";
+  return section(heading, html(arms_table(results)) + paragraph(failures_text(results)));
+}
+
+std::string beside_paper(const Results& results) {
+  const auto table = paper_table(results);
+  return table.rows.empty() ? "" : section("Beside the paper", html(table));
+}
+
+std::string fairness(const Results& results) {
+  auto out = html(fairness_table(results));
+  if (results.unfair.empty()) {
+    out += paragraph("Nothing differs between the arms beside what is compared.");
+  } else {
+    std::string items;
+    for (const auto& each : results.unfair) items += element("li", escaped(each));
+    out += paragraph("Between the arms differs, beside what is compared:") + element("ul", items) +
+           "\n";
+  }
+  out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
+  if (!results.tunings.empty())
+    out += folded("All tries of the search", html(tuning_table(results)));
+  return section("Fairness", out);
+}
+
+std::string repeating(const Results& results) {
+  return section("To repeat it",
+                 element("pre", escaped(results.command), "wrap") + "\n" +
+                     paragraph(results.program, "below") +
+                     folded("The study file", element("pre", escaped(results.study.text))));
+}
+
+}  // namespace
+
+std::string page(const Results& results) {
+  const auto& study = results.study;
+  auto out = header(results) + claims(results) + arms(results);
+  out += section("Figures", element("div", figures(results), "figures"));
+  out += beside_paper(results) + fairness(results);
+  out += section("Runs", folded("All runs of the grid", html(runs_table(results))));
+  out += repeating(results);
+  out += element("footer", "Made by Evenkeel from the files of the study's runs.") + "\n";
+  return report::page(study.title.empty() ? study.name : study.title, out);
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/pool.h"
+
+#include <nlohmann/json.hpp>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/config/toml_text.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/store/checkpoint.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// The configuration without what changes no number, and without the name of its preset.
+config::Config bare(config::Config config) {
+  config.preset = "any";
+  config.train.threads = 0;
+  config.train.precision = "auto";  // what it comes to is named by itself
+  config.model.recompute = "none";
+  config.checkpoint = {};
+  return config;
+}
+
+}  // namespace
+
+std::string Addresses::of(const config::Config& config, const std::string& precision) {
+  config::Config only_data;
+  only_data.data = config.data;
+  only_data.model.context = config.model.context;
+  only_data.scheme = config.scheme;
+  auto& digest = digests_[config::to_toml(only_data)];
+  if (digest.empty()) {
+    const auto corpora = data::load(config.data, config.model.context);
+    digest = corpora.train.digest + corpora.validation.digest;
+  }
+  const auto whole =
+      text("numerics ", kNumerics, "\nprecision ", precision, "\ntext ", digest, "\n",
+           config::to_toml(bare(config)), config::toml_text(config.scheme.merged));
+  constexpr std::size_t kDigits = 16;
+  return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
+}
+
+Standing standing_of(const std::filesystem::path& run) {
+  std::error_code none;
+  Standing standing;
+  if (!exists(run / "run.toml", none)) return standing;
+  standing.state = Standing::State::begun;
+  if (!exists(run / "status.json", none)) return standing;
+  const auto status = nlohmann::json::parse(read_file(run / "status.json"), nullptr, false);
+  if (!status.is_object()) return standing;
+  standing.step = status.value("step", std::int64_t{0});
+  standing.steps = status.value("steps", std::int64_t{0});
+  const auto state = status.value("state", std::string());
+  if (state == "finished") standing.state = Standing::State::finished;
+  if (state == "diverged") standing.state = Standing::State::diverged;
+  return standing;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "evenkeel/config/config.h"
+
+/// The runs of all studies, each in a folder that is named after what it computes.
+namespace evenkeel::study {
+
+/// Raised when, and only when, equal configurations come to other numbers than before: then
+/// finished runs are no answer any more (CHANGELOG.md, "Changed numbers").
+inline constexpr int kNumerics = 1;
+
+/// Names runs by what decides their numbers: the resolved configuration with its scheme, the
+/// digests of the text, the precision, kNumerics. What decides only when things are saved or on how
+/// many threads they are computed does not count.
+class Addresses {
+ public:
+  /// \return "pre_norm-0123456789abcdef", a folder of the pool
+  /// \throws Error (data) where the text cannot be read
+  std::string of(const config::Config& config, const std::string& precision);
+
+ private:
+  std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
+};
+
+/// How far a run of the pool is.
+struct Standing {
+  enum class State { absent, begun, finished, diverged };
+  State state = State::absent;
+  std::int64_t step = 0, steps = 0;
+};
+Standing standing_of(const std::filesystem::path& run);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/profile_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/heat_map.h"
+#include "evenkeel/study/gathered.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr std::size_t kMostPanels = 4;
+constexpr std::size_t kMostHeatMaps = 8;
+constexpr std::size_t kStepsOfAProfile = 3;  // a heat map shows more
+
+struct Shown {
+  const char* measure;
+  const char* part;
+  const char* title;
+  const char* unit;
+  Averaging averaging = Averaging::arithmetic;
+};
+constexpr Shown kFlow = {"grad_norm", "block", "Gradient flow", "gradient norm of a block",
+                         Averaging::geometric};
+constexpr std::array kOthers = {Shown{"attention_entropy", "", "Attention entropy", "nats"},
+                                Shown{"token_cosine", "", "Token similarity", "mean cosine"}};
+
+const report::LayerMap* map_of(const Member& member, const Shown& shown) {
+  return report::find(member.run.layers, shown.measure, shown.part);
+}
+
+/// The first and the last step that any run was probed at.
+struct Steps {
+  double first = 0, last = 0;
+};
+std::optional<Steps> steps_of(const Results& results, const Shown& shown) {
+  std::optional<Steps> steps;
+  for (const auto& arm : results.arms) {
+    for (const auto& member : arm.members) {
+      const auto* const map = map_of(member, shown);
+      if (map == nullptr || map->values.empty()) continue;
+      const double first = map->values.begin()->first, last = map->values.rbegin()->first;
+      if (!steps) steps = {first, last};
+      steps = {std::min(steps->first, first), std::max(steps->last, last)};
+    }
+  }
+  return steps;
+}
+
+/// The profiles of one step; runs that failed before it have none there.
+std::string figure_of(const Results& results, const Shown& shown, const Panel& panel, double step,
+                      bool has_legend) {
+  report::Chart chart{text(shown.title, ", step ", with_commas(std::llround(step)),
+                           panel.where.empty() ? "" : ", " + panel.where),
+                      shown.unit};
+  chart.across = "layer";
+  if (shown.averaging == Averaging::geometric) chart.scale = report::Scale::logarithmic;
+  std::vector<std::size_t> counts;
+  for (const auto& bundle : panel.bundles) {
+    std::vector<report::Series> curves;
+    for (const auto at : bundle.arms) {
+      for (const auto& member : results.arms[at].members) {
+        const auto* const map = map_of(member, shown);
+        if (map != nullptr && map->at(step).size() > 0) curves.push_back(map->at(step));
+      }
+    }
+    if (curves.empty()) continue;
+    counts.push_back(curves.size());
+    chart.lines.push_back(gathered(curves, shown.averaging, bundle));
+  }
+  if (chart.lines.empty()) return "";
+  chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, shown.averaging));
+  chart.has_legend = has_legend;
+  chart.when_empty = "Nothing finite was measured.";
+  return figure(chart);
+}
+
+/// The heat map of the first seed that was probed often enough; "" if none was.
+std::string heat_map_of(const Arm& arm) {
+  for (const auto& member : arm.members) {
+    const auto* const map = map_of(member, kFlow);
+    if (map == nullptr || map->values.size() <= kStepsOfAProfile) continue;
+    return report::heat_map(*map, text(kFlow.title, ", ", arm.name),
+                            text(kFlow.unit, ", seed ", member.seed));
+  }
+  return "";
+}
+
+std::string heat_maps(const Results& results) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const auto& panel : panels(results, "", 0)) {
+    for (const auto& bundle : panel.bundles) {
+      const auto map = heat_map_of(results.arms[bundle.arms.front()]);
+      if (map.empty() || shown == kMostHeatMaps) continue;
+      out += map;
+      ++shown;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string profile_figures(const Results& results) {
+  std::string out;
+  for (const auto& panel : panels(results, "", kMostPanels)) {
+    std::string figures;  // of one panel the first has the legend of all
+    const auto add = [&](const Shown& shown, double step) {
+      figures += figure_of(results, shown, panel, step, figures.empty());
+    };
+    if (const auto steps = steps_of(results, kFlow)) {
+      add(kFlow, steps->first);
+      if (steps->last > steps->first) add(kFlow, steps->last);
+    }
+    for (const auto& shown : kOthers) {
+      if (const auto steps = steps_of(results, shown)) add(shown, steps->last);
+    }
+    out += figures;
+  }
+  return out + heat_maps(results);
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/report/run.h"
+#include "evenkeel/study/definition.h"
+#include "evenkeel/study/power_law.h"
+#include "evenkeel/study/statistics.h"
+
+/// What a study came to: everything that its report says.
+namespace evenkeel::study {
+
+/// One run of an arm.
+struct Member {
+  enum class State { finished, failed, crashed, missing };  // failed: an outcome, not a mishap
+  State state = State::missing;
+  std::string why;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
+  std::int64_t seed = 0;
+  std::string key;   // its folder in the pool
+  double value = 0;  // of the study's measure; NaN unless finished
+  report::Run run;   // empty unless there is one
+};
+
+/// One combination of the axes.
+struct Arm {
+  std::string name;                           // "hybrid_norm, layers 16"
+  std::map<std::string, std::string> labels;  // axis -> label
+  std::vector<Member> members;                // one a seed, in the order of the study's seeds
+  std::int64_t parameters = 0, norm_parameters = 0;
+  double tokens = 0;  // that a run of it reads
+  std::string init;   // "scheme (megatron)", "normal"
+  std::string tuned;  // the value that the search chose; "" without one
+};
+
+/// What the search for one arm's best value saw.
+struct Tuning {
+  std::size_t arm = 0;
+  struct Try {
+    std::string value;
+    double share = 1;  // of the steps
+    double loss = 0;   // NaN: failed
+    std::string key;   // its folder in the pool
+  };
+  std::vector<Try> tries;  // in the order in which they were made
+  std::string chosen;
+  bool at_edge = false;  // the best is the first or the last of the range: it may lie beyond
+};
+
+/// What became of one claim at one place, or of one arm against the baseline.
+struct Verdict {
+  enum class Outcome { holds, contradicted, undecided, unmeasured };
+  Outcome outcome = Outcome::unmeasured;
+  std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
+  std::string where;                     // "layers 16"; "" where the claim has one place only
+  std::string of, than;                  // names of the arms
+  std::optional<Difference> difference;  // of less than
+  double p = 1;                          // corrected for all that the study asks
+  std::optional<std::int64_t> needed;    // seeds to tell such a difference apart
+  std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
+};
+
+/// A table of outcomes beside the paper's: the sign of ours against that of `Claim::paper`.
+enum class Direction { agrees, disagrees, undecided, unknown };
+Direction direction_of(const Claim& claim, const Verdict& verdict);
+
+struct Fit {
+  std::string name;  // of the arms it goes through: "pre_norm"
+  std::vector<double> sizes, values;
+  PowerLaw law;
+};
+
+struct Results {
+  Study study;
+  std::vector<Arm> arms;
+  std::vector<Verdict> verdicts;          // of claims, in their order
+  std::vector<Verdict> against_baseline;  // of arms, in their order
+  std::vector<Tuning> tunings;
+  std::vector<Fit> fits;
+  std::vector<std::string> unfair;  // what differs between arms beside what is compared
+  std::string program;              // version, commit, processor, precision
+  std::string command;              // that repeats it
+  double seconds = 0;               // of training, all runs, searches included
+  double search_share = 0;          // of these, in searches
+  bool is_whole = false;            // all runs are done
+};
+
+}  // namespace evenkeel::study

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/sentences.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/study/wording.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr int kDigits = 3;
+
+std::string number(double value) {
+  return with_digits(value, kDigits);
+}
+
+std::string seeds_text(std::int64_t count) {
+  return text(count, count == 1 ? " seed" : " seeds");
+}
+
+/// "; 1 of 3 runs of post_norm failed"
+std::string failures(const Arm& arm) {
+  const auto failed = count_of(arm, Member::State::failed);
+  const auto lost = count_of(arm, Member::State::crashed) + count_of(arm, Member::State::missing);
+  std::string out;
+  if (failed > 0)
+    out += text("; ", failed, " of ", arm.members.size(), " runs of ", arm.name, " failed");
+  if (lost > 0)
+    out += text("; ", lost, " of ", arm.members.size(), " runs of ", arm.name, " are missing");
+  return out;
+}
+
+std::string needed_words(const Verdict& verdict) {
+  if (verdict.difference->effect == 0) return "";
+  if (!verdict.needed) {
+    return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
+  }
+  if (*verdict.needed <= verdict.difference->pairs) return "";
+  return text("; ", *verdict.needed, " seeds would be needed for a difference of this size");
+}
+
+std::string interval_text(const Interval& interval) {
+  return text('[', number(interval.low), ", ", number(interval.high), ']');
+}
+
+std::string joined(const std::vector<double>& values) {
+  std::string out;
+  for (const auto value : values) {
+    out += text(out.empty() ? "" : ", ", std::isfinite(value) ? with_digits(value, kDigits) : "–");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::int64_t count_of(const Arm& arm, Member::State state) {
+  return std::count_if(arm.members.begin(), arm.members.end(),
+                       [&](const Member& member) { return member.state == state; });
+}
+
+std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+                                const Measure& measure) {
+  const auto failed = failures(of) + failures(than);
+  if (!verdict.difference) {
+    return text("fewer than two pairs of finished runs of ", of.name, " and ", than.name, failed);
+  }
+  const auto& difference = *verdict.difference;
+  const auto unit = measure.unit().empty() ? "" : " " + measure.unit();
+  if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
+    const bool lower = difference.mean < 0;
+    const Interval size =
+        lower ? Interval{-difference.interval.high, -difference.interval.low} : difference.interval;
+    return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
+                than.name, " by ", number(std::abs(difference.mean)), " ", interval_text(size),
+                unit, " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p),
+                ", effect ", number(difference.effect), ")", failed);
+  }
+  return text(of.name, " and ", than.name, " are not told apart with ",
+              seeds_text(difference.pairs), ": ", number(difference.mean), " ",
+              interval_text(difference.interval), unit, " (", "p ", p_text(verdict.p), ")",
+              needed_words(verdict), failed);
+}
+
+std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+                            const Claim& claim) {
+  const auto failed = failures(of) + failures(than);
+  if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
+  const auto& difference = *verdict.difference;
+  const auto unit = claim.measure.unit().empty() ? "" : " " + claim.measure.unit();
+  return text(claim.measure.name(), " of ", of.name, " less that of ", than.name, ": ",
+              number(difference.mean), " ", interval_text(difference.interval), unit, " (",
+              seeds_text(difference.pairs), "); that it is within ", number(claim.margin), ": ",
+              "p ", p_text(verdict.p), failed);
+}
+
+std::string runs_sentence(const Arm& arm, const Study& study) {
+  const auto failed = count_of(arm, Member::State::failed);
+  const auto finished = count_of(arm, Member::State::finished);
+  const auto all = failed + finished;
+  if (all == 0) return text("no run of ", arm.name, " is there");
+  const auto share = share_of(failed, all);
+  auto out =
+      text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
+           number(share.low), " to ", number(share.high), ")");
+  std::string whys;
+  for (const auto& member : arm.members) {
+    if (member.state != Member::State::failed) continue;
+    whys += text(whys.empty() ? ": " : ", ", member.why);
+  }
+  if (all < static_cast<std::int64_t>(study.seeds.size())) whys += "; the others are missing";
+  return out + whys;
+}
+
+std::string reach_sentence(const Claim& claim, const Verdict& verdict,
+                           const std::vector<double>& ours, const std::vector<double>& theirs) {
+  return text(verdict.of, " trains up to ", claim.along, " ", joined(ours), " (seed by seed), ",
+              verdict.than, " up to ", joined(theirs));
+}
+
+}  // namespace evenkeel::study

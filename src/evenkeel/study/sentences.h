@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/results.h"
+
+/// Verdicts in words: never a bare mean.
+namespace evenkeel::study {
+
+/// A p-value below this tells two arms apart.
+inline constexpr double kLevel = 0.05;
+
+std::int64_t count_of(const Arm& arm, Member::State state);
+
+/// "hybrid_norm is lower than pre_norm by 0.0123 [0.0041, 0.0205] nats a token (3 seeds, p 0.012,
+/// effect 1.9)", or "... and ... are not told apart with 3 seeds: ...; 11 seeds would be needed for
+/// a difference of this size", and what failed.
+std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+                                const Measure& measure);
+
+/// Of a claim of the kind `alike`: "validation loss of qkv_pre less that of hybrid_norm: 0.001
+/// [-0.002, 0.004] nats a token (3 seeds); that it is within 0.01: p 0.013"
+std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+                            const Claim& claim);
+
+/// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"
+std::string runs_sentence(const Arm& arm, const Study& study);
+
+/// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
+std::string reach_sentence(const Claim& claim, const Verdict& verdict,
+                           const std::vector<double>& ours, const std::vector<double>& theirs);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/statistics.h"
+
+#include <boost/math/distributions/non_central_t.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/beta.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/philox.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+// In long double the same digits would cost twice the time to compile and to run.
+using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+using Student = boost::math::students_t_distribution<double, Policy>;
+using NoncentralStudent = boost::math::non_central_t_distribution<double, Policy>;
+
+constexpr int kOneIn = 20;  // 5 %: one in twenty
+constexpr double kLevel = 1.0 / kOneIn;
+constexpr double kPower = 0.8;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Moments {
+  double mean = kNaN;
+  double deviation = kNaN;  // NaN for a single value
+};
+
+Moments moments_of(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double first = values.front();  // measured from it, equal values have exactly their mean
+  double sum = 0;
+  for (const double value : values) sum += value - first;
+  const double mean = first + sum / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {.mean = mean, .deviation = std::sqrt(squares / (count - 1))};
+}
+
+/// What a distribution of t says of the t that was seen.
+struct Verdict {
+  double reach = 0;  // of the 95 % interval to either side, in standard errors of the mean
+  double p = 1;
+};
+
+Verdict by_student(double t, std::size_t pairs) {
+  const auto degrees = static_cast<double>(pairs - 1);
+  return {.reach = students_reach(degrees),
+          .p = 2 * cdf(complement(Student(degrees), std::abs(t)))};
+}
+
+/// |t| of the resample `index`: as many values drawn with replacement, four for one call of Philox.
+/// \param standard  the differences with their mean at 0, in deviations
+/// \return infinity where all the values drawn are the same: such a resample never speaks for a
+///         difference
+double resampled(const std::vector<double>& standard, const Philox& random, std::uint64_t index) {
+  constexpr int kWordBits = 32;
+  const std::size_t size = standard.size();
+  double sum = 0, squares = 0;
+  std::size_t drawn = 0;
+  for (std::uint64_t block = 0; drawn < size; ++block) {
+    for (const std::uint64_t word : random.words(block, index)) {
+      if (drawn++ == size) break;
+      const double value = standard[word * size >> kWordBits];
+      sum += value;
+      squares += value * value;
+    }
+  }
+  const auto count = static_cast<double>(size);
+  const double spread = squares - sum * sum / count;
+  const bool same = spread <= count * std::numeric_limits<double>::epsilon() * squares;
+  return same ? std::numeric_limits<double>::infinity()
+              : std::abs(sum) / std::sqrt(spread * count / (count - 1));
+}
+
+/// The reach is the |t| at a rank such that p < 5 % and an interval without 0 are the same event:
+/// p < 5 % where at most kRank of the resamples reach t, so where that of rank kRank does not.
+Verdict by_bootstrap(double t, const std::vector<double>& differences, Moments moments) {
+  constexpr std::uint64_t kSeed = 1;
+  static_assert((kResamples + 1) % kOneIn == 0, "else no rank is exactly 5 %");
+  constexpr int kRank = (kResamples + 1) / kOneIn - 2;
+  const Philox random(kSeed, "study/bootstrap");
+  std::vector<double> standard = differences;
+  for (double& value : standard) value = (value - moments.mean) / moments.deviation;
+  std::vector<double> all(kResamples);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = resampled(standard, random, i);
+  const auto at_least =
+      std::count_if(all.begin(), all.end(), [t](double each) { return each >= std::abs(t); });
+  std::nth_element(all.begin(), all.begin() + kRank, all.end(), std::greater<>());
+  return {.reach = all[kRank], .p = static_cast<double>(at_least + 1) / (kResamples + 1)};
+}
+
+Verdict verdict_on(double t, const std::vector<double>& differences, Moments moments) {
+  if (differences.size() >= kBootstrapFrom) {
+    const Verdict verdict = by_bootstrap(t, differences, moments);
+    if (std::isfinite(verdict.reach)) return verdict;
+  }
+  return by_student(t, differences.size());
+}
+
+Interval around(double mean, double reach) {
+  return {.low = mean - reach, .high = mean + reach};
+}
+
+bool finite(double value) {
+  return std::isfinite(value);
+}
+
+}  // namespace
+
+double students_reach(double degrees) {
+  return quantile(complement(Student(degrees), kLevel / 2));
+}
+
+Difference paired(const std::vector<double>& differences) {
+  EK_ASSERT(differences.size() >= 2);
+  EK_ASSERT(std::all_of(differences.begin(), differences.end(), finite));
+  const Moments moments = moments_of(differences);
+  Difference result{.pairs = static_cast<std::int64_t>(differences.size()),
+                    .mean = moments.mean,
+                    .deviation = moments.deviation,
+                    .interval = around(moments.mean, 0)};
+  if (moments.mean != 0) result.effect = moments.mean / moments.deviation;
+  if (moments.deviation == 0) {
+    result.p = moments.mean == 0 ? 1 : 0;
+    return result;
+  }
+  const double error = moments.deviation / std::sqrt(static_cast<double>(result.pairs));
+  const Verdict verdict = verdict_on(moments.mean / error, differences, moments);
+  result.interval = around(moments.mean, verdict.reach * error);
+  result.p = verdict.p;
+  return result;
+}
+
+Mean mean_of(const std::vector<double>& values) {
+  Mean result{.mean = kNaN, .deviation = kNaN, .interval = {.low = kNaN, .high = kNaN}};
+  if (values.empty()) return result;
+  const Moments moments = moments_of(values);
+  result.mean = moments.mean;
+  if (values.size() < 2) return result;
+  const auto count = static_cast<double>(values.size());
+  result.deviation = moments.deviation;
+  result.interval =
+      around(moments.mean, students_reach(count - 1) * moments.deviation / std::sqrt(count));
+  return result;
+}
+
+double p_of_alike(const Difference& difference, double margin) {
+  EK_ASSERT(difference.pairs >= 2);
+  EK_ASSERT(margin > 0);
+  const double room = margin - std::abs(difference.mean);
+  if (difference.deviation == 0) return room > 0 ? 0 : 1;
+  const auto pairs = static_cast<double>(difference.pairs);
+  const double t = room / (difference.deviation / std::sqrt(pairs));
+  return cdf(complement(Student(pairs - 1), t));
+}
+
+std::vector<double> holm(const std::vector<double>& p) {
+  EK_ASSERT(std::all_of(p.begin(), p.end(), [](double each) { return each >= 0 && each <= 1; }));
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&p](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::vector<double> corrected(p.size());
+  double largest = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const auto left = static_cast<double>(order.size() - rank);
+    largest = std::max(largest, std::min(1.0, left * p[order[rank]]));
+    corrected[order[rank]] = largest;
+  }
+  return corrected;
+}
+
+double power_of(double effect, std::int64_t pairs) {
+  EK_ASSERT(!std::isnan(effect));
+  EK_ASSERT(pairs >= 2);
+  // Beyond it the chance is 1 in double, and the series of the noncentral t would take long.
+  constexpr double kSure = 40;
+  const auto degrees = static_cast<double>(pairs - 1);
+  const double reach = students_reach(degrees);
+  const double shift = std::abs(effect) * std::sqrt(static_cast<double>(pairs));
+  if (shift > kSure * reach) return 1;
+  const NoncentralStudent shifted(degrees, shift);
+  return cdf(complement(shifted, reach)) + cdf(shifted, -reach);
+}
+
+std::optional<std::int64_t> pairs_needed(double effect) {
+  if (power_of(effect, kMostPairs) < kPower) return std::nullopt;
+  std::int64_t low = 2, high = kMostPairs;  // the power grows with the pairs: halve what is left
+  while (low < high) {
+    const std::int64_t middle = std::midpoint(low, high);
+    if (power_of(effect, middle) < kPower) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+Interval share_of(std::int64_t count, std::int64_t all) {
+  EK_ASSERT(0 <= count && count <= all);
+  const auto hits = static_cast<double>(count);
+  const auto misses = static_cast<double>(all - count);
+  using boost::math::ibeta_inv;
+  using boost::math::ibetac_inv;
+  return {.low = hits == 0 ? 0 : ibeta_inv(hits, misses + 1, kLevel / 2, Policy()),
+          .high = misses == 0 ? 1 : ibetac_inv(hits + 1, misses, kLevel / 2, Policy())};
+}
+
+}  // namespace evenkeel::study

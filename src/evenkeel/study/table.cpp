@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/table.h"
+
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/html.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using report::element;
+using report::escaped;
+
+std::string class_of(Column::Kind kind) {
+  switch (kind) {
+    case Column::Kind::text:
+      return "";
+    case Column::Kind::name:
+      return "name";
+    case Column::Kind::number:
+      return "number";
+    case Column::Kind::code:
+      return "text";
+  }
+  return {};
+}
+
+std::string html(const Cell& cell) {
+  const auto words = escaped(cell.text);
+  if (!cell.state.empty()) return element("span", words, "state " + cell.state);
+  if (cell.line) return report::swatch(cell.line->colour, cell.line->dash) + " " + words;
+  return words;
+}
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string out = "|";
+  for (const auto& cell : cells) out += " " + cell + " |";
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string html(const Table& table) {
+  std::string head;
+  for (const auto& column : table.columns) {
+    const bool is_number = column.kind == Column::Kind::number;
+    head += element("th", escaped(column.name), is_number ? "number" : "");
+  }
+  auto rows = element("tr", head) + "\n";
+  for (const auto& row : table.rows) {
+    std::string cells;
+    for (std::size_t at = 0; at < row.size(); ++at) {
+      cells += element("td", html(row[at]), class_of(table.columns[at].kind));
+    }
+    rows += element("tr", cells) + "\n";
+  }
+  const auto below = table.below.empty() ? "" : element("p", escaped(table.below), "below") + "\n";
+  return element("div", element("table", rows), "scroll") + "\n" + below;
+}
+
+std::string markdown(const Table& table) {
+  std::vector<std::string> names, rules;
+  for (const auto& column : table.columns) {
+    names.push_back(escaped_markdown(column.name));
+    rules.emplace_back(column.kind == Column::Kind::number ? "---:" : "---");
+  }
+  auto out = line_of(names) + line_of(rules);
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const auto& cell : row) cells.push_back(escaped_markdown(cell.text));
+    out += line_of(cells);
+  }
+  return out + "\n" + (table.below.empty() ? "" : escaped_markdown(table.below) + "\n\n");
+}
+
+std::string escaped_markdown(const std::string& words) {
+  constexpr std::string_view kMarkup = "\\`*|<>#";
+  std::string out;
+  for (const char letter : words) {
+    if (kMarkup.find(letter) != std::string_view::npos) out += '\\';
+    const bool ends_line = letter == '\n' || letter == '\r';
+    out += ends_line ? ' ' : letter;
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

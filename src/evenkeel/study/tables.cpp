@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/study/league.h"
+#include "evenkeel/study/outcome.h"
+#include "evenkeel/study/panels.h"
+#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/wording.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Kind = Column::Kind;
+using State = Member::State;
+constexpr const char* kNothing = "–";
+
+/// How the arms' curves look on the figures; empty of those that are not drawn.
+std::vector<std::optional<report::Style>> lines_of(const Results& results) {
+  constexpr std::size_t kMostPanels = 12;  // as of the loss curves
+  std::vector<std::optional<report::Style>> out(results.arms.size());
+  for (const auto& panel : panels(results, "", kMostPanels)) {
+    for (const auto& bundle : panel.bundles) out[bundle.arms.front()] = bundle.style;
+  }
+  return out;
+}
+
+bool has_several_baselines(const Results& results) {
+  std::set<std::string> names;
+  for (const auto& verdict : results.against_baseline) names.insert(verdict.than);
+  return names.size() > 1;
+}
+
+/// Difference, effect, p and seeds needed.
+std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
+  const auto* const verdict = against_baseline(results, arm);
+  if (is_baseline(results.study, arm)) return {{"baseline"}, {kNothing}, {kNothing}, {kNothing}};
+  if (verdict == nullptr || !verdict->difference) {
+    return {{kNothing}, {kNothing}, {kNothing}, {kNothing}};
+  }
+  return {{difference_text(*verdict->difference, results.study.measure)},
+          {effect_text(verdict->difference->effect)},
+          {p_text(verdict->p)},
+          {needed_text(*verdict)}};
+}
+
+Tuning const* tuning_of(const Results& results, std::size_t arm) {
+  const auto found = std::find_if(results.tunings.begin(), results.tunings.end(),
+                                  [&](const Tuning& tuning) { return tuning.arm == arm; });
+  return found == results.tunings.end() ? nullptr : &*found;
+}
+
+std::string tuned_text(const Results& results, std::size_t at) {
+  const auto& chosen = results.arms[at].tuned;
+  const auto* const tuning = tuning_of(results, at);
+  if (chosen.empty()) return kNothing;
+  return chosen + (tuning != nullptr && tuning->at_edge ? ", at the edge of the range" : "");
+}
+
+const Tuning::Try* find_try(const Tuning& tuning, const std::string& value, double share) {
+  const Tuning::Try* found = nullptr;
+  for (const auto& each : tuning.tries) {
+    if (each.value == value && each.share == share) found = &each;
+  }
+  return found;
+}
+
+std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
+                              const std::string& value, const std::set<double>& shares) {
+  std::vector<Cell> cells = {{results.arms[tuning.arm].name}, {value}};
+  std::string folders;
+  for (const double share : shares) {
+    const auto* const tried = find_try(tuning, value, share);
+    if (tried == nullptr) {
+      cells.push_back({kNothing});
+      continue;
+    }
+    folders += (folders.empty() ? "" : " ") + tried->key;
+    const bool is_good = std::isfinite(tried->loss);
+    cells.push_back({is_good ? number_text(tried->loss, {}) : "failed", is_good ? "" : "failed"});
+  }
+  const bool is_chosen = value == tuning.chosen;
+  cells.push_back({is_chosen ? tuning.at_edge ? "chosen, at the edge" : "chosen" : ""});
+  cells.push_back({folders});
+  return cells;
+}
+
+}  // namespace
+
+Table arms_table(const Results& results) {
+  const auto& study = results.study;
+  const bool compares = !results.against_baseline.empty();
+  const bool names_baseline = has_several_baselines(results);
+  Table table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
+  if (compares) {
+    table.columns.insert(table.columns.end(), {{"difference", Kind::number},
+                                               {"effect", Kind::number},
+                                               {"p", Kind::number},
+                                               {"seeds needed", Kind::number}});
+  }
+  if (names_baseline) table.columns.push_back({"baseline", Kind::name});
+  const auto lines = lines_of(results);
+  for (const auto at : ranking(results)) {
+    const auto& arm = results.arms[at];
+    std::vector<Cell> row = {{arm.name, "", lines[at]},
+                             {runs_text(arm), count_of(arm, State::failed) > 0 ? "failed" : ""},
+                             {mean_text(values_of(arm), study.measure)}};
+    if (compares) {
+      for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
+    }
+    const auto* const verdict = against_baseline(results, arm);
+    if (names_baseline) row.push_back({verdict == nullptr ? kNothing : verdict->than});
+    table.rows.push_back(std::move(row));
+  }
+  table.below =
+      text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
+  if (compares) {
+    table.below += text(
+        " Difference: to the baseline, paired by seed, with its 95 % interval; effect: mean over "
+        "deviation of the differences; p: two-sided, corrected for all that the study asks (Holm); "
+        "seeds needed: to tell such a difference apart four times in five.");
+  }
+  return table;
+}
+
+std::string failures_text(const Results& results) {
+  std::string names;
+  std::int64_t all = 0;
+  for (const auto& arm : results.arms) {
+    const auto finished = count_of(arm, State::finished);
+    const auto runs = static_cast<std::int64_t>(arm.members.size());
+    if (finished == runs) continue;
+    all += runs - finished;
+    names += text(names.empty() ? "" : "; ", arm.name, ": ", lost_text(arm), " of ", runs);
+  }
+  if (names.empty()) return "";
+  return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",
+              " in no mean: ", names, ".");
+}
+
+Table paper_table(const Results& results) {
+  Table table{{{"claim"},
+               {"where"},
+               {"paper", Kind::number},
+               {"ours", Kind::number},
+               {"direction"},
+               {"source"}}};
+  for (const auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims.at(verdict.claim);
+    if (!is_published(claim)) continue;
+    const auto direction = word_of(direction_of(claim, verdict));
+    const auto paper = std::isfinite(claim.paper)
+                           ? (claim.paper > 0 ? "+" : "") + shortest(claim.paper)
+                           : kNothing;
+    const auto ours = verdict.difference ? difference_text(*verdict.difference, claim.measure)
+                                         : word_of(verdict.outcome);
+    table.rows.push_back(
+        {{claim.says}, {verdict.where}, {paper}, {ours}, {direction, direction}, {claim.source}});
+  }
+  table.below =
+      "Differences, as published and as measured here with 95 % intervals, which are at other "
+      "sizes: only the direction is compared. Undecided: ours is not told apart from none.";
+  return table;
+}
+
+Table fairness_table(const Results& results) {
+  const bool has_tuned = std::any_of(results.arms.begin(), results.arms.end(),
+                                     [](const Arm& arm) { return !arm.tuned.empty(); });
+  Table table{{{"arm", Kind::name},
+               {"parameters", Kind::number},
+               {"of norms", Kind::number},
+               {"tokens a run", Kind::number},
+               {"init"}}};
+  if (has_tuned) {
+    table.columns.push_back({results.study.tune ? results.study.tune->key : "tuned"});
+  }
+  for (std::size_t at = 0; at < results.arms.size(); ++at) {
+    const auto& arm = results.arms[at];
+    table.rows.push_back({{arm.name},
+                          {with_commas(arm.parameters)},
+                          {with_commas(arm.norm_parameters)},
+                          {with_commas(std::llround(arm.tokens))},
+                          {arm.init}});
+    if (!has_tuned) continue;
+    const auto* const tuning = tuning_of(results, at);
+    const bool is_at_edge = tuning != nullptr && tuning->at_edge;
+    table.rows.back().push_back({tuned_text(results, at), is_at_edge ? "undecided" : ""});
+  }
+  return table;
+}
+
+std::string search_text(const Results& results) {
+  std::size_t tries = 0, edges = 0;
+  double runs = 0;
+  for (const auto& tuning : results.tunings) {
+    tries += tuning.tries.size();
+    if (tuning.at_edge) ++edges;
+    for (const auto& each : tuning.tries) runs += each.share;
+  }
+  if (tries == 0) return "";
+  auto out =
+      text("The search for each arm's own value made ", tries,
+           " tries, whose steps add up to those of ", report::fixed(runs, 1), " whole runs.");
+  if (edges > 0) {
+    out += text(" In ", edges, edges == 1 ? " arm" : " arms",
+                " the best value is at the edge of the range: a better one may lie beyond.");
+  }
+  return out;
+}
+
+Table tuning_table(const Results& results) {
+  std::set<double> shares;
+  for (const auto& tuning : results.tunings) {
+    for (const auto& each : tuning.tries) shares.insert(each.share);
+  }
+  Table table{{{"arm", Kind::name}, {"value"}}};
+  for (const double share : shares) {
+    table.columns.push_back({"loss at " + report::percent(share), Kind::number});
+  }
+  table.columns.push_back({""});
+  table.columns.push_back({"folders in the pool", Kind::code});
+  for (const auto& tuning : results.tunings) {
+    std::vector<std::string> values;
+    for (const auto& each : tuning.tries) {
+      if (std::count(values.begin(), values.end(), each.value) == 0) values.push_back(each.value);
+    }
+    for (const auto& value : values) {
+      table.rows.push_back(tried_cells(results, tuning, value, shares));
+    }
+  }
+  return table;
+}
+
+Table runs_table(const Results& results) {
+  Table table{{{"arm", Kind::name},
+               {"seed", Kind::number},
+               {"state"},
+               {results.study.measure.name(), Kind::number},
+               {"folder in the pool", Kind::code},
+               {"why"}}};
+  for (const auto& arm : results.arms) {
+    for (const auto& member : arm.members) {
+      table.rows.push_back({{arm.name},
+                            {text(member.seed)},
+                            {word_of(member.state), class_of(member.state)},
+                            {number_text(member.value, results.study.measure)},
+                            {member.key},
+                            {member.why}});
+    }
+  }
+  return table;
+}
+
+std::string times_text(const Results& results) {
+  auto out = "Training took " + duration_text(results.seconds);
+  if (!results.tunings.empty()) {
+    out += text(", ", report::percent(results.search_share), " of it in searches");
+  }
+  return out + ".";
+}
+
+std::string unfinished_text(const Results& results) {
+  if (results.is_whole) return "";
+  if (results.arms.empty()) return "This study is not whole: no run of its grid is there yet.";
+  std::int64_t missing = 0, all = 0;
+  for (const auto& arm : results.arms) {
+    missing += count_of(arm, State::missing) + count_of(arm, State::crashed);
+    all += static_cast<std::int64_t>(arm.members.size());
+  }
+  return text("This study is not whole: ", missing, " of ", all,
+              " runs are missing. What follows is of those that are there.");
+}
+
+std::string about_text(const Study& study) {
+  auto out = study.name;
+  if (!study.size.empty()) out += ", size " + study.size;
+  std::string seeds;
+  for (const auto seed : study.seeds) seeds += text(seeds.empty() ? "" : ", ", seed);
+  out += (study.seeds.size() == 1 ? "; seed " : "; seeds ") + seeds;
+  if (!study.source.empty()) out += "; after " + study.source;
+  return out;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/wording.h"
+
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/study/outcome.h"
+#include "evenkeel/study/sentences.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr int kDecimals = 4;
+constexpr const char* kNothing = "–";
+
+std::string signed_text(double value, const Measure& measure) {
+  return (value > 0 ? "+" : "") + number_text(value, measure);
+}
+
+}  // namespace
+
+std::string number_text(double value, const Measure& measure) {
+  if (!std::isfinite(value)) return kNothing;
+  return measure.of == Measure::Of::probe ? with_digits(value, kDecimals)
+                                          : report::fixed(value, kDecimals);
+}
+
+std::string mean_text(const std::vector<double>& values, const Measure& measure) {
+  if (values.empty()) return kNothing;
+  if (values.size() == 1) return number_text(values.front(), measure) + " (one run)";
+  const auto mean = mean_of(values);
+  return text(number_text(mean.mean, measure), " [", number_text(mean.interval.low, measure), ", ",
+              number_text(mean.interval.high, measure), "]");
+}
+
+std::string difference_text(const Difference& difference, const Measure& measure) {
+  const auto& interval = difference.interval;
+  return text(signed_text(difference.mean, measure), " [", signed_text(interval.low, measure), ", ",
+              signed_text(interval.high, measure), "]");
+}
+
+std::string p_text(double p) {
+  constexpr double kSmallest = 0.001;
+  constexpr int kPlaces = 3;
+  return p < kSmallest ? "< 0.001" : report::fixed(p, kPlaces);
+}
+
+std::string effect_text(double effect) {
+  if (std::isinf(effect)) return effect > 0 ? "∞" : "-∞";
+  return report::fixed(effect, 2);
+}
+
+std::string needed_text(const Verdict& verdict) {
+  if (!verdict.difference || verdict.difference->effect == 0) return kNothing;
+  return verdict.needed ? with_commas(*verdict.needed) : "more than " + with_commas(kMostPairs);
+}
+
+std::string lost_text(const Arm& arm) {
+  using State = Member::State;
+  std::string out;
+  for (const auto state : {State::failed, State::crashed, State::missing}) {
+    const auto count = count_of(arm, state);
+    if (count > 0) out += text(out.empty() ? "" : ", ", count, ' ', word_of(state));
+  }
+  return out;
+}
+
+std::string runs_text(const Arm& arm) {
+  const auto lost = lost_text(arm);
+  return text(count_of(arm, Member::State::finished), " of ", arm.members.size(),
+              lost.empty() ? "" : "; ", lost);
+}
+
+std::string measure_text(const Measure& measure) {
+  const auto unit = measure.unit();
+  return measure.name() + (unit.empty() ? "" : ", " + unit);
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/results.h"
+
+/// Numbers as the reports of a study write them: none without how sure it is. "–" is for what is
+/// not there.
+namespace evenkeel::study {
+
+/// 1.0230 of a loss, 0.003512 of a probe.
+std::string number_text(double value, const Measure& measure);
+
+/// "1.0230 [1.0101, 1.0359]" of several runs, "1.0230 (one run)" of one.
+std::string mean_text(const std::vector<double>& values, const Measure& measure);
+
+/// "-0.0123 [-0.0205, -0.0041]"
+std::string difference_text(const Difference& difference, const Measure& measure);
+
+/// "< 0.001", "0.012"
+std::string p_text(double p);
+
+/// Cohen's d with two decimals; "∞" where all seeds differ by the same.
+std::string effect_text(double effect);
+
+/// "11", "more than 1,000".
+std::string needed_text(const Verdict& verdict);
+
+/// "1 failed, 1 missing"; "" if all finished.
+std::string lost_text(const Arm& arm);
+
+/// "3 of 3", "1 of 3; 1 failed, 1 missing"
+std::string runs_text(const Arm& arm);
+
+/// "validation loss, nats a token"
+std::string measure_text(const Measure& measure);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A study runs what is missing, survives whatever ends it, and tells what is wrong in one line.
+
+With EVENKEEL_NIGHTLY=1 it is killed at 20 random instants, else at 4.
+"""
+import csv
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+import program
+from program import NIGHTLY, SMALL
+
+SETTINGS = {key: value for key, value in SMALL.items() if key != "train.threads"}
+STUDY = """
+title = "Two schemes"
+question = "Which?"
+seeds = [1, 2]
+fails_above = 5.5
+baseline = {{ scheme = "pre_norm" }}
+[settings]
+train.steps = {steps}
+log.every = 5
+{settings}
+[grid]
+scheme = ["pre_norm", "hybrid_norm"]
+[[claims]]
+says = "HybridNorm ends lower"
+of = {{ scheme = "hybrid_norm" }}
+than = {{ scheme = "pre_norm" }}
+paper = -0.014
+"""
+TUNE = '[tune]\nvalues = [1e-3, 4e-3, 16e-3]\nrungs = [0.5]\n'
+
+
+def study(steps=20, more="", **changed):
+    def toml(value):
+        return value if isinstance(value, (int, float)) else f'"{value}"'
+    lines = "\n".join(f"{key} = {toml(value)}" for key, value in SETTINGS.items())
+    return STUDY.format(steps=steps, settings=lines) + more
+
+
+def without_times(report):
+    """Everything but what this machine took for it."""
+    return re.sub(r'<p class="times">.*?</p>|^Time: .*$', "", report, flags=re.DOTALL | re.MULTILINE)
+
+
+class Study(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("two.toml", study())
+
+    def reports(self, folder="runs/studies/two"):
+        names = ["report.html", "report.md", "runs.csv"]
+        return [without_times((self.folder / folder / name).read_text()) for name in names]
+
+    def rows(self, folder="runs/studies/two"):
+        with open(self.folder / folder / "runs.csv", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_runs_all_and_judges(self):
+        out, _ = self.succeed("study", "two.toml")
+        self.assertRegex(out, r"(holds|contradicted|undecided) +HybridNorm ends lower\n")
+        self.assertIn("report: runs/studies/two/report.html", out)
+        rows = self.rows()
+        self.assertEqual([(row["scheme"], row["seed"], row["state"]) for row in rows],
+                         [(scheme, seed, "finished") for scheme in ("pre_norm", "hybrid_norm")
+                          for seed in ("1", "2")])
+        for row in rows:
+            self.assertTrue((self.folder / "runs/studies/pool" / row["folder"] / "run.toml").exists())
+
+    def test_repeats_no_finished_run(self):
+        self.succeed("study", "two.toml")
+        pool = self.folder / "runs/studies/pool"
+        before = {file: file.stat().st_mtime_ns for file in pool.rglob("*") if file.is_file()}
+        reports = self.reports()
+        self.succeed("study", "two.toml")
+        after = {file: file.stat().st_mtime_ns for file in pool.rglob("*") if file.is_file()}
+        self.assertEqual(after, before)
+        self.assertEqual(self.reports(), reports)
+
+    def test_shares_runs_with_other_studies(self):
+        self.succeed("study", "two.toml")
+        self.write("three.toml", study().replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))
+        self.succeed("study", "three.toml")
+        pool = [folder.name for folder in (self.folder / "runs/studies/pool").iterdir()]
+        self.assertEqual(len(pool), 6)
+
+    def test_a_single_run_and_its_run_in_a_study_are_the_same(self):
+        self.succeed("study", "two.toml")
+        row = self.rows()[0]
+        run = self.train("alone", "--scheme", "pre_norm", "--set", "seed=1", train_steps=20,
+                         log_every=5)
+        self.assertEqual(program.metrics(run),
+                         program.metrics(self.folder / "runs/studies/pool" / row["folder"]))
+
+    def test_searches_each_arms_own_rate(self):
+        self.write("two.toml", study(more=TUNE))
+        self.succeed("study", "two.toml")
+        page = self.reports()[1]
+        self.assertIn("schedule.peak", page)
+        rates = set()
+        for row in self.rows():
+            config = (self.folder / "runs/studies/pool" / row["folder"] / "run.toml").read_text()
+            rates.add((row["scheme"], re.search(r"^peak = (.*)$", config, re.MULTILINE)[1]))
+        self.assertEqual(len(rates), 2, rates)  # one for each scheme
+        pool = list((self.folder / "runs/studies/pool").iterdir())
+        self.assertEqual(len(pool), 2 * 3 + 2 * 2)
+
+    def kill(self, process):
+        """As a power cut would, for the study; its children get word of its death."""
+        process.kill()
+        process.wait()
+
+    def test_killed_at_any_instant_it_ends_with_the_same_report(self):
+        self.write("two.toml", study(steps=150, more=TUNE))
+        started = time.monotonic()
+        self.succeed("study", "two.toml", "--run", "whole/two")
+        lasts = time.monotonic() - started
+        wanted = self.reports("whole/two")
+        dice = random.Random(1)
+        times = 20 if NIGHTLY else 4
+        for _ in range(times):
+            process = self.start("study", "two.toml", "--run", "cut/two", "--quiet")
+            try:
+                process.wait(timeout=dice.uniform(0, 2 * lasts / times))
+            except subprocess.TimeoutExpired:
+                self.kill(process)
+        self.succeed("study", "two.toml", "--run", "cut/two")
+        seen = [report.replace("cut/two", "whole/two") for report in self.reports("cut/two")]
+        self.assertEqual(seen, wanted)
+
+    def test_stops_in_good_order_and_goes_on(self):
+        self.write("two.toml", study(steps=10**6))
+        process = self.start("study", "two.toml")
+        pool = self.folder / "runs/studies/pool"
+        self.until(lambda: list(pool.glob("*/metrics.jsonl")), process)
+        process.send_signal(signal.SIGTERM)
+        code, _ = self.finish(process)
+        self.assertEqual(code, 0)
+        self.assertIn("missing", self.rows()[0]["state"])
+        states = [(folder / "status.json").read_text() for folder in pool.iterdir()]
+        self.assertTrue(all('"stopped"' in state for state in states), states)
+
+    def test_a_run_that_crashes_is_tried_once_more(self):
+        self.write("two.toml", study(steps=2000))
+        process = self.start("study", "two.toml")
+        child = self.child_of(process)
+        os.kill(child, signal.SIGKILL)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        self.assertIn("exit code 137", error)
+        self.assertIn("tried once more", error)
+        self.assertEqual({row["state"] for row in self.rows()}, {"finished"})
+
+    def child_of(self, process):
+        """The first child that has a run folder's metrics."""
+        self.until(lambda: list(self.folder.glob("runs/studies/pool/*/metrics.jsonl")), process)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        return int(children.split()[0])
+
+    def test_a_run_that_diverges_is_an_outcome(self):
+        self.write("two.toml", study().replace("log.every = 5",
+                                               'log.every = 5\nschedule.peak = 1e30\n'
+                                               'schedule.warmup = 1\nhealth.on_nonfinite = "stop"'))
+        self.succeed("study", "two.toml")
+        self.assertEqual({row["state"] for row in self.rows()}, {"failed"})
+        self.assertTrue(all("diverged" in row["why"] for row in self.rows()))
+
+    def test_a_full_disk_ends_it_and_loses_no_finished_run(self):
+        self.succeed("study", "two.toml", "--set", "train.steps=3", "--run", "a/two")
+        finished = sorted((self.folder / "a/pool").iterdir())
+
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+        done = self.evenkeel("study", "two.toml", "--run", "a/other", before=small_files)
+        self.assertEqual(done.returncode, 74, done.stderr.decode())
+        self.assertEqual([folder for folder in finished if not (folder / "status.json").exists()], [])
+
+    def test_strict_says_no_if_a_claim_is_contradicted(self):
+        self.write("two.toml", study().replace("[[claims]]", '[[claims]]\nis = "fails"')
+                   .replace('than = { scheme = "pre_norm" }', ""))
+        self.assertEqual(self.evenkeel("study", "two.toml", "--strict").returncode, 1)
+        self.succeed("study", "two.toml")
+
+    def test_dry_run_starts_nothing(self):
+        out, _ = self.succeed("study", "two.toml", "--dry-run")
+        self.assertIn("2 arms, 2 seeds: 4 runs\n", out)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_lists_the_catalogue(self):
+        out, _ = self.succeed("study")
+        self.assertRegex(out, r"placement +smoke desk paper +\w")
+
+
+class BadInput(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("two.toml", study(steps=2))
+
+    def test_no_such_study(self):
+        self.refuse(64, 'no study is named "placment"; did you mean "placement"? known: '
+                    + ", ".join(sorted(self.catalogue()))
+                    + "; one of your own is a path that ends with .toml", "study", "placment")
+
+    def catalogue(self):
+        out, _ = self.succeed("study")
+        return [line.split()[0] for line in out.splitlines()]
+
+    def test_a_file_that_changed(self):
+        self.succeed("study", "two.toml")
+        self.write("two.toml", study(steps=2).replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))
+        self.refuse(78, "runs/studies/two: the study was begun with something else: seeds was "
+                    "[1,2], but is [1,2,3]; name another folder with --run (finished runs are "
+                    "shared), or allow it with --override", "study", "two.toml")
+        self.succeed("study", "two.toml", "--override")
+
+    def test_the_folder_of_another_study(self):
+        self.succeed("study", "two.toml")
+        self.write("other.toml", study(steps=2))
+        done = self.evenkeel("study", "other.toml", "--run", "runs/studies/two")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b'the study was "two", but is "other"', done.stderr)
+
+    def test_a_folder_that_is_no_study(self):
+        (self.folder / "mine").mkdir()
+        self.write("mine/letter.txt", "Dear")
+        self.refuse(64, "mine holds something else than a study; name another folder with --run",
+                    "study", "two.toml", "--run", "mine")
+
+    def test_two_at_once(self):
+        self.write("two.toml", study(steps=10**6))
+        process = self.start("study", "two.toml")
+        self.until(lambda: list(self.folder.glob("runs/studies/pool/*/metrics.jsonl")), process)
+        done = self.evenkeel("study", "two.toml")
+        self.assertEqual(done.returncode, 75)
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+
+    def test_words_that_mean_nothing(self):
+        for more, wanted in [("[[claims]]\nsays = \"x\"\nis = \"best\"\nof = {scheme = \"keel\"}\n",
+                              'claims.is: unknown word "best"'),
+                             ("colour = 3\n", "colour")]:
+            self.write("two.toml", more + study(steps=2) if "=" in more[:8] else
+                       study(steps=2) + more)
+            done = self.evenkeel("study", "two.toml")
+            self.assertEqual(done.returncode, 64)
+            self.assertIn(wanted, done.stderr.decode())
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    program.main()

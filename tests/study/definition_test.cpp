@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/definition.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/arms.h"
+#include "evenkeel/study/catalogue.h"
+
+namespace evenkeel::study {
+namespace {
+
+constexpr const char* kGrid = "[grid]\nscheme = [\"pre_norm\", \"hybrid_norm\"]\n";
+
+Study read(const std::string& toml, const std::string& size = "") {
+  return read_study(toml, "my.toml", size);
+}
+
+std::string error_of(const std::string& toml, const std::string& size = "") {
+  try {
+    read(toml, size);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string with_claim(const std::string& lines) {
+  return std::string(kGrid) + "model.layers = [2, 4]\n[[claims]]\nsays = \"It does\"\n" + lines;
+}
+
+TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
+  const auto study = read(std::string(kGrid) + "model.layers = [2, 4]\nschedule.peak = [1e-3]\n");
+  const auto arms = combinations(study);
+  ASSERT_EQ(arms.size(), 4U);
+  EXPECT_EQ(arms[0].name, "pre_norm, layers 2");
+  EXPECT_EQ(arms[1].name, "pre_norm, layers 4");
+  EXPECT_EQ(arms[3].name, "hybrid_norm, layers 4");
+  EXPECT_EQ(arms[3].labels.at("schedule.peak"), "0.001");
+  const auto config = config_of(study, arms[3], 7, {});
+  EXPECT_EQ(config.scheme.name, "hybrid_norm");
+  EXPECT_EQ(config.model.layers, 4);
+  EXPECT_EQ(config.seed, 7);
+  EXPECT_EQ(config.schedule.peak, 1e-3);
+}
+
+TEST(Definition, AValueMayBeATableOfKeysWithAName) {
+  const auto study = read(
+      "[[grid.arm]]\nname = \"Pre, normal\"\nscheme = \"pre_norm\"\nmodel.init = \"normal\"\n"
+      "[[grid.arm]]\nname = \"dense\"\nmodel.experts.count = 0\n");
+  const auto arms = combinations(study);
+  ASSERT_EQ(arms.size(), 2U);
+  EXPECT_EQ(arms[0].name, "Pre, normal");
+  EXPECT_EQ(config_of(study, arms[0], 1, {}).model.init, "normal");
+  EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "hybrid_norm_star");
+}
+
+TEST(Definition, ASizeStandsAboveTheFileKeyByKey) {
+  const std::string toml = std::string("seeds = [1, 2]\n[settings]\ntrain.batch = 4\n") + kGrid +
+                           "[tune]\nvalues = [1e-3, 2e-3]\n"
+                           "[sizes.small]\nseeds = [5]\nsettings.train.steps = 3\ntune = false\n"
+                           "[sizes.large]\ngrid.scheme = [\"keel\", \"pre_norm\", \"post_norm\"]\n";
+  const auto small = read(toml, "small"), large = read(toml, "large");
+  EXPECT_EQ(small.seeds, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(small.settings, (std::vector<std::string>{"train.batch=4", "train.steps=3"}));
+  EXPECT_FALSE(small.tune.has_value());
+  ASSERT_TRUE(large.tune.has_value());
+  EXPECT_EQ(large.tune->values, (std::vector<std::string>{"0.001", "0.002"}));
+  EXPECT_EQ(large.axes.front().values.size(), 3U);
+  EXPECT_EQ(sizes_of(toml, "my.toml"), (std::vector<std::string>{"small", "large"}));
+  EXPECT_EQ(error_of(toml, "tiny"),
+            "my.toml: --size must be one of its sizes, but is \"tiny\"; known: large, small");
+}
+
+TEST(Definition, APresetLiesBelowAllSettings) {
+  const auto study = read(std::string("[settings]\npreset = \"nano\"\ntrain.batch = 3\n") + kGrid);
+  const auto config = config_of(study, combinations(study)[0], 1, {});
+  EXPECT_EQ(config.preset, "nano");
+  EXPECT_EQ(config.train.batch, 3);
+  EXPECT_EQ(config.model.context, 64);
+}
+
+TEST(Definition, NamesWhatIsWrongWithAGrid) {
+  EXPECT_EQ(error_of("title = \"x\"\n"),
+            "my.toml: the grid is empty; it must have at least one axis: [grid] scheme = "
+            "[\"pre_norm\", \"hybrid_norm\"]");
+  EXPECT_EQ(error_of("[grid]\nscheme = []\n"),
+            "my.toml:2: grid.scheme must be a list of at least one value, but is an empty list");
+  EXPECT_EQ(error_of("[grid]\nscheme = [\"keel\", \"keel\"]\n"),
+            "my.toml:2: grid.scheme has \"keel\" twice; leave one out");
+  EXPECT_EQ(error_of("[grid]\nseed = [1]\n"),
+            "my.toml:2: the seeds of a study stand above the grid: seeds = [1, 2, 3]");
+  EXPECT_EQ(error_of("seeds = [1, 1]\n" + std::string(kGrid)),
+            "my.toml:1: seeds must be a list without repetitions, but is the list [1, 1]");
+}
+
+TEST(Definition, NamesSettingsThatConflict) {
+  const std::string settings = "[settings]\nscheme = \"keel\"\n";
+  EXPECT_EQ(error_of(settings + kGrid),
+            "my.toml: scheme is set by [settings] and by grid.scheme; keep one of them");
+  EXPECT_EQ(
+      error_of(std::string(kGrid) + "schedule.peak = [1e-3]\n[tune]\nvalues = [1e-3, 2e-3]\n"),
+      "my.toml: schedule.peak is set by grid.schedule.peak and by [tune]; keep one of them");
+  auto study = read(kGrid);
+  EXPECT_THROW(add_setting(study, "scheme=keel"), Error);
+  EXPECT_THROW(add_setting(study, "seed=3"), Error);
+  add_setting(study, "train.steps=3");
+  add_setting(study, "train.steps=4");
+  EXPECT_EQ(study.settings, (std::vector<std::string>{"train.steps=4"}));
+}
+
+TEST(Definition, ASchemesNormIsAnAxisBesideTheScheme) {
+  const auto study = read(
+      "[settings]\nscheme = \"pre_norm\"\n[grid]\nscheme.norm = [\"rms_norm\", \"layer_norm\"]\n");
+  const auto arms = combinations(study);
+  EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "pre_norm+layer_norm");
+}
+
+TEST(Definition, AnErrorInAnArmNamesIt) {
+  const auto study = read("[grid]\nscheme = [\"pre_nrm\"]\n");
+  try {
+    config_of(study, combinations(study)[0], 1, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("study my, arm \"pre_nrm\": "), 0U) << error.what();
+  }
+}
+
+TEST(Claims, SayWhatTheyCompare) {
+  const auto study =
+      read(with_claim("of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n"
+                      "at = { model.layers = 4 }\npaper = -0.014\n"));
+  ASSERT_EQ(study.claims.size(), 1U);
+  const auto& claim = study.claims.front();
+  EXPECT_EQ(claim.kind, Claim::Kind::lower);
+  EXPECT_EQ(claim.of.at("scheme"), "hybrid_norm");
+  EXPECT_EQ(claim.at.at("model.layers"), "4");
+  EXPECT_EQ(claim.paper, -0.014);
+}
+
+TEST(Claims, NameWhatIsWrongWithThem) {
+  EXPECT_EQ(error_of(with_claim("is = \"lowest\"\nof = { scheme = \"pre_norm\" }\n")),
+            "my.toml:6: claims.is: unknown word \"lowest\"; did you mean \"lower\"? known: alike, "
+            "fails, further, lower, trains");
+  EXPECT_EQ(error_of(with_claim("of = { scheme = \"pre_nrm\" }\n")),
+            "my.toml:6: grid.scheme has no value \"pre_nrm\"; did you mean \"pre_norm\"? known: "
+            "hybrid_norm, pre_norm");
+  EXPECT_EQ(error_of(with_claim("of = { shceme = \"pre_norm\" }\n")),
+            "my.toml:6: no axis of the grid is named \"shceme\"; did you mean \"scheme\"? known: "
+            "model.layers, scheme");
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\n")).find("needs another arm"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"alike\"\nof = { scheme = \"pre_norm\" }\n"
+                                "than = { scheme = \"hybrid_norm\" }\n"))
+                .find("margin = 0.01"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"scheme\"\nof = { model.layers = 2 }\n"
+                                "than = { model.layers = 4 }\n"))
+                .find("along must name an axis of numbers"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\nthan = { model.layers = 2 }\n"))
+                .find("the same axes"),
+            std::string::npos);
+}
+
+TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
+  EXPECT_GE(catalogue().size(), 14U);
+  for (const auto& name : catalogue()) {
+    const auto source = find_study(name);
+    const auto sizes = sizes_of(source.toml, source.place);
+    EXPECT_EQ(sizes, (std::vector<std::string>{"smoke", "desk", "paper"})) << name;
+    for (const auto& size : sizes) {
+      const auto study = read_study(source.toml, source.place, size);
+      EXPECT_FALSE(study.question.empty()) << name;
+      for (const auto& arm : combinations(study)) {
+        EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::study

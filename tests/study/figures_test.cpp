@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/study/axis_figures.h"
+#include "evenkeel/study/forest.h"
+#include "evenkeel/study/judge.h"
+#include "evenkeel/study/loss_figures.h"
+#include "evenkeel/study/profile_figures.h"
+#include "report/page_check.h"
+#include "study/sample.h"
+
+namespace evenkeel::study {
+namespace {
+
+using report::contents;
+using Words = std::vector<std::string>;
+
+bool has(const std::string& all, const std::string& piece) {
+  return all.find(piece) != std::string::npos;
+}
+
+std::size_t count_of(const std::string& all, const std::string& piece) {
+  std::size_t count = 0;
+  for (auto at = all.find(piece); at != std::string::npos; at = all.find(piece, at + 1)) ++count;
+  return count;
+}
+
+/// The figures, which must be well-formed, without coordinates that are no numbers.
+std::string checked(const std::string& figures) {
+  EXPECT_EQ(report::fault_of("<!DOCTYPE html>" + figures), "");
+  for (const char* bad : {"nan", "inf", "–\""}) EXPECT_FALSE(has(figures, bad)) << bad;
+  return figures;
+}
+
+Words titles_of(const std::string& figures) {
+  return contents(figures, "<strong>");
+}
+
+std::vector<std::string> many(std::size_t count) {
+  std::vector<std::string> schemes = {"pre_norm"};
+  while (schemes.size() < count) schemes.push_back("kind " + std::to_string(schemes.size()));
+  return schemes;
+}
+
+TEST(LossFigures, HaveABandForEachArmOfSeveralSeeds) {
+  const auto drawn = checked(loss_figures(sample()));
+  EXPECT_EQ(titles_of(drawn), (Words{"Validation loss", "Validation loss, second half"}));
+  EXPECT_EQ(count_of(drawn, "class=\"band"), 6u);  // 3 arms in 2 figures
+  EXPECT_TRUE(has(drawn,
+                  "Means over 2 to 3 seeds, with bands from the least to the largest. "
+                  "Failed, not drawn: post_norm 1 of 3."));
+}
+
+TEST(LossFigures, HaveNoBandForOneSeed) {
+  const auto drawn = checked(loss_figures(sample({.seeds = {1}})));
+  EXPECT_EQ(count_of(drawn, "class=\"band"), 0u);
+  EXPECT_EQ(count_of(drawn, "class=\"line"), 9u);  // 3 arms in 2 figures, and a legend
+  EXPECT_TRUE(has(drawn, "One run each: no band."));
+}
+
+TEST(LossFigures, FallBackToTheTrainingLossWhereRunsWereHardlyValidated) {
+  auto results = sample();
+  auto& series = results.arms[0].members[0].run.validation_loss;
+  series = {{0, 200}, {4, 1.2}};
+  const auto drawn = checked(loss_figures(results));
+  EXPECT_EQ(titles_of(drawn).front(), "Training loss");
+  EXPECT_TRUE(has(drawn, "Moving means."));
+}
+
+TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
+  // pre_norm is the best, too: 4 lowest and 3 highest
+  const auto drawn = checked(loss_figures(sample({.schemes = many(20)})));
+  EXPECT_EQ(contents(drawn, "<li>").size(), 7u);
+  EXPECT_TRUE(has(drawn, "Of 20 curves the 4 lowest, the baseline and the 3 highest."));
+  for (const char* name : {"pre_norm", "kind 1", "kind 3", "kind 17", "kind 19"}) {
+    EXPECT_TRUE(has(drawn, "</svg>" + std::string(name) + "</li>")) << name;
+  }
+}
+
+TEST(LossFigures, HaveAChartForEachValueOfTheOtherAxes) {
+  const auto drawn = checked(loss_figures(sample({.layers = {"4", "8", "12"}, .seeds = {1, 2}})));
+  const auto titles = titles_of(drawn);
+  ASSERT_EQ(titles.size(), 6u);
+  EXPECT_EQ(titles[0], "Validation loss, layers 4");
+  EXPECT_EQ(titles[5], "Validation loss, layers 12, second half");
+}
+
+TEST(LossFigures, ShowNothingFiniteAsEmpty) {
+  auto results = sample();
+  for (auto& arm : results.arms) {
+    for (auto& member : arm.members) fail(member, "diverged");
+  }
+  EXPECT_TRUE(has(checked(loss_figures(results)), "No run is finished."));
+}
+
+TEST(AxisFigures, DrawTheLearningRateBasinOnALogarithmicAxisWithItsOwnLabels) {
+  const auto drawn = checked(axis_figures(sample({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
+  EXPECT_EQ(titles_of(drawn), (Words{"Validation loss against schedule.peak"}));
+  const auto labels = contents(drawn, "<text class=\"middle\" ");
+  for (const char* label : {">5e-4</text>", ">0.001</text>", ">0.002</text>", ">0.004</text>"}) {
+    EXPECT_TRUE(has(drawn, label)) << label;
+  }
+  EXPECT_EQ(count_of(drawn, "class=\"bar"), 3u);
+  EXPECT_TRUE(has(drawn, "hybrid_norm, schedule.peak 5e-4: "));
+}
+
+TEST(AxisFigures, CrossOutWhereRunsFailed) {
+  const auto drawn = checked(axis_figures(sample({.peaks = {"0.001", "0.002", "0.004"}})));
+  EXPECT_EQ(count_of(drawn, "class=\"cross"), 1u);
+  EXPECT_TRUE(has(drawn, "<title>post_norm, peak 0.004: failed 3 of 3</title>"));
+  EXPECT_TRUE(has(drawn, "A cross: runs that failed there."));
+}
+
+TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {
+  const auto drawn =
+      checked(axis_figures(sample({.layers = {"2", "4"}, .seeds = {1}, .has_probes = false})));
+  EXPECT_EQ(count_of(drawn, "class=\"bar"), 0u);
+  EXPECT_TRUE(has(drawn, "One run each: no intervals."));
+}
+
+TEST(AxisFigures, LeaveOutAxesOfWords) {
+  EXPECT_EQ(axis_figures(sample()), "");
+}
+
+TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
+  const auto drawn = checked(profile_figures(sample()));
+  EXPECT_EQ(titles_of(drawn), (Words{"Gradient flow, step 1", "Gradient flow, step 200",
+                                     "Attention entropy, step 200", "Token similarity, step 200",
+                                     "Gradient flow, pre_norm", "Gradient flow, hybrid_norm",
+                                     "Gradient flow, post_norm"}));
+  EXPECT_TRUE(has(drawn, "Geometric means over 3 seeds"));
+  EXPECT_TRUE(has(drawn, "gradient norm of a block, seed 1"));
+}
+
+TEST(ProfileFigures, AreNotThereWithoutProbes) {
+  EXPECT_EQ(profile_figures(sample({.has_probes = false})), "");
+}
+
+TEST(ScalingFigure, HasPointsAndALineForEachFit) {
+  auto results = sample();
+  results.fits = {{"pre_norm", {1e5, 1e6, 1e7}, {2, 1.6, 1.28}, {}}};
+  results.fits[0].law = power_law(results.fits[0].sizes, results.fits[0].values);
+  const auto drawn = checked(scaling_figure(results));
+  EXPECT_EQ(count_of(drawn, "<circle"), 3u);
+  EXPECT_EQ(count_of(drawn, "class=\"line"), 1u);  // a single one needs no legend
+  // ln(2 / 1.6) / ln(10) = 0.0969 from each size to the next
+  EXPECT_TRUE(has(drawn, "N^-0.09691, 95 % interval of the exponent ["));
+  EXPECT_TRUE(has(drawn, "parameters 100,000: 2"));
+  EXPECT_EQ(scaling_figure(sample()), "");
+}
+
+TEST(ScalingFigure, SaysThatTwoSizesGiveNoInterval) {
+  auto results = sample();
+  results.fits = {{"pre_norm", {1e5, 1e6}, {2, 1.6}, {}}};
+  results.fits[0].law = power_law(results.fits[0].sizes, results.fits[0].values);
+  EXPECT_TRUE(has(checked(scaling_figure(results)), "two sizes only: no interval"));
+}
+
+TEST(Forest, HasARowForEachArmButTheBaseline) {
+  const auto drawn = checked(forest(sample()));
+  EXPECT_EQ(titles_of(drawn), (Words{"Difference to the baseline"}));
+  EXPECT_TRUE(has(drawn, ">hybrid_norm</text>"));
+  EXPECT_TRUE(has(drawn, ">post_norm</text>"));
+  EXPECT_FALSE(has(drawn, ">pre_norm</text>"));
+  EXPECT_EQ(forest(sample({.has_baseline = false})), "");
+}
+
+TEST(Forest, NamesArmsWithoutADifference) {
+  auto results = sample();
+  for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged");
+  judge(results);
+  EXPECT_TRUE(has(checked(forest(results)), ">no difference: finished 0 of 3; 3 failed</text>"));
+}
+
+TEST(Forest, FitsPrintedPagesWithAHundredArms) {
+  const auto drawn = checked(forest(sample({.schemes = many(101)})));
+  EXPECT_EQ(titles_of(drawn),
+            (Words{"Difference to the baseline, 1 of 3", "Difference to the baseline, 2 of 3",
+                   "Difference to the baseline, 3 of 3"}));
+  EXPECT_EQ(count_of(drawn, "class=\"name\""), 100u);
+}
+
+TEST(Forest, KeepsAnOutlierFromFlatteningTheRest) {
+  auto results = sample({.schemes = many(6)});
+  results.against_baseline.back().difference = Difference{3, 50, 1, {45, 55}, 0.001, 50};
+  const auto drawn = checked(forest(results));
+  EXPECT_FALSE(has(drawn, ">50</text>"));  // no tick
+  EXPECT_TRUE(has(drawn, ">+50.0000 [+45.0000, +55.0000]</text>"));
+}
+
+}  // namespace
+}  // namespace evenkeel::study

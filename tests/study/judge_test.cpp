@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/judge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace evenkeel::study {
+namespace {
+
+using Outcome = Verdict::Outcome;
+
+/// A run that ended with this validation loss; NaN: it failed.
+Member member(std::int64_t seed, double loss) {
+  Member out{.seed = seed, .value = loss};
+  out.state = std::isfinite(loss) ? Member::State::finished : Member::State::failed;
+  if (!std::isfinite(loss)) out.why = "diverged at step 9";
+  out.run.validation_loss.add(100, loss);
+  return out;
+}
+
+Arm arm(const std::map<std::string, std::string>& labels, const std::vector<double>& losses) {
+  Arm out{.name = labels.at("scheme"), .labels = labels};
+  if (labels.contains("model.layers")) out.name += ", layers " + labels.at("model.layers");
+  std::int64_t seed = 0;
+  for (const auto loss : losses) out.members.push_back(member(++seed, loss));
+  return out;
+}
+
+Axis axis(const std::string& name, const std::vector<std::string>& labels) {
+  Axis out{name, {}};
+  for (const auto& label : labels) out.values.push_back({label, {name + "=" + label}});
+  return out;
+}
+
+Results two(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "pre"})};
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    results.study.seeds.push_back(static_cast<std::int64_t>(i) + 1);
+  }
+  Claim claim;
+  claim.says = "hybrid is lower";
+  claim.of = {{"scheme", "hybrid"}};
+  claim.than = {{"scheme", "pre"}};
+  results.study.claims = {claim};
+  results.arms = {arm({{"scheme", "hybrid"}}, ours), arm({{"scheme", "pre"}}, theirs)};
+  return results;
+}
+
+Verdict verdict_of(Results results) {
+  judge(results);
+  return results.verdicts.at(0);
+}
+
+const double kFailed = std::nan("");
+
+TEST(Judge, CallsADifferenceThatIsThereInEverySeed) {
+  const auto verdict = verdict_of(two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30}));
+  EXPECT_EQ(verdict.outcome, Outcome::holds);
+  ASSERT_TRUE(verdict.difference.has_value());
+  EXPECT_NEAR(verdict.difference->mean, -0.1, 1e-12);
+  EXPECT_NE(verdict.sentence.find("validation loss of hybrid is lower than of pre by 0.1 ["),
+            std::string::npos)
+      << verdict.sentence;
+}
+
+TEST(Judge, ContradictsAClaimOfTheOtherSign) {
+  EXPECT_EQ(verdict_of(two({1.10, 1.20, 1.30}, {1.00, 1.11, 1.19})).outcome, Outcome::contradicted);
+}
+
+TEST(Judge, SaysHowManySeedsADifferenceWouldNeed) {
+  const auto verdict = verdict_of(two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
+  EXPECT_EQ(verdict.outcome, Outcome::undecided);
+  ASSERT_TRUE(verdict.needed.has_value());
+  EXPECT_NE(verdict.sentence.find("are not told apart with 3 seeds"), std::string::npos);
+  EXPECT_NE(verdict.sentence.find(" seeds would be needed"), std::string::npos);
+}
+
+TEST(Judge, PairsRunsBySeedNotByRank) {
+  // The same values in another order: no difference in the mean, but a wide spread of pairs.
+  const auto verdict = verdict_of(two({1.0, 2.0, 3.0}, {2.0, 3.0, 1.0}));
+  EXPECT_NEAR(verdict.difference->mean, 0, 1e-12);
+  EXPECT_GT(verdict.difference->deviation, 1);
+}
+
+TEST(Judge, ARunThatFailsIsAnOutcome) {
+  const auto all = verdict_of(two({1.0, 1.1, 1.2}, {kFailed, kFailed, kFailed}));
+  EXPECT_EQ(all.outcome, Outcome::holds);
+  EXPECT_NE(all.sentence.find("3 of 3 runs of pre failed"), std::string::npos) << all.sentence;
+  const auto ours = verdict_of(two({kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2}));
+  EXPECT_EQ(ours.outcome, Outcome::contradicted);
+}
+
+TEST(Judge, ALowerMeanDoesNotHideThatMoreRunsFailed) {
+  const auto verdict = verdict_of(two({1.00, 1.11, 1.19, kFailed}, {1.10, 1.20, 1.30, 1.4}));
+  EXPECT_EQ(verdict.outcome, Outcome::undecided);
+  EXPECT_NE(verdict.sentence.find("1 of 4 runs of hybrid failed"), std::string::npos);
+}
+
+TEST(Judge, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
+  auto results = two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  results.study.axes.push_back(axis("model.layers", {"2", "4"}));
+  results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "2"}}, {1.00, 1.11, 1.19}),
+                  arm({{"scheme", "hybrid"}, {"model.layers", "4"}}, {1.10, 1.20, 1.30}),
+                  arm({{"scheme", "pre"}, {"model.layers", "2"}}, {1.10, 1.20, 1.30}),
+                  arm({{"scheme", "pre"}, {"model.layers", "4"}}, {1.00, 1.11, 1.19})};
+  judge(results);
+  ASSERT_EQ(results.verdicts.size(), 2U);
+  EXPECT_EQ(results.verdicts[0].where, "layers 2");
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
+  results.study.claims[0].at = {{"model.layers", "4"}};
+  judge(results);
+  EXPECT_EQ(results.verdicts.size(), 1U);
+}
+
+TEST(Judge, CorrectsForEverythingThatIsAsked) {
+  auto results = two({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  judge(results);
+  const double alone = results.verdicts[0].p;
+  results.study.claims.push_back(results.study.claims[0]);
+  judge(results);
+  EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
+}
+
+TEST(Judge, ComparesEveryArmWithTheBaseline) {
+  auto results = two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  results.study.claims.clear();
+  results.study.baseline = {{"scheme", "pre"}};
+  judge(results);
+  ASSERT_EQ(results.against_baseline.size(), 1U);
+  EXPECT_EQ(results.against_baseline[0].of, "hybrid");
+  EXPECT_EQ(results.against_baseline[0].outcome, Outcome::holds);
+}
+
+TEST(Judge, FailureAndSurvivalAreClaims) {
+  auto results = two({1.0, 1.1, 1.2}, {kFailed, kFailed, 1.0});
+  Claim trains, fails;
+  trains.kind = Claim::Kind::trains;
+  trains.of = {{"scheme", "hybrid"}};
+  fails.kind = Claim::Kind::fails;
+  fails.of = {{"scheme", "pre"}};
+  results.study.claims = {trains, fails};
+  judge(results);
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::undecided);  // two of three
+  EXPECT_NE(results.verdicts[1].sentence.find("2 of 3 runs of pre failed"), std::string::npos);
+  results.arms[1] = arm({{"scheme", "pre"}}, {1.0, 1.0, 1.0});
+  judge(results);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
+}
+
+TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "post"}),
+                        axis("model.layers", {"8", "16", "32"})};
+  results.study.seeds = {1, 2};
+  Claim claim;
+  claim.kind = Claim::Kind::further;
+  claim.of = {{"scheme", "hybrid"}};
+  claim.than = {{"scheme", "post"}};
+  claim.along = "model.layers";
+  results.study.claims = {claim};
+  const auto add = [&](const char* scheme, const char* layers, const std::vector<double>& losses) {
+    results.arms.push_back(arm({{"scheme", scheme}, {"model.layers", layers}}, losses));
+  };
+  add("hybrid", "8", {1, 1});
+  add("hybrid", "16", {1, 1});
+  add("hybrid", "32", {1, kFailed});
+  add("post", "8", {1, 1});
+  add("post", "16", {kFailed, kFailed});
+  add("post", "32", {1, 1});  // beyond a failure: does not count
+  judge(results);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts.at(0).sentence,
+            "hybrid trains up to model.layers 32, 16 (seed by seed), post up to 8, 8");
+  results.arms[1] = arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {1, kFailed});
+  judge(results);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::undecided);
+}
+
+TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
+  auto results = two({1.000, 1.101, 1.199}, {1.001, 1.100, 1.200});
+  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].margin = 0.01;
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+  results.study.claims[0].margin = 0.0005;
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::undecided);
+  auto apart = two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  apart.study.claims[0].kind = Claim::Kind::alike;
+  apart.study.claims[0].margin = 0.01;
+  EXPECT_EQ(verdict_of(apart).outcome, Outcome::contradicted);
+}
+
+TEST(Judge, FitsAPowerLawThroughTheMeansOfAScheme) {
+  Results results;
+  results.study.axes = {axis("scheme", {"pre"}), axis("size", {"small", "middle", "large"})};
+  results.study.seeds = {1};
+  results.study.power_law = "parameters";
+  for (const std::int64_t size : {100, 1000, 10000}) {
+    results.arms.push_back(
+        arm({{"scheme", "pre"}}, {5 * std::pow(static_cast<double>(size), -0.1)}));
+    results.arms.back().parameters = size;
+  }
+  judge(results);
+  ASSERT_EQ(results.fits.size(), 1U);
+  EXPECT_NEAR(results.fits[0].law.exponent, 0.1, 1e-9);
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/page.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/study/judge.h"
+#include "report/page_check.h"
+#include "study/sample.h"
+
+namespace evenkeel::study {
+namespace {
+
+using report::contents;
+using report::fault_of;
+using Words = std::vector<std::string>;
+
+bool has(const std::string& page, const std::string& piece) {
+  return page.find(piece) != std::string::npos;
+}
+
+/// The page, which must be well-formed and must not show a number that is none.
+std::string checked(const Results& results) {
+  auto text = page(results);
+  EXPECT_EQ(fault_of(text), "");
+  const auto body = text.substr(text.find("<body>"));
+  for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(has(body, bad)) << bad;
+  return text;
+}
+
+std::string section_of(const std::string& page, const std::string& heading) {
+  const auto start = page.find("<h2>" + heading + "</h2>");
+  if (start == std::string::npos) return "no section " + heading;
+  return page.substr(start, page.find("</section>", start) - start);
+}
+
+/// The cells of the row that begins with this arm, without the piece of its curve.
+Words row_of(const std::string& section, const std::string& arm) {
+  for (const auto& row : contents(section, "<tr>")) {
+    Words cells;
+    for (auto at = row.find("<td"); at != std::string::npos; at = row.find("<td", at + 1)) {
+      const auto begin = row.find('>', at) + 1;
+      cells.push_back(row.substr(begin, row.find("</td>", begin) - begin));
+    }
+    if (cells.empty()) continue;
+    const auto swatch = cells[0].find("</svg> ");
+    if (swatch != std::string::npos) cells[0].erase(0, swatch + 7);
+    if (cells[0] == arm) return cells;
+  }
+  return {};
+}
+
+std::string without_times(std::string page) {
+  const auto begin = page.find("<p class=\"times\">");
+  return begin == std::string::npos ? page : page.erase(begin, page.find("</p>", begin) - begin);
+}
+
+TEST(StudyPage, NeedsNothingFromTheNetwork) {
+  const auto text = checked(sample());
+  for (const char* piece : {"http://", "https://", "src=", "href=", "url(", "@import", "<script"}) {
+    EXPECT_FALSE(has(text, piece)) << piece;
+  }
+}
+
+TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
+  const auto text = checked(sample());
+  EXPECT_EQ(contents(text, "<h1>").front(), "Where the norms stand");
+  EXPECT_EQ(contents(text, "<h2>"),
+            (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
+                   "Runs", "To repeat it"}));
+  EXPECT_TRUE(has(text, "Does it matter where norms stand?"));
+  EXPECT_TRUE(has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
+  const auto repeating = section_of(text, "To repeat it");
+  EXPECT_TRUE(has(repeating, "./ek study sample --size smoke"));
+  EXPECT_TRUE(has(repeating, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
+  EXPECT_TRUE(has(repeating, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
+}
+
+TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
+  auto results = sample();
+  results.verdicts = {{.outcome = Verdict::Outcome::holds,
+                       .claim = 0,
+                       .where = "layers 4",
+                       .sentence = "it is lower"},
+                      {.outcome = Verdict::Outcome::contradicted,
+                       .claim = 0,
+                       .where = "layers 8",
+                       .sentence = "it is higher"}};
+  const auto text = checked(results);
+  EXPECT_EQ(contents(text, "<p class=\"verdict\">").front(),
+            "Of 2 outcomes 1 holds, 1 is contradicted.");
+  EXPECT_EQ(contents(text, "<p class=\"says\">"),
+            (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
+                  "it is lower</span>"));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state contradicted\">contradicted</span><span>"
+                  "<strong>layers 8</strong>: it is higher</span>"));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state unmeasured\">not measured</span><span>no runs of it "
+                  "are there</span>"));
+}
+
+TEST(StudyPage, SaysTimesInOneElementOnly) {
+  const auto fast = sample();
+  auto slow = fast;
+  slow.seconds *= 7;
+  slow.search_share = 0.5;
+  for (auto& arm : slow.arms) {
+    for (auto& member : arm.members) {
+      member.run.seconds = 99;
+      member.run.peak_memory = 1e9;
+      member.run.tokens_per_second.add(1, 1234);
+    }
+  }
+  EXPECT_EQ(contents(checked(fast), "<p class=\"times\">"),
+            (Words{"Training took 1:02:03, 25 % of it in searches."}));
+  EXPECT_NE(page(fast), page(slow));
+  EXPECT_EQ(without_times(page(fast)), without_times(page(slow)));
+}
+
+TEST(StudyPage, IsTheSameForEqualResults) {
+  EXPECT_EQ(page(sample()), page(sample()));
+}
+
+TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
+  auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
+  for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged at step 12");
+  judge(results);
+  const auto league = section_of(checked(results), "Against the baseline");
+  const auto hybrid = league.find("</svg> hybrid_norm"), pre = league.find("</svg> pre_norm"),
+             post = league.find("</svg> post_norm");
+  EXPECT_LT(hybrid, pre);
+  EXPECT_LT(pre, post);
+  ASSERT_NE(post, std::string::npos);
+  EXPECT_EQ(row_of(league, "post_norm"),
+            (Words{"post_norm", "<span class=\"state failed\">0 of 3; 3 failed</span>", "–", "–",
+                   "–", "–", "–"}));
+  EXPECT_EQ(row_of(league, "pre_norm")[3], "baseline");
+}
+
+TEST(StudyPage, StatesEveryRunThatFailed) {
+  auto results = sample();
+  arm_of(results, "pre_norm").members[0].state = Member::State::crashed;
+  results.is_whole = false;
+  const auto text = checked(results);
+  EXPECT_TRUE(has(text,
+                  "2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
+                  "post_norm: 1 failed of 3."));
+  EXPECT_TRUE(has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
+}
+
+TEST(StudyPage, SaysThatRunsAreMissing) {
+  auto results = sample();
+  EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
+  arm_of(results, "hybrid_norm").members[1] = Member{.seed = 2, .value = std::nan("")};
+  results.is_whole = false;
+  judge(results);
+  EXPECT_EQ(contents(checked(results), "<p class=\"notice\">"),
+            (Words{"This study is not whole: 1 of 9 runs are missing. What follows is of those "
+                   "that are there."}));
+}
+
+// A study of which nothing ran yet.
+TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
+  auto results = sample();
+  for (auto& arm : results.arms) {
+    for (auto& member : arm.members) member = Member{.seed = member.seed, .value = std::nan("")};
+  }
+  results.is_whole = false;
+  judge(results);
+  EXPECT_TRUE(has(checked(results), "9 of 9 runs are missing"));
+}
+
+// A study that was stopped in its search.
+TEST(StudyPage, ShowsAStudyWithoutAnyArm) {
+  Results results{.study = sample().study};
+  const auto text = checked(results);
+  EXPECT_EQ(contents(text, "<p class=\"notice\">"),
+            (Words{"This study is not whole: no run of its grid is there yet."}));
+  EXPECT_EQ(contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
+}
+
+TEST(StudyPage, HasNoDifferencesWithoutABaseline) {
+  const auto text = checked(sample({.has_baseline = false}));
+  EXPECT_EQ(contents(text, "<h2>")[1], "Arms");
+  EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
+  EXPECT_FALSE(has(text, "Difference to the baseline"));
+}
+
+TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
+  for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
+    const auto league = section_of(checked(sample({.seeds = seeds})), "Against the baseline");
+    for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
+      const auto mean = row_of(league, arm).at(2);
+      EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
+    }
+  }
+}
+
+TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
+  const auto fairness = section_of(checked(sample()), "Fairness");
+  EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
+            "<span class=\"state undecided\">0.002, at the edge of the range</span>");
+  EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
+  // 3 arms, each of 3 tries of half the steps and one of all: 3 * (3 * 0.5 + 1)
+  EXPECT_TRUE(has(fairness, "12 tries, whose steps add up to those of 7.5 whole runs"));
+  EXPECT_TRUE(has(fairness, "<th class=\"number\">loss at 50 %</th>"));
+  EXPECT_TRUE(has(fairness, "<span class=\"state failed\">failed</span>"));
+  EXPECT_TRUE(has(fairness, "hybrid_norm has 768 parameters more"));
+}
+
+TEST(StudyPage, ComparesTheDirectionWithThePapers) {
+  auto results = sample();
+  auto& verdict = results.verdicts.at(0);
+  verdict.difference = Difference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
+  verdict.outcome = Verdict::Outcome::holds;
+  const auto paper = section_of(checked(results), "Beside the paper");
+  EXPECT_EQ(
+      row_of(paper, "HybridNorm ends lower than Pre-Norm."),
+      (Words{"HybridNorm ends lower than Pre-Norm.", "", "-0.02", "-0.0300 [-0.0400, -0.0200]",
+             "<span class=\"state agrees\">agrees</span>", "Table 1"}));
+}
+
+TEST(StudyPage, EscapesWhatTheStudySays) {
+  auto results = sample({.schemes = {"pre_norm", "a<b>&c"}});
+  results.study.title = "<Norms> & co";
+  results.study.text = "</pre><script>";
+  results.arms[0].members[0].why = "<why>";
+  results.unfair = {"<unfair>"};
+  const auto text = checked(results);
+  EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));
+  EXPECT_FALSE(has(text, "a<b>"));
+  EXPECT_FALSE(has(text, "<script"));
+}
+
+}  // namespace
+}  // namespace evenkeel::study

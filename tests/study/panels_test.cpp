@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/panels.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+#include "evenkeel/study/judge.h"
+#include "study/sample.h"
+
+namespace evenkeel::study {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names_of(const Panel& panel) {
+  Names names;
+  for (const auto& bundle : panel.bundles) names.push_back(bundle.name);
+  return names;
+}
+
+std::vector<std::string> many(std::size_t count) {
+  std::vector<std::string> schemes = {"pre_norm"};
+  while (schemes.size() < count) schemes.push_back("kind " + std::to_string(schemes.size()));
+  return schemes;
+}
+
+TEST(Panels, AreOneForUpToEightArms) {
+  const auto all = panels(sample({.layers = {"4", "8"}}), "", 12);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].where, "");
+  EXPECT_EQ(names_of(all[0]),
+            (Names{"pre_norm, layers 4", "pre_norm, layers 8", "hybrid_norm, layers 4",
+                   "hybrid_norm, layers 8", "post_norm, layers 4", "post_norm, layers 8"}));
+}
+
+TEST(Panels, AreOneForEachValueOfTheAxesBehindTheFirst) {
+  const auto all = panels(sample({.layers = {"4", "8", "12"}}), "", 12);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].where, "layers 8");
+  EXPECT_EQ(names_of(all[1]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
+  EXPECT_EQ(panels(sample({.layers = {"4", "8", "12"}}), "", 2).size(), 1u);
+}
+
+TEST(Panels, BundleTheArmsAlongAnAxis) {
+  const auto all = panels(sample({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(names_of(all[0]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
+  for (const auto& bundle : all[0].bundles) EXPECT_EQ(bundle.arms.size(), 3u);
+}
+
+TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
+  auto results = sample({.schemes = many(20)});
+  for (auto& member : arm_of(results, "pre_norm").members) member.value = 1.24;  // in the middle
+  const auto panel = panels(results, "", 12).at(0);
+  EXPECT_EQ(names_of(panel), (Names{"pre_norm", "kind 1", "kind 2", "kind 3", "kind 4", "kind 17",
+                                    "kind 18", "kind 19"}));
+}
+
+TEST(Panels, LeaveOutWhatFailedBeforeAllElse) {
+  auto results = sample({.schemes = many(20)});
+  for (auto& member : arm_of(results, "kind 19").members) fail(member, "diverged");
+  EXPECT_EQ(names_of(panels(results, "", 12).at(0)).back(), "kind 18");
+}
+
+TEST(Panels, GiveEachCurveALookOfItsOwnAndASchemeItsColourEverywhere) {
+  for (const auto& panel : panels(sample({.layers = {"4", "8", "12"}}), "", 12)) {
+    std::set<std::pair<int, int>> looks;
+    for (const auto& bundle : panel.bundles) looks.insert({bundle.style.colour, bundle.style.dash});
+    EXPECT_EQ(looks.size(), panel.bundles.size());
+    EXPECT_EQ(panel.bundles[1].style.colour, 1) << panel.where;
+  }
+  std::set<std::pair<int, int>> looks;
+  const auto one = panels(sample({.layers = {"4", "8"}}), "", 12).at(0);
+  for (const auto& bundle : one.bundles) looks.insert({bundle.style.colour, bundle.style.dash});
+  EXPECT_EQ(looks.size(), 6u);
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/tune.h"
+
+namespace evenkeel::study {
+namespace {
+
+config::Config configuration(const std::vector<std::string>& sets) {
+  return config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
+}
+
+std::string address(const std::vector<std::string>& sets,
+                    const std::string& precision = "float32") {
+  static Addresses addresses;  // the built-in text is made once
+  return addresses.of(configuration(sets), precision);
+}
+
+TEST(Addresses, NameWhatDecidesTheNumbers) {
+  const auto usual = address({});
+  EXPECT_EQ(usual.find("hybrid_norm_star-"), 0U);
+  for (const char* const set : {"seed=2", "train.steps=401", "schedule.peak=1e-3", "scheme=keel",
+                                "model.init=normal", "evaluate.sequences=8", "probe.steps=[1]"}) {
+    EXPECT_NE(address({set}), usual) << set;
+  }
+  EXPECT_NE(address({}, "bfloat16"), usual);
+}
+
+TEST(Addresses, DoNotNameWhatDoesNot) {
+  const auto usual = address({});
+  for (const char* const set : {"train.threads=1", "checkpoint.every=7", "checkpoint.keep=5",
+                                "train.precision=float32", "model.recompute=block"}) {
+    EXPECT_EQ(address({set}), usual) << set;
+  }
+}
+
+TEST(Addresses, NameTheTextAndNotItsPath) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  std::string book;
+  for (int i = 0; i < 2000; ++i) book += "The old baker sees the river.\n";
+  write_file(folder / "one.txt", book);
+  write_file(folder / "other.txt", book + "A cat.\n");
+  const auto set = [&](const char* name) { return "data.train=" + (folder / name).string(); };
+  const auto one = address({set("one.txt")});
+  EXPECT_NE(address({set("other.txt")}), one);
+  write_file(folder / "one.txt", book + "A dog.\n");
+  EXPECT_NE(Addresses().of(configuration({set("one.txt")}), "float32"), one);
+}
+
+TEST(Standing, OfAFolderIsWhatItsStatusSays) {
+  const auto run = std::filesystem::path(testing::TempDir()) / "standing";
+  std::filesystem::remove_all(run);
+  EXPECT_EQ(standing_of(run).state, Standing::State::absent);
+  std::filesystem::create_directory(run);
+  write_file(run / "run.toml", "");
+  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
+  write_file(run / "status.json", "{\"state\": \"training\", \"step\": 3, \"steps\": 9}");
+  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
+  EXPECT_EQ(standing_of(run).steps, 9);
+  write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 9, \"steps\": 9}");
+  EXPECT_EQ(standing_of(run).state, Standing::State::finished);
+  write_file(run / "status.json", "{\"state\": \"div");
+  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
+}
+
+TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {
+  const auto whole = configuration({"train.steps=400", "schedule.warmup=60", "probe.steps=[1]"});
+  const auto quarter = shortened(whole, 0.25);
+  EXPECT_EQ(quarter.train.steps, 100);
+  EXPECT_EQ(quarter.schedule.warmup.amount, 15);
+  EXPECT_TRUE(quarter.probe.steps.empty());
+  EXPECT_EQ(quarter.evaluate.every, 0);
+  const auto tokens = shortened(configuration({"train.tokens=204800"}), 0.5);
+  EXPECT_EQ(tokens.train.steps, 50);
+  EXPECT_EQ(tokens.train.tokens, 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/sample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/arms.h"
+#include "evenkeel/study/judge.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr int kSteps = 200;
+
+Axis axis(const std::string& name, const std::vector<std::string>& labels) {
+  Axis out{name, {}};
+  for (const auto& label : labels) out.values.push_back({label, {name + "=" + label}});
+  return out;
+}
+
+std::vector<Claim> claims_of(const Shape& shape) {
+  const auto has = [&](const char* scheme) {
+    return std::count(shape.schemes.begin(), shape.schemes.end(), scheme) > 0;
+  };
+  std::vector<Claim> claims;
+  if (!has("pre_norm")) return claims;
+  if (has("hybrid_norm")) {
+    claims.push_back({.kind = Claim::Kind::lower,
+                      .says = "HybridNorm ends lower than Pre-Norm.",
+                      .of = {{"scheme", "hybrid_norm"}},
+                      .than = {{"scheme", "pre_norm"}},
+                      .paper = -0.02,
+                      .source = "Table 1"});
+  }
+  if (has("post_norm")) {
+    claims.push_back({.kind = Claim::Kind::fails,
+                      .says = "Post-Norm does not train.",
+                      .of = {{"scheme", "post_norm"}},
+                      .source = "Figure 4"});
+  }
+  return claims;
+}
+
+Study study_of(const Shape& shape) {
+  Study study{.name = "sample",
+              .size = "smoke",
+              .title = "Where the norms stand",
+              .question = "Does it matter where norms stand?",
+              .source = "arXiv 2503.04598"};
+  study.axes.push_back(axis("scheme", shape.schemes));
+  if (!shape.layers.empty()) study.axes.push_back(axis("model.layers", shape.layers));
+  if (!shape.peaks.empty()) study.axes.push_back(axis("schedule.peak", shape.peaks));
+  study.seeds = shape.seeds;
+  if (shape.peaks.empty()) study.tune = Tune{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};
+  if (shape.has_baseline) study.baseline = {{"scheme", "pre_norm"}};
+  study.claims = claims_of(shape);
+  if (!shape.layers.empty()) study.power_law = "parameters";
+  study.text = "title = \"Where the norms stand\"\n[axes]\n";
+  return study;
+}
+
+/// What an arm's runs come to, but for what the seed adds.
+struct Nature {
+  double loss = 1.2;
+  double layers = 8;
+  bool trains = true;
+};
+
+Nature nature_of(const Study& study, const Arm& arm) {
+  Nature nature;
+  const auto scheme = arm.labels.at("scheme");
+  const auto& values = study.axes.front().values;
+  const auto place = std::find_if(values.begin(), values.end(),
+                                  [&](const Value& value) { return value.label == scheme; });
+  if (scheme == "hybrid_norm") nature.loss -= 0.03;
+  if (scheme == "post_norm") nature.loss += 0.05;
+  if (scheme.ends_with("_norm") == false) {
+    nature.loss += 0.004 * static_cast<double>(place - values.begin());
+  }
+  if (arm.labels.contains("model.layers")) {
+    nature.layers = *number_of(arm.labels.at("model.layers"));
+    nature.loss -= 0.04 * std::log2(nature.layers / 8);
+  }
+  double peak = 0.002;
+  if (arm.labels.contains("schedule.peak")) peak = *number_of(arm.labels.at("schedule.peak"));
+  nature.loss += 0.02 * std::pow(std::log2(peak / 0.002), 2);
+  if (scheme == "post_norm") nature.trains = nature.layers < 16 && peak < 0.004;
+  return nature;
+}
+
+report::LayerMap map_of(const std::string& measure, const std::string& part, const Nature& nature,
+                        double noise) {
+  report::LayerMap map{measure, part, "training", 1, {}};
+  for (const double step : {1.0, 50.0, 100.0, 200.0}) {
+    for (int layer = 1; layer <= static_cast<int>(nature.layers); ++layer) {
+      const double slope = nature.loss - 1.25 + 0.1 * noise;
+      map.values[step].push_back((1 + noise) * std::exp(slope * layer) / std::sqrt(step));
+    }
+  }
+  return map;
+}
+
+report::Run run_of(const Nature& nature, double noise, bool has_probes) {
+  report::Run run;
+  run.state = "finished";
+  run.step = run.steps = kSteps;
+  run.tokens = 409600;
+  const double end = nature.loss + noise;
+  for (int step = 0; step <= kSteps; step += 5) {
+    const double loss = end + 3 * std::exp(-step / 30.0) + noise * std::exp(-step / 150.0);
+    run.loss.add(step, loss + 0.02 * std::sin(step));
+    if (step % 20 == 0) run.validation_loss.add(step, loss);
+  }
+  run.validation_loss.y.back() = end;
+  if (has_probes) {
+    run.layers = {map_of("grad_norm", "block", nature, noise),
+                  map_of("attention_entropy", "", nature, noise),
+                  map_of("token_cosine", "", nature, noise)};
+  }
+  return run;
+}
+
+Member member_of(const Shape& shape, const Arm& arm, std::size_t at, std::int64_t seed,
+                 const Nature& nature) {
+  const double noise = 0.004 * std::sin(static_cast<double>(7 * seed) + static_cast<double>(at));
+  Member member{.state = Member::State::finished,
+                .seed = seed,
+                .key = text(arm.labels.at("scheme"), "-", 1000 * (at + 1) + std::size_t(seed)),
+                .run = run_of(nature, noise, shape.has_probes)};
+  member.value = member.run.validation_loss.y.back();
+  const bool is_grid = !shape.layers.empty() || !shape.peaks.empty();
+  const bool is_last = !is_grid && shape.seeds.size() > 1 && seed == shape.seeds.back();
+  const bool is_unsteady = arm.labels.at("scheme") == "post_norm" && is_last;
+  if (!nature.trains || is_unsteady) fail(member, "validation loss 3.41 above 2.5");
+  return member;
+}
+
+Tuning tuning_of(const Arm& arm, std::size_t at) {
+  const bool is_at_edge = arm.labels.at("scheme") == "hybrid_norm";
+  const auto key = [&](int i) { return text("search-", at, "-", i); };
+  return {.arm = at,
+          .tries = {{"0.001", 0.5, 1.5, key(1)},
+                    {"0.002", 0.5, 1.4, key(2)},
+                    {"0.004", 0.5, std::nan(""), key(3)},
+                    {"0.002", 1, 1.2, key(4)}},
+          .chosen = "0.002",
+          .at_edge = is_at_edge};
+}
+
+}  // namespace
+
+void fail(Member& member, const std::string& why) {
+  member.state = Member::State::failed;
+  member.why = why;
+  member.value = std::nan("");
+  member.run.state = "diverged";
+}
+
+Arm& arm_of(Results& results, const std::string& name) {
+  for (auto& arm : results.arms) {
+    if (arm.name == name) return arm;
+  }
+  throw std::logic_error("no arm is named " + name);
+}
+
+Results sample(const Shape& shape) {
+  Results results{.study = study_of(shape)};
+  for (const auto& combination : combinations(results.study)) {
+    Arm arm{.name = combination.name, .labels = combination.labels, .tokens = 409600};
+    const auto at = results.arms.size();
+    const auto nature = nature_of(results.study, arm);
+    arm.parameters = static_cast<std::int64_t>(100000 * nature.layers);
+    arm.norm_parameters = static_cast<std::int64_t>(256 * nature.layers);
+    arm.init = "scheme (megatron)";
+    if (results.study.tune) {
+      results.tunings.push_back(tuning_of(arm, at));
+      arm.tuned = results.tunings.back().chosen;
+    }
+    for (const auto seed : shape.seeds) {
+      arm.members.push_back(member_of(shape, arm, at, seed, nature));
+    }
+    results.arms.push_back(std::move(arm));
+  }
+  judge(results);
+  results.unfair = {"hybrid_norm has 768 parameters more"};
+  results.program = "evenkeel 0.1.0 (abc1234) on a processor, float32";
+  results.command = "./ek study sample --size smoke";
+  results.seconds = 3723;
+  results.search_share = 0.25;
+  results.is_whole = true;
+  return results;
+}
+
+}  // namespace evenkeel::study
