@@ -175,18 +175,47 @@ class Study(program.Case):
         self.assertTrue(all("diverged" in row["why"] for row in self.rows()))
 
     def test_a_full_disk_ends_it_and_loses_no_finished_run(self):
-        self.succeed("study", "two.toml", "--set", "train.steps=3", "--run", "a/two")
-        finished = sorted((self.folder / "a/pool").iterdir())
+        self.write("two.toml", study(steps=3).replace("seeds = [1, 2]", "seeds = [1]"))
+        self.succeed("study", "two.toml", "--run", "a/one")
+        pool = self.folder / "a/pool"
+        before = {file: file.stat().st_mtime_ns for file in pool.rglob("*") if file.is_file()}
+        self.write("two.toml", study(steps=3))
 
         def small_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
-        done = self.evenkeel("study", "two.toml", "--run", "a/other", before=small_files)
-        self.assertEqual(done.returncode, 74, done.stderr.decode())
-        self.assertEqual([folder for folder in finished if not (folder / "status.json").exists()], [])
+        done = self.evenkeel("study", "two.toml", "--run", "a/two", before=small_files)
+        error = done.stderr.decode()
+        self.assertEqual(done.returncode, 74, error)
+        self.assertRegex(error.splitlines()[-1], r"^evenkeel: (?!evenkeel)\S+")
+        self.assertNotIn("tried once more", error)
+        self.assertEqual({file: file.stat().st_mtime_ns for file in before}, before)
+        self.succeed("study", "two.toml", "--run", "a/two")
+        self.assertEqual({file: file.stat().st_mtime_ns for file in before}, before)
+
+    def test_a_folder_with_a_slash_is_the_same_folder(self):
+        self.succeed("study", "two.toml", "--run", "a/two")
+        self.succeed("study", "two.toml", "--run", "a/two/")
+        self.assertEqual(len(list((self.folder / "a/pool").iterdir())), 4)
+        self.assertFalse((self.folder / "a/two/pool").exists())
+
+    def test_text_elsewhere_is_the_same_text(self):
+        self.succeed("study", "two.toml", "--run", "a/two")
+        shutil.copy(self.folder / "book.txt", self.folder / "copy.txt")
+        self.succeed("study", "two.toml", "--run", "a/copy", "--set", "data.train=copy.txt")
+        self.assertEqual(len(list((self.folder / "a/pool").iterdir())), 4)
+
+    def test_what_runs_do_not_record_is_refused_before_they_start(self):
+        for measure, wanted in [('"val_gap"', "whose entropy is known"),
+                                ('{ probe = "grad_norm", step = 7 }', "is never probed")]:
+            self.write("two.toml", f"measure = {measure}\n" + study())
+            done = self.evenkeel("study", "two.toml")
+            self.assertEqual(done.returncode, 64)
+            self.assertIn(wanted, done.stderr.decode())
+        self.assertFalse((self.folder / "runs").exists())
 
     def test_strict_says_no_if_a_claim_is_contradicted(self):
         self.write("two.toml", study().replace("[[claims]]", '[[claims]]\nis = "fails"')
-                   .replace('than = { scheme = "pre_norm" }', ""))
+                   .replace('than = { scheme = "pre_norm" }', "").replace("paper = -0.014", ""))
         self.assertEqual(self.evenkeel("study", "two.toml", "--strict").returncode, 1)
         self.succeed("study", "two.toml")
 

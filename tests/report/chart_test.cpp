@@ -268,10 +268,11 @@ TEST(Points, HaveNoLineAndNoLegend) {
   chart.lines[0].stroke = Stroke::points;
   chart.lines[0].name = "";
   chart.lines.push_back({"law", {{1, 2}, {3, 4}}, 1});
+  chart.lines.push_back({"other law", {{1, 2}, {4, 5}}, 2});
   const auto drawn = figure(chart);
   EXPECT_EQ(path_of_class(drawn, "line c0"), "");
   EXPECT_EQ(numbers_of(drawn, "<circle", "cx").size(), 2u);
-  EXPECT_EQ(contents(drawn, "<li>").size(), 1u);
+  EXPECT_EQ(contents(drawn, "<li>").size(), 2u);
 }
 
 TEST(Swatch, RepeatsNoColourAndPatternWithinFortyTwoRuns) {

@@ -101,7 +101,7 @@ TEST(Definition, NamesWhatIsWrongWithAGrid) {
 TEST(Definition, NamesSettingsThatConflict) {
   const std::string settings = "[settings]\nscheme = \"keel\"\n";
   EXPECT_EQ(error_of(settings + kGrid),
-            "my.toml: scheme is set by [settings] and by grid.scheme; keep one of them");
+            "my.toml: scheme is set by the settings and by grid.scheme; keep one of them");
   EXPECT_EQ(
       error_of(std::string(kGrid) + "schedule.peak = [1e-3]\n[tune]\nvalues = [1e-3, 2e-3]\n"),
       "my.toml: schedule.peak is set by grid.schedule.peak and by [tune]; keep one of them");
@@ -164,6 +164,29 @@ TEST(Claims, NameWhatIsWrongWithThem) {
             std::string::npos);
   EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\nthan = { model.layers = 2 }\n"))
                 .find("the same axes"),
+            std::string::npos);
+}
+
+TEST(Claims, AreRefusedWhereTheySetWhatHasNoEffect) {
+  const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
+  EXPECT_NE(error_of(with_claim(trains + "paper = -5.0\n")).find("paper is a difference"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "measure = \"loss\"\n")).find("measure"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "at = { scheme = \"pre_norm\" }\n"))
+                .find("`at` names the axis scheme"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"model.layers\"\n"
+                                "of = { model.layers = 2 }\nthan = { model.layers = 4 }\n"))
+                .find("can't be named"),
+            std::string::npos);
+}
+
+TEST(Definition, RefusesOneNumberTwice) {
+  EXPECT_EQ(error_of("[grid]\nschedule.peak = [1, 1.0]\n"),
+            "my.toml:2: grid.schedule.peak has \"1.0\" twice; leave one out");
+  EXPECT_NE(error_of(std::string("seeds = [1001]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\n")
+                .find("tune.seed must be none"),
             std::string::npos);
 }
 

@@ -113,7 +113,14 @@ TEST(AxisFigures, CrossOutWhereRunsFailed) {
   const auto drawn = checked(axis_figures(sample({.peaks = {"0.001", "0.002", "0.004"}})));
   EXPECT_EQ(count_of(drawn, "class=\"cross"), 1u);
   EXPECT_TRUE(has(drawn, "<title>post_norm, peak 0.004: failed 3 of 3</title>"));
-  EXPECT_TRUE(has(drawn, "A cross: runs that failed there."));
+  EXPECT_TRUE(has(drawn, "Crosses: post_norm failed at 0.004 (3 of 3)."));
+}
+
+// Its colour must be told in the legend even where it has no curve.
+TEST(AxisFigures, NameInTheLegendWhatFailedEverywhere) {
+  const auto drawn = checked(axis_figures(sample({.peaks = {"0.004", "0.008"}})));
+  EXPECT_TRUE(has(drawn, "</svg>post_norm</li>"));
+  EXPECT_TRUE(has(drawn, "post_norm failed at 0.004 (3 of 3), 0.008 (3 of 3)."));
 }
 
 TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {
@@ -150,7 +157,10 @@ TEST(ScalingFigure, HasPointsAndALineForEachFit) {
   EXPECT_EQ(count_of(drawn, "class=\"line"), 1u);  // a single one needs no legend
   // ln(2 / 1.6) / ln(10) = 0.0969 from each size to the next
   EXPECT_TRUE(has(drawn, "N^-0.09691, 95 % interval of the exponent ["));
-  EXPECT_TRUE(has(drawn, "parameters 100,000: 2"));
+  EXPECT_TRUE(has(drawn, "parameters 100k: 2"));
+  for (const char* label : {">100k</text>", ">1M</text>", ">10M</text>"}) {
+    EXPECT_TRUE(has(drawn, label)) << label;
+  }
   EXPECT_EQ(scaling_figure(sample()), "");
 }
 
@@ -174,7 +184,7 @@ TEST(Forest, NamesArmsWithoutADifference) {
   auto results = sample();
   for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged");
   judge(results);
-  EXPECT_TRUE(has(checked(forest(results)), ">no difference: finished 0 of 3; 3 failed</text>"));
+  EXPECT_TRUE(has(checked(forest(results)), ">finished 0 of 3; 3 failed</text>"));
 }
 
 TEST(Forest, FitsPrintedPagesWithAHundredArms) {

@@ -86,12 +86,15 @@ TEST(Judge, PairsRunsBySeedNotByRank) {
   EXPECT_GT(verdict.difference->deviation, 1);
 }
 
-TEST(Judge, ARunThatFailsIsAnOutcome) {
-  const auto all = verdict_of(two({1.0, 1.1, 1.2}, {kFailed, kFailed, kFailed}));
-  EXPECT_EQ(all.outcome, Outcome::holds);
-  EXPECT_NE(all.sentence.find("3 of 3 runs of pre failed"), std::string::npos) << all.sentence;
-  const auto ours = verdict_of(two({kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2}));
+TEST(Judge, RunsThatFailAreAnOutcomeThatFourSeedsCanTell) {
+  const auto four = verdict_of(two({1.0, 1.1, 1.2, 1.3}, {kFailed, kFailed, kFailed, kFailed}));
+  EXPECT_EQ(four.outcome, Outcome::holds);  // Fisher: 2 / 70
+  EXPECT_NEAR(four.p, 2.0 / 70, 1e-12);
+  const auto ours = verdict_of(two({kFailed, kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2, 1.3}));
   EXPECT_EQ(ours.outcome, Outcome::contradicted);
+  const auto three = verdict_of(two({1.0, 1.1, 1.2}, {kFailed, kFailed, kFailed}));
+  EXPECT_EQ(three.outcome, Outcome::undecided);
+  EXPECT_NE(three.sentence.find("3 of 3 runs of pre failed"), std::string::npos) << three.sentence;
 }
 
 TEST(Judge, ALowerMeanDoesNotHideThatMoreRunsFailed) {
@@ -117,13 +120,36 @@ TEST(Judge, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
   EXPECT_EQ(results.verdicts.size(), 1U);
 }
 
-TEST(Judge, CorrectsForEverythingThatIsAsked) {
+TEST(Judge, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
   auto results = two({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
   judge(results);
   const double alone = results.verdicts[0].p;
-  results.study.claims.push_back(results.study.claims[0]);
+  auto mirrored = results.study.claims[0];
+  std::swap(mirrored.of, mirrored.than);
+  results.study.claims.push_back(mirrored);
+  results.study.baseline = {{"scheme", "pre"}};
+  judge(results);
+  EXPECT_EQ(results.verdicts[0].p, alone);  // the same question, three times
+  EXPECT_EQ(results.verdicts[1].p, alone);
+  EXPECT_EQ(results.against_baseline[0].p, alone);
+  results.study.claims[1].measure.of = Measure::Of::loss;
+  for (auto& arm : results.arms) {
+    for (auto& member : arm.members) member.run.loss.add(1, member.value);
+  }
   judge(results);
   EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
+}
+
+TEST(Judge, NeedsMoreSeedsWhereMoreIsAsked) {
+  auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  judge(results);
+  const auto alone = results.verdicts[0].needed;
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].kind = Claim::Kind::alike;
+  results.study.claims[1].margin = 1;
+  judge(results);
+  ASSERT_TRUE(alone && results.verdicts[0].needed);
+  EXPECT_GE(*results.verdicts[0].needed, *alone);
 }
 
 TEST(Judge, ComparesEveryArmWithTheBaseline) {
@@ -157,7 +183,7 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
   Results results;
   results.study.axes = {axis("scheme", {"hybrid", "post"}),
                         axis("model.layers", {"8", "16", "32"})};
-  results.study.seeds = {1, 2};
+  results.study.seeds = {1, 2, 3, 4, 5, 6};
   Claim claim;
   claim.kind = Claim::Kind::further;
   claim.of = {{"scheme", "hybrid"}};
@@ -167,17 +193,21 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
   const auto add = [&](const char* scheme, const char* layers, const std::vector<double>& losses) {
     results.arms.push_back(arm({{"scheme", scheme}, {"model.layers", layers}}, losses));
   };
-  add("hybrid", "8", {1, 1});
-  add("hybrid", "16", {1, 1});
-  add("hybrid", "32", {1, kFailed});
-  add("post", "8", {1, 1});
-  add("post", "16", {kFailed, kFailed});
-  add("post", "32", {1, 1});  // beyond a failure: does not count
+  const std::vector<double> good(6, 1.0), bad(6, kFailed);
+  add("hybrid", "8", good);
+  add("hybrid", "16", good);
+  add("hybrid", "32", {1, kFailed, 1, 1, 1, 1});
+  add("post", "8", good);
+  add("post", "16", bad);
+  add("post", "32", good);  // beyond a failure: does not count
   judge(results);
   EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::holds);
+  EXPECT_NEAR(results.verdicts.at(0).p, 2.0 / 64, 1e-12);
   EXPECT_EQ(results.verdicts.at(0).sentence,
-            "hybrid trains up to model.layers 32, 16 (seed by seed), post up to 8, 8");
-  results.arms[1] = arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {1, kFailed});
+            "hybrid trains up to model.layers 32, 16, 32, 32, 32, 32 (seed by seed), post up to 8, "
+            "8, 8, 8, 8, 8; sign test over the seeds: p 0.031");
+  results.arms[1] =
+      arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {1, kFailed, 1, 1, 1, 1});  // a tie
   judge(results);
   EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::undecided);
 }
@@ -193,6 +223,15 @@ TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
   apart.study.claims[0].kind = Claim::Kind::alike;
   apart.study.claims[0].margin = 0.01;
   EXPECT_EQ(verdict_of(apart).outcome, Outcome::contradicted);
+}
+
+TEST(Judge, SaysSoWhereFinishedRunsDidNotMeasure) {
+  auto results = two({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
+  results.study.claims[0].measure = {.of = Measure::Of::probe, .probe = "grad_norm"};
+  const auto verdict = verdict_of(results);
+  EXPECT_EQ(verdict.outcome, Outcome::unmeasured);
+  EXPECT_EQ(verdict.sentence,
+            "hybrid and pre have finished, but have no mean of grad_norm over blocks");
 }
 
 TEST(Judge, FitsAPowerLawThroughTheMeansOfAScheme) {

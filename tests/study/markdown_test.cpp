@@ -90,7 +90,7 @@ TEST(StudyMarkdown, SaysThatRunsAreMissing) {
   results.arms[0].members[0] = Member{.seed = 1, .value = std::nan("")};
   results.is_whole = false;
   EXPECT_TRUE(has_line(markdown(results),
-                       "This study is not whole: 1 of 9 runs are missing. What follows is of those "
+                       "This study is not whole: 1 of 9 runs is missing. What follows is of those "
                        "that are there."));
 }
 

@@ -130,6 +130,7 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
   for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged at step 12");
   judge(results);
+  results.against_baseline[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
   const auto league = section_of(checked(results), "Against the baseline");
   const auto hybrid = league.find("</svg> hybrid_norm"), pre = league.find("</svg> pre_norm"),
              post = league.find("</svg> post_norm");
@@ -138,7 +139,7 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   ASSERT_NE(post, std::string::npos);
   EXPECT_EQ(row_of(league, "post_norm"),
             (Words{"post_norm", "<span class=\"state failed\">0 of 3; 3 failed</span>", "–", "–",
-                   "–", "–", "–"}));
+                   "–", "0.100", "–"}));
   EXPECT_EQ(row_of(league, "pre_norm")[3], "baseline");
 }
 
@@ -160,7 +161,7 @@ TEST(StudyPage, SaysThatRunsAreMissing) {
   results.is_whole = false;
   judge(results);
   EXPECT_EQ(contents(checked(results), "<p class=\"notice\">"),
-            (Words{"This study is not whole: 1 of 9 runs are missing. What follows is of those "
+            (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
                    "that are there."}));
 }
 
@@ -219,10 +220,16 @@ TEST(StudyPage, ComparesTheDirectionWithThePapers) {
   verdict.difference = Difference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
   verdict.outcome = Verdict::Outcome::holds;
   const auto paper = section_of(checked(results), "Beside the paper");
-  EXPECT_EQ(
-      row_of(paper, "HybridNorm ends lower than Pre-Norm."),
-      (Words{"HybridNorm ends lower than Pre-Norm.", "", "-0.02", "-0.0300 [-0.0400, -0.0200]",
-             "<span class=\"state agrees\">agrees</span>", "Table 1"}));
+  EXPECT_EQ(row_of(paper, "HybridNorm ends lower than Pre-Norm."),
+            (Words{"HybridNorm ends lower than Pre-Norm.", "-0.02", "-0.0300 [-0.0400, -0.0200]",
+                   "<span class=\"state agrees\">agrees</span>", "Table 1"}));
+}
+
+TEST(StudyPage, ComparesWithThePaperPlaceByPlace) {
+  const auto paper =
+      section_of(checked(sample({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
+  EXPECT_TRUE(has(paper, "<th>where</th>"));
+  EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }
 
 TEST(StudyPage, EscapesWhatTheStudySays) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -46,12 +47,12 @@ TEST(Addresses, NameTheTextAndNotItsPath) {
   std::string book;
   for (int i = 0; i < 2000; ++i) book += "The old baker sees the river.\n";
   write_file(folder / "one.txt", book);
+  write_file(folder / "copy.txt", book);
   write_file(folder / "other.txt", book + "A cat.\n");
   const auto set = [&](const char* name) { return "data.train=" + (folder / name).string(); };
   const auto one = address({set("one.txt")});
+  EXPECT_EQ(address({set("copy.txt")}), one);
   EXPECT_NE(address({set("other.txt")}), one);
-  write_file(folder / "one.txt", book + "A dog.\n");
-  EXPECT_NE(Addresses().of(configuration({set("one.txt")}), "float32"), one);
 }
 
 TEST(Standing, OfAFolderIsWhatItsStatusSays) {
@@ -72,14 +73,26 @@ TEST(Standing, OfAFolderIsWhatItsStatusSays) {
 
 TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {
   const auto whole = configuration({"train.steps=400", "schedule.warmup=60", "probe.steps=[1]"});
-  const auto quarter = shortened(whole, 0.25);
+  const auto quarter = shortened(whole, 400, 0.25);
   EXPECT_EQ(quarter.train.steps, 100);
   EXPECT_EQ(quarter.schedule.warmup.amount, 15);
   EXPECT_TRUE(quarter.probe.steps.empty());
   EXPECT_EQ(quarter.evaluate.every, 0);
-  const auto tokens = shortened(configuration({"train.tokens=204800"}), 0.5);
+  const auto tokens = shortened(configuration({"train.tokens=204800"}), 100, 0.5);
   EXPECT_EQ(tokens.train.steps, 50);
   EXPECT_EQ(tokens.train.tokens, 0);
+}
+
+Tuning::Try tried(const char* value, double loss) {
+  return {.value = value, .share = 0.5, .loss = loss};
+}
+
+TEST(Search, KeepsTheBetterHalfAndWhatFailedComesLast) {
+  const double failed = std::nan("");
+  EXPECT_EQ(better_half({tried("1", 3), tried("2", 1), tried("3", failed), tried("4", 2)}),
+            (std::vector<std::string>{"2", "4"}));
+  EXPECT_EQ(better_half({tried("1", failed), tried("2", 5), tried("3", failed)}),
+            (std::vector<std::string>{"2", "1"}));
 }
 
 }  // namespace

@@ -44,29 +44,35 @@ study::Need need_of(const config::Config& config) {
   const auto scheme = config::bind(config.scheme, shape);
   const auto rows = train::embedding_rows(config.model, shape.vocabulary);
   const auto counts = nn::count(nn::declare(scheme, rows, config.model.tied));
-  const auto precision = train::use_machine(config.train).precision;
+  const auto machine = train::use_machine(config.train);
   const auto tokens =
       static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
-          .bytes = train::footprint_of(config, scheme, rows, precision).total(),
+          .bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
           .flops = tokens * nn::flops_per_token(scheme, rows),
-          .precision = ops::name_of(nn::compute_dtype(precision))};
+          .steps = train::steps_of(config),
+          .arithmetic = text(ops::name_of(nn::compute_dtype(machine.precision)), ' ', machine.isa,
+                             " libtorch ", train::provenance_of(machine).at("libtorch"))};
 }
 
-Exit list() {
+Exit list(bool json) {
+  auto all = nlohmann::ordered_json::array();
   for (const auto& name : study::catalogue()) {
     const auto source = study::find_study(name);
     const auto sizes = study::sizes_of(source.toml, source.place);
     const auto first = study::read_study(source.toml, source.place, sizes.front());
+    all.push_back({{"study", name}, {"sizes", sizes}, {"title", first.title}});
+    if (json) continue;
     std::string joined;
     for (const auto& size : sizes) joined += (joined.empty() ? "" : " ") + size;
     std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
   }
+  if (json) std::printf("%s\n", all.dump().c_str());
   return Exit::done;
 }
 
-/// \throws Error (usage) if none is named and there is no smallest one
+/// The one that is asked for, or the first of the file.
 std::string size_of(const Options& options, const study::Source& source) {
   if (!options.size.empty()) return options.size;
   const auto sizes = study::sizes_of(source.toml, source.place);
@@ -76,7 +82,8 @@ std::string size_of(const Options& options, const study::Source& source) {
 std::string command_of(const Options& options, const std::string& size) {
   auto command = "evenkeel study " + options.study;
   if (!size.empty()) command += " --size " + size;
-  for (const auto& set : options.common.sets) command += " --set " + set;
+  for (const auto& set : options.common.sets) command += " --set '" + set + "'";
+  if (options.common.run) command += " --run " + options.common.run->string();
   return command;
 }
 
@@ -86,7 +93,8 @@ study::Wish wish_of(const Options& options) {
   study::Wish wish{.study = study::read_study(source.toml, source.place, size)};
   for (const auto& set : options.common.sets) study::add_setting(wish.study, set);
   const auto own = wish.study.name + (size.empty() ? "" : "-" + size);
-  wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own);
+  wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
+  if (!wish.folder.has_filename()) wish.folder = wish.folder.parent_path();  // "folder/"
   wish.need = need_of;
   wish.program = text("evenkeel ", kVersion, " (", commit(), ") on ", Cpu::detect().name, ", ",
                       Cpu::detect().isa());
@@ -175,6 +183,11 @@ Exit exit_of(const study::Results& results, bool strict) {
       if (member.state == study::Member::State::crashed) return Exit::internal;
     }
   }
+  for (const auto& tuning : results.tunings) {
+    for (const auto& each : tuning.tries) {
+      if (each.crashed) return Exit::internal;
+    }
+  }
   const auto refuted = [](const study::Verdict& verdict) {
     return verdict.outcome == study::Verdict::Outcome::contradicted;
   };
@@ -185,17 +198,18 @@ Exit exit_of(const study::Results& results, bool strict) {
 
 Exit body(const Options& options) {
   check_device(options.common);
-  if (options.study.empty()) return list();
+  if (options.study.empty()) return list(options.common.json);
   const auto wish = wish_of(options);
   if (options.dry_run) return tell_outlook(wish, options.common.json);
   train::catch_signals();
   study::Live live(options.common.quiet);
-  study::Means means{.program = fs::read_symlink("/proc/self/exe"),
-                     .pool = pool_of(wish),
-                     .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
-                     .bytes = train::available_bytes(),
-                     .minutes = wish.study.minutes,
-                     .stop_wanted = [] { return train::stop_wanted(); }};
+  study::Means means{
+      .program = "/proc/self/exe",  // this very program, were it built anew meanwhile
+      .pool = pool_of(wish),
+      .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
+      .bytes = train::available_bytes(),
+      .minutes = wish.study.minutes,
+      .stop_wanted = [] { return train::stop_wanted(); }};
   const auto results = study::conduct(wish, std::move(means), live);
   if (options.common.json) {
     std::printf("%s\n", as_json(results, wish.folder).dump().c_str());

@@ -44,8 +44,9 @@ p { margin: 0 0 12px; }
 .claims > li { padding: 12px 0 10px; border-top: 1px solid var(--rule); break-inside: avoid; }
 .claims > li:first-child { border-top: 0; padding-top: 0; }
 .says { font-weight: 600; margin: 0 0 2px; }
-.outcome { display: grid; grid-template-columns: 108px minmax(0, 1fr); margin: 2px 0 0; }
+.outcome { display: grid; grid-template-columns: 116px minmax(0, 1fr); column-gap: 8px; margin: 2px 0 0; }
 .below { font-size: 13px; color: var(--muted); margin: 8px 0 0; }
+.dense + p:not(.below), .below + p, .below + details { margin-top: 12px; }
 .missing { color: var(--muted); border: 1px dashed var(--rule); border-radius: 6px;
   padding: 12px 14px; margin: 0 0 12px; }
 .tiles { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: 1px;
@@ -96,7 +97,7 @@ svg .d5 { stroke-dasharray: 16 4; }
 .key { width: 28px; height: 10px; flex: none; vertical-align: 1px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; list-style: none; margin: 0 0 6px;
   padding: 0; font-size: 13px; color: var(--muted); }
-.legend li { display: flex; align-items: center; gap: 7px; }
+.legend li { display: flex; align-items: center; gap: 7px; min-width: 0; overflow-wrap: anywhere; }
 pre { font: 13px/1.5 var(--mono); background: var(--raised); border-radius: 8px; margin: 0;
   padding: 14px 16px; overflow-x: auto; tab-size: 4; }
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -107,6 +108,10 @@ th { font-size: 13px; font-weight: 500; color: var(--muted); vertical-align: bot
 th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.name { white-space: nowrap; }
+.dense table { font-size: 13px; } .dense th.number { white-space: normal; }
+.dense th:not(:last-child), .dense td:not(:last-child) { padding-right: 11px; }
+.dense .number + :not(.number) { padding-left: 8px; } .dense .state { white-space: normal; }
+.dense td.name { white-space: normal; min-width: 15em; overflow-wrap: anywhere; }
 td.key-name { font: 13px/1.6 var(--mono); color: var(--muted); white-space: nowrap; width: 1%;
   padding-right: 28px; }
 td.text { font: 13px/1.6 var(--mono); overflow-wrap: anywhere; min-width: 9em; }
@@ -118,6 +123,7 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
   body { padding: 24px 12px 48px; }
   .figures { grid-template-columns: minmax(0, 1fr); }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .outcome { grid-template-columns: minmax(0, 1fr); margin-top: 8px; }
 }
 @media print {
   @page { size: A4; margin: 14mm; }
@@ -136,6 +142,9 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
   th, td, td.name, td.key-name, td.text { font-size: 8.5pt; white-space: normal; min-width: 0;
     padding-right: 8px; overflow-wrap: break-word; }
   td.text { overflow-wrap: anywhere; }
+  .dense th, .dense td, .dense td.name, .dense td.text { font-size: 7.5pt; }
+  .dense th:not(:last-child), .dense td:not(:last-child) { padding-right: 6px; }
+  .dense td.name { min-width: 15em; overflow-wrap: anywhere; }
   td.number { white-space: nowrap; }
   tr:first-child { break-after: avoid; }
   pre { font-size: 8.5pt; white-space: pre-wrap; overflow-wrap: anywhere;

@@ -65,22 +65,30 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
   return line;
 }
 
-void add_failures(const Results& results, const Scale& scale, const Bundle& bundle,
-                  report::Chart& chart) {
+/// Crosses where runs of the bundle failed. \return "post_norm failed at 0.004 (2 of 3), 0.008 (3
+/// of 3)"; "" if none did
+std::string add_failures(const Results& results, const Scale& scale, const Bundle& bundle,
+                         report::Chart& chart) {
+  std::string places;
   for (const auto at : bundle.arms) {
     const auto& arm = results.arms[at];
     const auto failed = count_of(arm, Member::State::failed);
     if (failed == 0) continue;
-    chart.crosses.push_back({*number_of(arm.labels.at(scale.name)), bundle.style.colour,
-                             text(arm.name, ": failed ", failed, " of ", arm.members.size())});
+    const auto& label = arm.labels.at(scale.name);
+    const auto share = text(failed, " of ", arm.members.size());
+    chart.crosses.push_back(
+        {*number_of(label), bundle.style.colour, text(arm.name, ": failed ", share)});
+    places += text(places.empty() ? "" : ", ", label, " (", share, ")");
   }
+  if (places.empty()) return "";
+  return text(bundle.name, bundle.name.empty() ? "" : " ", "failed at ", places);
 }
 
-std::string note_of(const Results& results, const Panel& panel, const report::Chart& chart) {
+std::string note_of(const Results& results, const Panel& panel, const std::string& failures) {
   const bool has_interval = results.study.seeds.size() > 1;
   return text(panel.note, panel.note.empty() ? "" : " ",
               has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
-              chart.crosses.empty() ? "" : " A cross: runs that failed there.");
+              failures.empty() ? "" : " Crosses: " + failures + ".");
 }
 
 std::string figure_of(const Results& results, const Scale& scale, const Panel& panel) {
@@ -95,14 +103,16 @@ std::string figure_of(const Results& results, const Scale& scale, const Panel& p
   chart.logarithmic_across = scale.is_logarithmic();
   chart.ticks_across = scale.ticks;
   const auto middle = (static_cast<double>(panel.bundles.size()) - 1) / 2;
+  std::string failures;
   for (std::size_t i = 0; i < panel.bundles.size(); ++i) {
     auto line = line_of(results, scale, panel.bundles[i]);
-    add_failures(results, scale, panel.bundles[i], chart);
-    if (report::finite(line.points.y).empty()) continue;
+    const auto failed = add_failures(results, scale, panel.bundles[i], chart);
+    if (!failed.empty()) failures += (failures.empty() ? "" : "; ") + failed;
+    if (report::finite(line.points.y).empty() && failed.empty()) continue;
     line.shift = kApart * (static_cast<double>(i) - middle);
     chart.lines.push_back(std::move(line));
   }
-  chart.note = note_of(results, panel, chart);
+  chart.note = note_of(results, panel, failures);
   chart.when_empty = "No run is finished.";
   return figure(chart);
 }

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
-#include <limits>
-#include <set>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/clock.h"
 #include "evenkeel/study/pool.h"
 #include "evenkeel/study/worker.h"
 
@@ -24,11 +24,6 @@ namespace {
 constexpr int kAttempts = 2;
 constexpr double kTick = 0.05, kDraw = 1.0, kRetry = 0.5;  // seconds
 constexpr double kShareOfMemory = 0.9;
-
-double now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
 
 /// A job that is not done yet.
 struct Waiting {
@@ -71,15 +66,16 @@ struct Campaign::Active {
   std::deque<Waiting> waiting;
   std::vector<Working> working;
   Sum sum;
-  double started = now(), drawn = 0;
+  double started = seconds_now(), drawn = 0;
   double work_done = 0, work_left = 0;
-  std::string disk;  // why nothing can be written any more
+  std::optional<std::string> disk;  // why nothing can be written any more
 
   void take(const std::vector<Job>& jobs);
   void end(const Job& job, Ending ending);
   bool fits(const Job& job) const;
-  int threads_for_next() const;
-  void start(Waiting next);
+  int threads_for(const Job& job) const;
+  bool is_settled(Waiting& what);
+  void start(const Waiting& next);
   void start_some();
   void settle(Working& working, int code);
   bool settle_ended();
@@ -116,18 +112,37 @@ bool Campaign::Active::fits(const Job& job) const {
   return taken <= kShareOfMemory * means.bytes;
 }
 
-/// One each while there are more runs than cores; the last ones share them.
-int Campaign::Active::threads_for_next() const {
+/// One each while there are more runs than cores, or than the memory holds; the last ones share
+/// them.
+int Campaign::Active::threads_for(const Job& job) const {
   int free = means.cores;
   for (const auto& each : working) free -= each.threads;
-  const auto runs = static_cast<int>(std::min<std::size_t>(waiting.size() + working.size(),
-                                                           static_cast<std::size_t>(means.cores)));
-  return std::min(free, std::max(1, means.cores / std::max(1, runs)));
+  auto runs = static_cast<double>(waiting.size() + working.size());
+  if (means.bytes > 0) runs = std::min(runs, kShareOfMemory * means.bytes / job.bytes);
+  const int share = static_cast<int>(means.cores / std::max(1.0, std::floor(runs)));
+  return std::min(free, std::max(1, share));
 }
 
-void Campaign::Active::start(Waiting next) {
+/// Whether there is nothing to start: another process has ended it, or has it in work.
+bool Campaign::Active::is_settled(Waiting& what) {
+  const auto run = means.pool / what.job->key;
+  const auto state = standing_of(run).state;
+  const bool is_done = state == Standing::State::finished || state == Standing::State::diverged;
+  if (store::is_locked(run)) {
+    what.not_before = seconds_now() + kRetry;
+    return true;
+  }
+  if (is_done) {
+    work_left -= what.job->work;
+    const bool failed = state == Standing::State::diverged;
+    end(*what.job, {failed ? Ending::How::diverged : Ending::How::finished, ""});
+  }
+  return is_done;
+}
+
+void Campaign::Active::start(const Waiting& next) {
   const auto& job = *next.job;
-  const int threads = threads_for_next();
+  const int threads = threads_for(job);
   const auto file = means.logs / (job.key + ".toml");
   try {
     write_file(file, config::to_toml(job.config));
@@ -136,7 +151,7 @@ void Campaign::Active::start(Waiting next) {
          Worker({means.program.string(), "train", "--quiet", "--config", file.string(), "--run",
                  (means.pool / job.key).string(), "--set", text("train.threads=", threads)},
                 means.logs / (job.key + ".log")),
-         threads, now()});
+         threads, seconds_now()});
   } catch (const Error& error) {
     if (error.exit() != Exit::io) throw;
     disk = error.what();
@@ -144,18 +159,19 @@ void Campaign::Active::start(Waiting next) {
 }
 
 void Campaign::Active::start_some() {
-  for (auto at = waiting.begin(); at != waiting.end() && disk.empty();) {
-    if (threads_for_next() < 1) return;
-    if (at->not_before > now() || !fits(*at->job)) {
-      ++at;
+  for (std::size_t i = 0; i < waiting.size() && !disk;) {
+    auto& what = waiting[i];
+    if (threads_for(*what.job) < 1) return;
+    if (what.not_before > seconds_now() || !fits(*what.job)) {
+      ++i;
       continue;
     }
-    const auto next = *at;
-    at = waiting.erase(at);
-    waiting.push_front(next);  // counted among the runs while its threads are chosen
-    start(next);
-    waiting.pop_front();
-    at = waiting.begin();
+    if (!is_settled(what)) {
+      start(what);
+    } else if (what.not_before > seconds_now()) {
+      continue;  // waits for another process
+    }
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
@@ -174,15 +190,15 @@ void Campaign::Active::settle(Working& working_one, int code) {
     work_done += job.work;
     return end(job, {Ending::How::diverged, last_line_of(log)});
   }
-  if (means.stop_wanted()) return;
-  const bool is_taken = code == static_cast<int>(Exit::busy) && store::is_locked(run);
-  if (is_taken) {
-    what.not_before = now() + kRetry;
-    return waiting.push_back(what);
-  }
   if (code == static_cast<int>(Exit::io)) {
-    disk = last_line_of(log);
-    return;
+    const auto line = last_line_of(log);
+    if (!disk) disk = line.empty() ? text(run.string(), ": cannot be written") : line;
+  }
+  if (means.stop_wanted() || disk) return;  // it has saved, or will go on from where it had
+  const bool is_out_of_memory = last_line_of(log).starts_with("out of memory");
+  if (code == static_cast<int>(Exit::busy) && !is_out_of_memory) {
+    what.not_before = seconds_now() + kRetry;  // another process was faster
+    return waiting.push_back(what);
   }
   const bool is_our_mistake = code == static_cast<int>(Exit::usage) ||
                               code == static_cast<int>(Exit::data) ||
@@ -214,8 +230,8 @@ bool Campaign::Active::settle_ended() {
 }
 
 void Campaign::Active::draw() {
-  if (now() - drawn < kDraw) return;
-  drawn = now();
+  if (seconds_now() - drawn < kDraw) return;
+  drawn = seconds_now();
   std::vector<Row> rows;
   double work = work_done;
   for (auto& each : working) {
@@ -224,22 +240,24 @@ void Campaign::Active::draw() {
     const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
     const auto here = static_cast<double>(row.step - each.first_step);
     if (here > 0) {
-      row.seconds_left = (now() - each.started) * static_cast<double>(row.steps - row.step) / here;
+      row.seconds_left =
+          (seconds_now() - each.started) * static_cast<double>(row.steps - row.step) / here;
     }
     work += each.what.job->work * here / steps;
     rows.push_back(std::move(row));
   }
-  sum.seconds_left = work > 0 ? (now() - started) * (work_left - work) / work : std::nan("");
+  sum.seconds_left =
+      work > 0 ? (seconds_now() - started) * (work_left - work) / work : std::nan("");
   live.show(rows, sum);
 }
 
 Campaign::Campaign(Means means, Live& live)
-    : means_(std::move(means)), live_(live), started_(now()) {}
+    : means_(std::move(means)), live_(live), started_(seconds_now()) {}
 
 bool Campaign::is_over() const {
   constexpr double kMinute = 60;
   return means_.stop_wanted() ||
-         (means_.minutes > 0 && now() - started_ > means_.minutes * kMinute);
+         (means_.minutes > 0 && seconds_now() - started_ > means_.minutes * kMinute);
 }
 
 std::map<std::string, Ending> Campaign::run(const std::vector<Job>& jobs) {
@@ -247,9 +265,9 @@ std::map<std::string, Ending> Campaign::run(const std::vector<Job>& jobs) {
   active.take(jobs);
   while (true) {
     if (!is_over()) active.start_some();
-    const bool goes_on = !is_over() && active.disk.empty() && !active.waiting.empty();
+    const bool goes_on = !is_over() && !active.disk && !active.waiting.empty();
     if (active.working.empty() && !goes_on) break;
-    if (means_.stop_wanted() || !active.disk.empty()) {
+    if (means_.stop_wanted() || active.disk) {
       for (auto& each : active.working) each.worker.stop();
     }
     if (!active.settle_ended()) {
@@ -258,7 +276,7 @@ std::map<std::string, Ending> Campaign::run(const std::vector<Job>& jobs) {
     active.draw();
   }
   live_.clear();
-  if (!active.disk.empty()) throw Error(Exit::io, active.disk);
+  if (active.disk) throw Error(Exit::io, *active.disk);
   return active.endings;
 }
 

@@ -132,6 +132,10 @@ bool is_pair(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::alike || kind == Claim::Kind::further;
 }
 
+bool is_difference(Claim::Kind kind) {
+  return kind == Claim::Kind::lower || kind == Claim::Kind::alike;
+}
+
 /// What its kind needs is there, and nothing that it does not read.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool holds, const auto&... what) {
@@ -158,7 +162,15 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
       claim.kind == Claim::Kind::further
           ? "a claim of the kind \"further\" needs the axis it goes along: along = \"model.layers\""
           : "along has no effect but in a claim of the kind \"further\"");
+  for (const auto& [axis, label] : claim.at) {
+    must(!claim.of.contains(axis) && !claim.than.contains(axis), "`at` names the axis ", axis,
+         ", as `of` does; leave it out in one of them");
+  }
+  must(is_difference(claim.kind) || !std::isfinite(claim.paper),
+       "paper is a difference, which a claim of the kind \"", kind, "\" has not");
   if (claim.along.empty()) return;
+  must(!claim.of.contains(claim.along) && !claim.at.contains(claim.along),
+       "the axis that a claim goes along can't be named in `of`, `than` or `at`");
   for (const auto& value : axis_named(study, claim.along, where).values) {
     must(number_of(value.label).has_value(), "along must name an axis of numbers, but ",
          claim.along, " has \"", value.label, "\"");
@@ -172,7 +184,7 @@ Claim claim_of(const Study& study, Table& table) {
   claim.of = selection_of(study, table, "of");
   claim.than = selection_of(study, table, "than");
   claim.at = selection_of(study, table, "at");
-  claim.measure = measure_of(table, study.measure);
+  claim.measure = is_difference(claim.kind) ? measure_of(table, study.measure) : study.measure;
   claim.margin = table.number("margin", 0, config::kNotNegative);
   claim.along = table.string("along", "");
   if (const auto* const node = table.node("paper")) {

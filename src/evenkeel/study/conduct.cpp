@@ -27,17 +27,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double tokens_of(const config::Config& config) {
-  if (config.train.tokens > 0) return static_cast<double>(config.train.tokens);
-  return static_cast<double>(config.train.steps * config.train.batch * config.model.context);
+double tokens_of(const config::Config& config, const Need& need) {
+  return static_cast<double>(need.steps * config.train.batch * config.model.context);
 }
 
-/// "scheme" with what it stands for, or the word of model.init.
+/// What model.init comes to: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
-  const auto base = config::bind(config.scheme, shape).base_init;
-  return text("the scheme's own (", base, ")");
+  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
+  for (const auto& [weights, factor] : scheme.init) {
+    for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());
+  }
+  return out;
 }
 
 /// One study in work.
@@ -73,7 +75,7 @@ class Conduct {
 
 Job Conduct::job(const std::string& name, config::Config config) {
   const auto need = wish_.need(config);
-  auto key = addresses_.of(config, need.precision);
+  auto key = addresses_.of(config, need.arithmetic);
   return {std::move(key), name, std::move(config), need.bytes, need.flops};
 }
 
@@ -83,11 +85,11 @@ config::Config Conduct::config_of_arm(std::size_t arm, std::int64_t seed) const 
   return config_of(study_, arms_[arm], seed, more);
 }
 
+/// Slow is not failed: in a share of the steps no threshold of the whole run counts.
 double Conduct::loss_of(const std::string& key) const {
   const auto folder = pool_ / key;
-  if (standing_of(folder).state == Standing::State::absent) return std::nan("");
+  if (standing_of(folder).state != Standing::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
-  if (!failure_of(run, study_.fails_above).empty()) return std::nan("");
   return report::last(run.validation_loss.y);
 }
 
@@ -115,11 +117,11 @@ Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endi
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
     const auto need = wish_.need(config);
-    const auto key = addresses_.of(config, need.precision);
+    const auto key = addresses_.of(config, need.arithmetic);
     arm.members.push_back(member_of(seed, key, endings.at(key)));
     arm.parameters = need.parameters;
     arm.norm_parameters = need.norm_parameters;
-    arm.tokens = tokens_of(config);
+    arm.tokens = tokens_of(config, need);
     arm.init = init_of(config);
   }
   if (study_.tune) arm.tuned = tunings_.at(index).chosen;
@@ -136,7 +138,10 @@ void Conduct::count_cost(Results& results) const {
   }
   for (const auto& tuning : results.tunings) {
     for (const auto& each : tuning.tries) {
-      if (counted.insert(each.key).second) searches += report::read_run(pool_ / each.key).seconds;
+      const bool is_there = standing_of(pool_ / each.key).state != Standing::State::absent;
+      if (is_there && counted.insert(each.key).second) {
+        searches += report::read_run(pool_ / each.key).seconds;
+      }
     }
   }
   results.seconds = grid + searches;
@@ -150,8 +155,12 @@ Results Conduct::results() {
   };
   if (study_.tune) {
     live_.say(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
-    tunings_ =
-        tuned(study_, arms_, make, campaign_, [&](const std::string& key) { return loss_of(key); });
+    const auto share = [&](config::Config config, double part) {
+      const auto steps = wish_.need(config).steps;
+      return shortened(std::move(config), steps, part);
+    };
+    const Search search{make, share, [&](const std::string& key) { return loss_of(key); }};
+    tunings_ = tuned(study_, arms_, search, campaign_);
     if (tunings_.empty()) return results;
   }
   std::vector<Job> jobs;
@@ -172,25 +181,70 @@ Results Conduct::results() {
   return results;
 }
 
-/// What is not the same in all arms though it is not an axis: such a comparison is no fair one.
+/// Whether the two arms differ on an axis that sets something below one of these tables.
+bool is_compared(const Study& study, const Arm& one, const Arm& other,
+                 const std::vector<std::string>& tables) {
+  for (const auto& axis : study.axes) {
+    if (one.labels.at(axis.name) == other.labels.at(axis.name)) continue;
+    for (const auto& value : axis.values) {
+      for (const auto& set : value.sets) {
+        for (const auto& table : tables) {
+          if (set.starts_with(table)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// What is not the same in two arms that are compared, though no axis between them says so: such a
+/// comparison is no fair one.
 std::vector<std::string> unfair(const Results& results) {
-  std::vector<std::string> out;
-  const auto& arms = results.arms;
-  if (arms.empty()) return out;
-  const auto differs = [&](const auto& value) {
-    return std::any_of(arms.begin(), arms.end(),
-                       [&](const Arm& arm) { return value(arm) != value(arms.front()); });
+  std::set<std::string> out;
+  const auto arm = [&](const std::string& name) {
+    const auto found = std::find_if(results.arms.begin(), results.arms.end(),
+                                    [&](const Arm& each) { return each.name == name; });
+    return found == results.arms.end() ? nullptr : &*found;
   };
-  const auto without_norms = [](const Arm& arm) { return arm.parameters - arm.norm_parameters; };
-  if (differs([](const Arm& arm) { return arm.tokens; })) out.emplace_back("tokens a run");
-  if (differs(without_norms)) out.emplace_back("parameters without those of norms");
-  if (differs([](const Arm& arm) { return arm.init; })) out.emplace_back("initialisation");
-  return out;
+  const auto check = [&](const Verdict& verdict) {
+    const auto* const one = arm(verdict.of);
+    const auto* const other = arm(verdict.than);
+    if (one == nullptr || other == nullptr) return;
+    const auto note = [&](const char* what, const auto& ours, const auto& theirs,
+                          const std::vector<std::string>& tables) {
+      if (ours == theirs || is_compared(results.study, *one, *other, tables)) return;
+      out.insert(text(what, " of ", one->name, " and ", other->name, ": ", ours, " and ", theirs));
+    };
+    note("tokens a run", one->tokens, other->tokens, {"preset=", "train.", "model.context"});
+    note("parameters without those of norms", one->parameters - one->norm_parameters,
+         other->parameters - other->norm_parameters, {"preset=", "model."});
+    note("initialisation", one->init, other->init, {"preset=", "model.init"});
+  };
+  for (const auto& verdict : results.verdicts) check(verdict);
+  for (const auto& verdict : results.against_baseline) check(verdict);
+  return {out.begin(), out.end()};
+}
+
+/// A study must be able to measure what it asks for, and start from its own weights.
+void check_runs(const Study& study, const std::vector<Combination>& arms) {
+  std::vector<std::string> more;
+  if (study.tune) more.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  for (const auto& arm : arms) {
+    const auto config = config_of(study, arm, study.seeds.front(), more);
+    if (!config.train.from.empty()) {
+      throw Error(Exit::usage, text("study ", study.name,
+                                    ": train.from is not for studies, whose "
+                                    "runs start from their own weights"));
+    }
+    check_measure(study.measure, config);
+    for (const auto& claim : study.claims) check_measure(claim.measure, config);
+  }
 }
 
 }  // namespace
 
 Results conduct(const Wish& wish, Means means, Live& live) {
+  check_runs(wish.study, combinations(wish.study));
   const Folder folder(wish.folder, wish.study, wish.takes_over);
   means.logs = folder.logs();
   auto results = Conduct(wish, std::move(means), live).results();
@@ -206,6 +260,7 @@ Outlook outlook(const Wish& wish, const fs::path& pool) {
   Outlook out;
   Addresses addresses;
   const auto arms = combinations(wish.study);
+  check_runs(wish.study, arms);
   out.arms = arms.size();
   if (wish.study.tune) {
     auto candidates = wish.study.tune->values.size();
@@ -220,13 +275,13 @@ Outlook outlook(const Wish& wish, const fs::path& pool) {
       const auto need = wish.need(config);
       ++out.runs;
       out.flops += need.flops;
-      out.tokens += tokens_of(config);
+      out.tokens += tokens_of(config, need);
       if (need.bytes > out.most_bytes) {
         out.most_bytes = need.bytes;
         out.largest = arm.name;
       }
       if (wish.study.tune) continue;  // its rate is not known yet
-      const auto state = standing_of(pool / addresses.of(config, need.precision)).state;
+      const auto state = standing_of(pool / addresses.of(config, need.arithmetic)).state;
       if (state == Standing::State::finished || state == Standing::State::diverged) ++out.there;
     }
   }

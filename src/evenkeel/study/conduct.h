@@ -14,9 +14,10 @@ namespace evenkeel::study {
 /// What a configuration takes on this machine; asked of the floors that know models.
 struct Need {
   std::int64_t parameters = 0, norm_parameters = 0;
-  double bytes = 0;       // of memory
-  double flops = 0;       // of the whole run
-  std::string precision;  // that train.precision = "auto" comes to
+  double bytes = 0;  // of memory
+  double flops = 0;  // of the whole run
+  std::int64_t steps = 0;
+  std::string arithmetic;  // precision, instructions, LibTorch: what bits depend on
 };
 
 struct Wish {

@@ -63,7 +63,10 @@ Axis axis_of(const std::string& name, const toml::node& node) {
   for (const auto& each : *list) {
     auto value = value_of(name, each);
     for (const auto& other : axis.values) {
-      if (other.label != value.label) continue;
+      const auto number = number_of(value.label);
+      const bool is_same =
+          other.label == value.label || (number && number == number_of(other.label));
+      if (!is_same) continue;
       throw Error(Exit::usage, text(place(each), "grid.", name, " has \"", value.label,
                                     "\" twice; leave one out"));
     }
@@ -119,7 +122,7 @@ void check_conflicts(const Study& study, const std::string& where) {
     }
     owners.emplace_back(key, owner);
   };
-  for (const auto& set : study.settings) add(key_of(set), "[settings]");
+  for (const auto& set : study.settings) add(key_of(set), "the settings");
   for (const auto& axis : study.axes) {
     for (const auto& value : axis.values) {
       for (const auto& set : value.sets) add(key_of(set), "grid." + axis.name);
@@ -137,6 +140,9 @@ Tune tune_of(Table table) {
     const auto* const list = node->as_array();
     if (list == nullptr || list->size() < 2) table.refuse("values", "a list of two or more", *node);
     for (const auto& each : *list) tune.values.push_back(config::toml_text(each));
+    if (std::set(tune.values.begin(), tune.values.end()).size() != tune.values.size()) {
+      table.refuse("values", "a list without repetitions", *node);
+    }
   }
   if (const auto* const node = table.node("rungs")) {
     const auto* const list = node->as_array();
@@ -235,7 +241,9 @@ std::string stem_of(const std::string& where) {
 void add_setting(Study& study, const std::string& set) {
   auto changed = study;
   const auto key = key_of(set);
-  std::erase_if(changed.settings, [&](const auto& each) { return is_same_key(key_of(each), key); });
+  std::erase_if(changed.settings, [&](const auto& each) {
+    return key_of(each) == key || key_of(each).starts_with(key + ".");
+  });
   changed.settings.push_back(set);
   check_conflicts(changed, "--set " + set);
   study = std::move(changed);
@@ -279,6 +287,10 @@ Study read_study(const std::string& toml, const std::string& where, const std::s
                                     ": [tune] must list the values to choose from: "
                                     "values = [1e-3, 2e-3, 4e-3]"));
     }
+  }
+  if (study.tune && std::count(study.seeds.begin(), study.seeds.end(), study.tune->seed) > 0) {
+    throw Error(Exit::usage, text(where, ": tune.seed must be none of the study's seeds, but is ",
+                                  study.tune->seed));
   }
   check_conflicts(study, where);
   read_claims(study, top, where);

@@ -15,6 +15,26 @@
 
 namespace evenkeel::study {
 
+namespace {
+
+/// Ticks of model sizes: 500k, 1M, 2M.
+std::vector<report::Tick> ticks_of_sizes(const std::vector<Fit>& fits) {
+  constexpr double kMillion = 1e6, kThousand = 1e3;
+  constexpr int kDigits = 3, kTicks = 10;
+  std::vector<double> sizes;
+  for (const auto& fit : fits) sizes.insert(sizes.end(), fit.sizes.begin(), fit.sizes.end());
+  const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+  if (!(*least < *most)) return {};
+  auto ticks = report::logarithmic_ticks(*least, *most, kTicks);
+  for (auto& [at, label] : ticks) {
+    const bool is_large = at >= kMillion;
+    label = with_digits(at / (is_large ? kMillion : kThousand), kDigits) + (is_large ? "M" : "k");
+  }
+  return ticks;
+}
+
+}  // namespace
+
 std::string law_text(const Fit& fit) {
   constexpr int kDigits = 4;
   const auto& [factor, exponent, interval] = fit.law;
@@ -30,6 +50,7 @@ std::string scaling_figure(const Results& results) {
   report::Chart chart{"Scaling", measure_text(results.study.measure)};
   chart.across = "parameters";
   chart.logarithmic_across = true;
+  chart.ticks_across = ticks_of_sizes(results.fits);
   chart.scale = report::Scale::logarithmic;
   chart.wide = true;
   for (std::size_t i = 0; i < results.fits.size(); ++i) {

@@ -26,8 +26,9 @@ nlohmann::ordered_json traits_of(const Study& study) {
   for (const auto& axis : study.axes) {
     auto values = nlohmann::ordered_json::array();
     for (const auto& [label, sets] : axis.values) {
-      values.push_back(sets.size() == 1 ? nlohmann::ordered_json(label)
-                                        : nlohmann::ordered_json{{label, sets}});
+      const bool tells_itself = sets.size() == 1 && sets.front().starts_with(axis.name + "=");
+      values.push_back(tells_itself ? nlohmann::ordered_json(label)
+                                    : nlohmann::ordered_json{{label, sets}});
     }
     traits["grid." + axis.name] = std::move(values);
   }
@@ -60,10 +61,6 @@ bool is_untouched(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string difference_of(const Study& before, const Study& now) {
-  return difference_between(traits_of(before), traits_of(now));
-}
 
 Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : folder_(folder) {
   std::error_code none;

@@ -30,8 +30,4 @@ class Folder {
   std::unique_ptr<store::Lock> lock_;
 };
 
-/// The first thing that decides the runs and differs: "seeds was [1,2], but is [1,2,3]"; "" if
-/// nothing does. Claims and words may change freely.
-std::string difference_of(const Study& before, const Study& now);
-
 }  // namespace evenkeel::study

@@ -138,7 +138,7 @@ std::string interval_path(const Interval& interval, const Field& field, double y
 std::string drawn(const Row& row, const Measure& measure, const Field& field, double y) {
   auto out = name_label(row.arm->name, field, y);
   if (!row.has_difference()) {
-    return out + label("muted", field.left, y, "no difference: finished " + runs_text(*row.arm));
+    return out + label("end", kWidth, y, "finished " + runs_text(*row.arm));
   }
   const auto& difference = *row.verdict->difference;
   const auto* const colour = colour_of(*row.verdict);
@@ -178,7 +178,8 @@ std::string note_of(const std::vector<Row>& rows) {
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
   return text("Difference to ", to,
               " with 95 % interval, paired by seed; below zero is lower. Blue: lower, orange: "
-              "higher, grey: not told apart, after correction. An arrow: it reaches further.");
+              "higher, grey: not told apart, after correction. An arrow: it reaches further. Where "
+              "fewer than two pairs finished there is none.");
 }
 
 }  // namespace

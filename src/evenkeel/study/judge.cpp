@@ -9,6 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/arms.h"
+#include "evenkeel/study/family.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/sentences.h"
 
@@ -31,40 +32,44 @@ std::vector<double> differences_of(const Arm& of, const Arm& than, const Measure
   return out;
 }
 
-/// What the seeds say before any correction.
+bool is_whole(const Arm& arm) {
+  return count_of(arm, State::failed) + count_of(arm, State::finished) ==
+         static_cast<std::int64_t>(arm.members.size());
+}
+
+/// What the seeds say before any correction: of the differences, or where there are none, of the
+/// failures.
 Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   Verdict verdict{.of = of.name, .than = than.name};
   const auto differences = differences_of(of, than, measure);
   if (differences.size() >= 2) {
     verdict.difference = paired(differences);
     verdict.p = verdict.difference->p;
-    verdict.needed = pairs_needed(std::abs(verdict.difference->effect));
+  } else if (is_whole(of) && is_whole(than)) {
+    const auto all = static_cast<std::int64_t>(of.members.size());
+    verdict.p = p_of_shares(count_of(of, State::failed), all, count_of(than, State::failed), all);
   }
   return verdict;
 }
 
-/// A difference that is told apart decides by its sign, unless more runs of the better arm failed.
+/// A difference that is told apart decides by its sign, unless more runs of the better arm failed;
+/// where there is none, failures decide.
 Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
   const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
-  const auto all = static_cast<std::int64_t>(of.members.size());
   if (!verdict.difference) {
-    if (failed == all && others == 0 && count_of(than, State::finished) == all) {
-      return Outcome::contradicted;
-    }
-    if (others == all && failed == 0 && count_of(of, State::finished) == all) return Outcome::holds;
-    return Outcome::unmeasured;
+    if (failed == others || !is_whole(of) || !is_whole(than)) return Outcome::unmeasured;
+    if (verdict.p >= kLevel) return Outcome::undecided;
+    return failed < others ? Outcome::holds : Outcome::contradicted;
   }
   if (verdict.p >= kLevel) return Outcome::undecided;
   if (verdict.difference->mean < 0) return failed > others ? Outcome::undecided : Outcome::holds;
   return others > failed ? Outcome::undecided : Outcome::contradicted;
 }
 
-Outcome alike_outcome(const Verdict& verdict, const Claim& claim) {
+Outcome alike_outcome(const Verdict& verdict) {
   if (!verdict.difference) return Outcome::unmeasured;
   if (verdict.p < kLevel) return Outcome::holds;
-  const auto& interval = verdict.difference->interval;
-  const bool beyond = interval.low > claim.margin || interval.high < -claim.margin;
-  return beyond ? Outcome::contradicted : Outcome::undecided;
+  return verdict.p_beyond < kLevel ? Outcome::contradicted : Outcome::undecided;
 }
 
 /// The arms of a claim and, at each place, their partner.
@@ -145,7 +150,7 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
     Verdict verdict{.where = name_of(results.study, rest),
                     .of = name_of(results.study, claim.of),
                     .than = name_of(results.study, claim.than)};
-    std::size_t further = 0, shorter = 0;
+    std::int64_t further = 0, shorter = 0;
     bool is_measured = true;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       is_measured = is_measured && std::isfinite(ours[i]) && std::isfinite(theirs[i]);
@@ -153,9 +158,8 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
       if (ours[i] < theirs[i]) ++shorter;
     }
     if (is_measured) {
-      verdict.outcome = further == ours.size()   ? Outcome::holds
-                        : shorter == ours.size() ? Outcome::contradicted
-                                                 : Outcome::undecided;
+      verdict.p = p_of_signs(further, shorter);
+      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::holds;  // if p allows
     }
     verdict.sentence = reach_sentence(claim, verdict, ours, theirs);
     out.push_back(std::move(verdict));
@@ -178,6 +182,7 @@ void judge_claims(Results& results) {
           verdict = compared(*place.of, *place.than, claim.measure);
           if (claim.kind == Claim::Kind::alike && verdict.difference) {
             verdict.p = p_of_alike(*verdict.difference, claim.margin);
+            verdict.p_beyond = p_of_beyond(*verdict.difference, claim.margin);
           }
         }
         verdict.where = place.name;
@@ -206,19 +211,47 @@ void compare_with_baseline(Results& results) {
   }
 }
 
-/// Every p-value that was asked for, corrected together.
+/// The same for A against B and B against A.
+std::string pair_of(const Verdict& verdict, const Measure& measure) {
+  const auto& [first, second] = std::minmax(verdict.of, verdict.than);
+  return text(measure.name(), '\n', first, '\n', second, '\n');
+}
+
+/// Every p-value that was asked for, corrected together. `needed` is of the level that a verdict
+/// then had to reach.
 void correct(Results& results) {
-  std::vector<Verdict*> asked;
-  std::vector<double> p;
-  for (auto* const list : {&results.verdicts, &results.against_baseline}) {
-    for (auto& verdict : *list) {
-      if (!verdict.difference) continue;
-      asked.push_back(&verdict);
-      p.push_back(verdict.p);
+  Family family;
+  std::vector<double> before;
+  for (auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims[verdict.claim];
+    before.push_back(verdict.p);
+    if (!verdict.difference && verdict.p == 1) continue;  // nothing was asked of the runs
+    if (claim.kind == Claim::Kind::further) {
+      family.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
+    } else if (claim.kind == Claim::Kind::alike && verdict.difference) {
+      const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
+      family.ask("within " + margin, verdict.p);
+      family.ask("beyond " + margin, verdict.p_beyond);
+    } else if (claim.kind == Claim::Kind::lower) {
+      family.ask(pair_of(verdict, claim.measure), verdict.p);
     }
   }
-  const auto corrected = holm(p);
-  for (std::size_t i = 0; i < asked.size(); ++i) asked[i]->p = corrected[i];
+  for (auto& verdict : results.against_baseline) {
+    before.push_back(verdict.p);
+    if (!verdict.difference && verdict.p == 1) continue;
+    family.ask(pair_of(verdict, results.study.measure), verdict.p);
+  }
+  family.correct();
+  std::size_t i = 0;
+  for (auto* const list : {&results.verdicts, &results.against_baseline}) {
+    for (auto& verdict : *list) {
+      const double level = kLevel * (before[i] > 0 ? before[i] / verdict.p : 1);
+      if (verdict.difference) {
+        verdict.needed = pairs_needed(std::abs(verdict.difference->effect), level);
+      }
+      ++i;
+    }
+  }
 }
 
 const Arm* arm_named(const Results& results, const std::string& name) {
@@ -231,7 +264,13 @@ const Arm* arm_named(const Results& results, const std::string& name) {
 void conclude(Results& results) {
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (claim.kind == Claim::Kind::further) continue;
+    if (claim.kind == Claim::Kind::further) {
+      if (verdict.outcome != Outcome::unmeasured) verdict.sentence += sign_words(verdict);
+      if (verdict.outcome != Outcome::unmeasured && verdict.p >= kLevel) {
+        verdict.outcome = Outcome::undecided;
+      }
+      continue;
+    }
     const auto* const of = arm_named(results, verdict.of);
     const auto* const than = arm_named(results, verdict.than);
     EK_ASSERT(of != nullptr);
@@ -239,8 +278,8 @@ void conclude(Results& results) {
       verdict.sentence = runs_sentence(*of, results.study);
       continue;
     }
-    verdict.outcome = claim.kind == Claim::Kind::alike ? alike_outcome(verdict, claim)
-                                                       : outcome_of(verdict, *of, *than);
+    verdict.outcome =
+        claim.kind == Claim::Kind::alike ? alike_outcome(verdict) : outcome_of(verdict, *of, *than);
     verdict.sentence = claim.kind == Claim::Kind::alike
                            ? margin_sentence(verdict, *of, *than, claim)
                            : difference_sentence(verdict, *of, *than, claim.measure);
@@ -263,7 +302,7 @@ void fit(Results& results) {
       if (arm.labels.at(leading.name) != value.label) continue;
       std::vector<double> values;
       for (const auto& member : arm.members) {
-        if (member.state == State::finished) values.push_back(member.value);
+        if (member.state == State::finished && member.value > 0) values.push_back(member.value);
       }
       if (values.empty()) continue;
       fit.sizes.push_back(static_cast<double>(arm.parameters));

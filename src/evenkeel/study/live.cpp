@@ -3,23 +3,18 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/clock.h"
 
 namespace evenkeel::study {
 
 namespace {
 
 constexpr double kBetweenLines = 30;  // seconds, where there is no terminal
-
-double now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
-}
 
 std::string left_text(double seconds) {
   return std::isfinite(seconds) ? duration_text(seconds) : "–";
@@ -59,9 +54,9 @@ void Live::warn(const std::string& line) {
 void Live::show(const std::vector<Row>& rows, const Sum& sum) {
   if (quiet_) return;
   if (!terminal_) {
-    const bool is_time = now() - told_ >= kBetweenLines;
+    const bool is_time = seconds_now() - told_ >= kBetweenLines;
     if (told_ != 0 && is_time) std::fprintf(stderr, "%s\n", line_of(sum).c_str());
-    if (told_ == 0 || is_time) told_ = now();
+    if (told_ == 0 || is_time) told_ = seconds_now();
     return;
   }
   clear();

@@ -57,6 +57,31 @@ double measured(const report::Run& run, const Measure& measure) {
   return std::nan("");
 }
 
+void check_measure(const Measure& measure, const config::Config& config) {
+  const auto has = [](const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  if (measure.of == Measure::Of::val_gap && !config.data.train.front().starts_with("builtin:")) {
+    throw Error(Exit::usage,
+                text("measure: \"val_gap\" is for built-in text, whose entropy is known, "
+                     "but data.train is ",
+                     config.data.train.front(), "; take \"val_loss\""));
+  }
+  if (measure.of != Measure::Of::probe) return;
+  const auto& probe = config.probe;
+  if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {
+    throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
+  }
+  const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),
+                                                    measure.step) != probe.steps.end()
+                                        : !probe.steps.empty();
+  const bool by_interval = probe.every > 0 && measure.step % probe.every == 0;
+  if (by_list || by_interval) return;
+  throw Error(Exit::usage, text("measure: ", measure.name(),
+                                " is never probed; name the step in "
+                                "probe.steps, or set probe.every"));
+}
+
 std::string failure_of(const report::Run& run, double fails_above) {
   constexpr int kDigits = 4;
   if (run.state == "diverged")

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "evenkeel/config/config.h"
 #include "evenkeel/report/run.h"
 #include "evenkeel/study/definition.h"
 
@@ -10,6 +11,10 @@ namespace evenkeel::study {
 
 /// What a run came to; NaN if it did not measure that.
 double measured(const report::Run& run, const Measure& measure);
+
+/// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the
+///         entropy of text that has none
+void check_measure(const Measure& measure, const config::Config& config);
 
 /// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
 /// `fails_above` (0: only the former); "" if it did not.

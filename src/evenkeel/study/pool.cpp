@@ -20,12 +20,13 @@ config::Config bare(config::Config config) {
   config.train.precision = "auto";  // what it comes to is named by itself
   config.model.recompute = "none";
   config.checkpoint = {};
+  config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
   return config;
 }
 
 }  // namespace
 
-std::string Addresses::of(const config::Config& config, const std::string& precision) {
+std::string Addresses::of(const config::Config& config, const std::string& arithmetic) {
   config::Config only_data;
   only_data.data = config.data;
   only_data.model.context = config.model.context;
@@ -36,7 +37,7 @@ std::string Addresses::of(const config::Config& config, const std::string& preci
     digest = corpora.train.digest + corpora.validation.digest;
   }
   const auto whole =
-      text("numerics ", kNumerics, "\nprecision ", precision, "\ntext ", digest, "\n",
+      text("numerics ", kNumerics, "\narithmetic ", arithmetic, "\ntext ", digest, "\n",
            config::to_toml(bare(config)), config::toml_text(config.scheme.merged));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);

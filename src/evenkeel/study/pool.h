@@ -15,13 +15,13 @@ namespace evenkeel::study {
 inline constexpr int kNumerics = 1;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the
-/// digests of the text, the precision, kNumerics. What decides only when things are saved or on how
-/// many threads they are computed does not count.
+/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumerics. What decides
+/// only when things are saved or on how many threads they are computed does not count.
 class Addresses {
  public:
   /// \return "pre_norm-0123456789abcdef", a folder of the pool
   /// \throws Error (data) where the text cannot be read
-  std::string of(const config::Config& config, const std::string& precision);
+  std::string of(const config::Config& config, const std::string& arithmetic);
 
  private:
   std::map<std::string, std::string> digests_;  // by [data], so that a text is read once

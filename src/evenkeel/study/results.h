@@ -46,10 +46,12 @@ struct Tuning {
     double share = 1;  // of the steps
     double loss = 0;   // NaN: failed
     std::string key;   // its folder in the pool
+    bool crashed = false;
   };
   std::vector<Try> tries;  // in the order in which they were made
   std::string chosen;
-  bool at_edge = false;  // the best is the first or the last of the range: it may lie beyond
+  bool has_failed = false;  // no value trained: the first was taken
+  bool at_edge = false;     // the best is the first or the last of the range: it may lie beyond
 };
 
 /// What became of one claim at one place, or of one arm against the baseline.
@@ -61,6 +63,7 @@ struct Verdict {
   std::string of, than;                  // names of the arms
   std::optional<Difference> difference;  // of less than
   double p = 1;                          // corrected for all that the study asks
+  double p_beyond = 1;                   // of `alike`: that it is beyond the margin; corrected
   std::optional<std::int64_t> needed;    // seeds to tell such a difference apart
   std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
 };

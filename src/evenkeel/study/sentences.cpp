@@ -39,8 +39,29 @@ std::string needed_words(const Verdict& verdict) {
   if (!verdict.needed) {
     return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
   }
-  if (*verdict.needed <= verdict.difference->pairs) return "";
   return text("; ", *verdict.needed, " seeds would be needed for a difference of this size");
+}
+
+/// Why there is nothing to compare.
+std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm& than,
+                                const Measure& measure) {
+  std::int64_t pairs = 0;
+  for (std::size_t i = 0; i < of.members.size(); ++i) {
+    const bool both = of.members[i].state == Member::State::finished &&
+                      than.members[i].state == Member::State::finished;
+    if (both) ++pairs;
+  }
+  if (pairs >= 2) {
+    return text(of.name, " and ", than.name, " have finished, but have no ", measure.name());
+  }
+  const auto failed = count_of(of, Member::State::failed);
+  const auto others = count_of(than, Member::State::failed);
+  auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", of.name, " and ",
+                  than.name);
+  if (failed != others && verdict.p < 1) {
+    out += text("; that one fails more often: p ", p_text(verdict.p), " (Fisher)");
+  }
+  return out;
 }
 
 std::string interval_text(const Interval& interval) {
@@ -65,9 +86,7 @@ std::int64_t count_of(const Arm& arm, Member::State state) {
 std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                                 const Measure& measure) {
   const auto failed = failures(of) + failures(than);
-  if (!verdict.difference) {
-    return text("fewer than two pairs of finished runs of ", of.name, " and ", than.name, failed);
-  }
+  if (!verdict.difference) return no_difference_words(verdict, of, than, measure) + failed;
   const auto& difference = *verdict.difference;
   const auto unit = measure.unit().empty() ? "" : " " + measure.unit();
   if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
@@ -119,6 +138,11 @@ std::string reach_sentence(const Claim& claim, const Verdict& verdict,
                            const std::vector<double>& ours, const std::vector<double>& theirs) {
   return text(verdict.of, " trains up to ", claim.along, " ", joined(ours), " (seed by seed), ",
               verdict.than, " up to ", joined(theirs));
+}
+
+std::string sign_words(const Verdict& verdict) {
+  return text("; sign test over the seeds: p ", p_text(verdict.p),
+              verdict.p < kLevel ? "" : ", six seeds that all agree would tell");
 }
 
 }  // namespace evenkeel::study

@@ -178,25 +178,26 @@ std::vector<double> holm(const std::vector<double>& p) {
   return corrected;
 }
 
-double power_of(double effect, std::int64_t pairs) {
+double power_of(double effect, std::int64_t pairs, double level) {
   EK_ASSERT(!std::isnan(effect));
   EK_ASSERT(pairs >= 2);
   // Beyond it the chance is 1 in double, and the series of the noncentral t would take long.
   constexpr double kSure = 40;
   const auto degrees = static_cast<double>(pairs - 1);
-  const double reach = students_reach(degrees);
+  EK_ASSERT(0 < level && level < 1);
+  const double reach = quantile(complement(Student(degrees), level / 2));
   const double shift = std::abs(effect) * std::sqrt(static_cast<double>(pairs));
   if (shift > kSure * reach) return 1;
   const NoncentralStudent shifted(degrees, shift);
   return cdf(complement(shifted, reach)) + cdf(shifted, -reach);
 }
 
-std::optional<std::int64_t> pairs_needed(double effect) {
-  if (power_of(effect, kMostPairs) < kPower) return std::nullopt;
+std::optional<std::int64_t> pairs_needed(double effect, double level) {
+  if (power_of(effect, kMostPairs, level) < kPower) return std::nullopt;
   std::int64_t low = 2, high = kMostPairs;  // the power grows with the pairs: halve what is left
   while (low < high) {
     const std::int64_t middle = std::midpoint(low, high);
-    if (power_of(effect, middle) < kPower) {
+    if (power_of(effect, middle, level) < kPower) {
       low = middle + 1;
     } else {
       high = middle;
@@ -213,6 +214,49 @@ Interval share_of(std::int64_t count, std::int64_t all) {
   using boost::math::ibetac_inv;
   return {.low = hits == 0 ? 0 : ibeta_inv(hits, misses + 1, kLevel / 2, Policy()),
           .high = misses == 0 ? 1 : ibetac_inv(hits + 1, misses, kLevel / 2, Policy())};
+}
+
+namespace {
+
+double logarithm_of_ways(std::int64_t all, std::int64_t chosen) {
+  const auto of = [](std::int64_t n) { return std::lgamma(static_cast<double>(n) + 1); };
+  return of(all) - of(chosen) - of(all - chosen);
+}
+
+}  // namespace
+
+double p_of_shares(std::int64_t count, std::int64_t all, std::int64_t other_count,
+                   std::int64_t other_all) {
+  EK_ASSERT(0 <= count && count <= all && 0 <= other_count && other_count <= other_all);
+  const std::int64_t hits = count + other_count;
+  const auto chance = [&](std::int64_t here) {  // of so many of the hits, the sums given
+    return std::exp(logarithm_of_ways(all, here) + logarithm_of_ways(other_all, hits - here) -
+                    logarithm_of_ways(all + other_all, hits));
+  };
+  constexpr double kRounding = 1 + 1e-9;
+  const double seen = chance(count) * kRounding;
+  double p = 0;
+  for (std::int64_t here = std::max<std::int64_t>(0, hits - other_all); here <= std::min(all, hits);
+       ++here) {
+    if (chance(here) <= seen) p += chance(here);
+  }
+  return std::min(1.0, p);
+}
+
+double p_of_signs(std::int64_t count, std::int64_t other_count) {
+  const auto all = count + other_count;
+  double p = 0;
+  for (auto more = std::max(count, other_count); more <= all; ++more) {
+    p += std::exp(logarithm_of_ways(all, more)) * std::pow(0.5, static_cast<double>(all));
+  }
+  return std::min(1.0, 2 * p);
+}
+
+double p_of_beyond(const Difference& difference, double margin) {
+  const double over = std::abs(difference.mean) - margin;
+  if (difference.deviation == 0) return over > 0 ? 0 : 1;
+  const auto pairs = static_cast<double>(difference.pairs);
+  return cdf(complement(Student(pairs - 1), over / (difference.deviation / std::sqrt(pairs))));
 }
 
 }  // namespace evenkeel::study

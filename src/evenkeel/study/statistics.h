@@ -64,11 +64,22 @@ std::vector<double> holm(const std::vector<double>& p);
 /// 20,000 simulations each 74 % instead of 80 % at 10 pairs, 76 % at 12, 79 % at 20.
 /// \param effect  mean / deviation, of either sign, may be infinite
 /// \param pairs   at least 2
-double power_of(double effect, std::int64_t pairs);
+double power_of(double effect, std::int64_t pairs, double level = 0.05);
 
 /// The fewest pairs that call such a difference with a chance of 80 %; empty above kMostPairs.
-std::optional<std::int64_t> pairs_needed(double effect);
+std::optional<std::int64_t> pairs_needed(double effect, double level = 0.05);
 inline constexpr std::int64_t kMostPairs = 1000;
+
+/// The opposite claim: |mean| > margin.
+double p_of_beyond(const Difference& difference, double margin);
+
+/// Whether two shares differ: `count` of `all` and `other_count` of `other_all`, two-sided, exact.
+/// \source Fisher 1922
+double p_of_shares(std::int64_t count, std::int64_t all, std::int64_t other_count,
+                   std::int64_t other_all);
+
+/// Whether one side wins more often: the exact sign test, two-sided; ties are left out.
+double p_of_signs(std::int64_t count, std::int64_t other_count);
 
 /// The 95 % interval of a share, `count` of `all`; 0 .. 1 where `all` is 0.
 /// \source Clopper and Pearson 1934

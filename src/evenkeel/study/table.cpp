@@ -55,7 +55,7 @@ std::string html(const Table& table) {
     rows += element("tr", cells) + "\n";
   }
   const auto below = table.below.empty() ? "" : element("p", escaped(table.below), "below") + "\n";
-  return element("div", element("table", rows), "scroll") + "\n" + below;
+  return element("div", element("table", rows), "scroll dense") + "\n" + below;
 }
 
 std::string markdown(const Table& table) {

@@ -42,8 +42,10 @@ bool has_several_baselines(const Results& results) {
 std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   const auto* const verdict = against_baseline(results, arm);
   if (is_baseline(results.study, arm)) return {{"baseline"}, {kNothing}, {kNothing}, {kNothing}};
-  if (verdict == nullptr || !verdict->difference) {
-    return {{kNothing}, {kNothing}, {kNothing}, {kNothing}};
+  if (verdict == nullptr) return {{kNothing}, {kNothing}, {kNothing}, {kNothing}};
+  if (!verdict->difference) {  // p is then of the shares that failed
+    const auto p = verdict->p < 1 ? p_text(verdict->p) : kNothing;
+    return {{kNothing}, {kNothing}, {p}, {kNothing}};
   }
   return {{difference_text(*verdict->difference, results.study.measure)},
           {effect_text(verdict->difference->effect)},
@@ -51,7 +53,13 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
           {needed_text(*verdict)}};
 }
 
-Tuning const* tuning_of(const Results& results, std::size_t arm) {
+/// "+0.01", "–" where there is no figure.
+std::string paper_text(const Claim& claim) {
+  if (!std::isfinite(claim.paper)) return kNothing;
+  return (claim.paper > 0 ? "+" : "") + shortest(claim.paper);
+}
+
+const Tuning* tuning_of(const Results& results, std::size_t arm) {
   const auto found = std::find_if(results.tunings.begin(), results.tunings.end(),
                                   [&](const Tuning& tuning) { return tuning.arm == arm; });
   return found == results.tunings.end() ? nullptr : &*found;
@@ -84,10 +92,16 @@ std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
     }
     folders += (folders.empty() ? "" : " ") + tried->key;
     const bool is_good = std::isfinite(tried->loss);
-    cells.push_back({is_good ? number_text(tried->loss, {}) : "failed", is_good ? "" : "failed"});
+    cells.push_back({is_good          ? number_text(tried->loss, {})
+                     : tried->crashed ? "crashed"
+                                      : "failed",
+                     is_good ? "" : "failed"});
   }
   const bool is_chosen = value == tuning.chosen;
-  cells.push_back({is_chosen ? tuning.at_edge ? "chosen, at the edge" : "chosen" : ""});
+  const char* const why = tuning.has_failed ? "taken: no value trained"
+                          : tuning.at_edge  ? "chosen, at the edge"
+                                            : "chosen";
+  cells.push_back({is_chosen ? why : ""});
   cells.push_back({folders});
   return cells;
 }
@@ -97,7 +111,6 @@ std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
 Table arms_table(const Results& results) {
   const auto& study = results.study;
   const bool compares = !results.against_baseline.empty();
-  const bool names_baseline = has_several_baselines(results);
   Table table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
   if (compares) {
     table.columns.insert(table.columns.end(), {{"difference", Kind::number},
@@ -105,7 +118,6 @@ Table arms_table(const Results& results) {
                                                {"p", Kind::number},
                                                {"seeds needed", Kind::number}});
   }
-  if (names_baseline) table.columns.push_back({"baseline", Kind::name});
   const auto lines = lines_of(results);
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
@@ -115,17 +127,18 @@ Table arms_table(const Results& results) {
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
     }
-    const auto* const verdict = against_baseline(results, arm);
-    if (names_baseline) row.push_back({verdict == nullptr ? kNothing : verdict->than});
     table.rows.push_back(std::move(row));
   }
   table.below =
       text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
   if (compares) {
     table.below += text(
-        " Difference: to the baseline, paired by seed, with its 95 % interval; effect: mean over "
-        "deviation of the differences; p: two-sided, corrected for all that the study asks (Holm); "
-        "seeds needed: to tell such a difference apart four times in five.");
+        " Difference: to the baseline",
+        has_several_baselines(results) ? " that shares all other axes" : "",
+        ", paired by seed, with its 95 % interval; effect: mean over "
+        "deviation of the differences; p: two-sided, corrected for all that the study asks (Holm), "
+        "of the shares that failed (Fisher) where too few finished; seeds needed: to tell such a "
+        "difference apart four times in five.");
   }
   return table;
 }
@@ -146,23 +159,26 @@ std::string failures_text(const Results& results) {
 }
 
 Table paper_table(const Results& results) {
-  Table table{{{"claim"},
-               {"where"},
-               {"paper", Kind::number},
-               {"ours", Kind::number},
-               {"direction"},
-               {"source"}}};
+  std::vector<const Verdict*> published;
+  bool has_places = false;
   for (const auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims.at(verdict.claim);
-    if (!is_published(claim)) continue;
-    const auto direction = word_of(direction_of(claim, verdict));
-    const auto paper = std::isfinite(claim.paper)
-                           ? (claim.paper > 0 ? "+" : "") + shortest(claim.paper)
-                           : kNothing;
-    const auto ours = verdict.difference ? difference_text(*verdict.difference, claim.measure)
-                                         : word_of(verdict.outcome);
-    table.rows.push_back(
-        {{claim.says}, {verdict.where}, {paper}, {ours}, {direction, direction}, {claim.source}});
+    if (!is_published(results.study.claims.at(verdict.claim))) continue;
+    published.push_back(&verdict);
+    has_places = has_places || !verdict.where.empty();
+  }
+  Table table{{{"claim"}}};
+  if (has_places) table.columns.push_back({"where"});
+  table.columns.insert(
+      table.columns.end(),
+      {{"paper", Kind::number}, {"ours", Kind::number}, {"direction"}, {"source"}});
+  for (const auto* const verdict : published) {
+    const auto& claim = results.study.claims.at(verdict->claim);
+    const auto direction = word_of(direction_of(claim, *verdict));
+    const auto ours = verdict->difference ? difference_text(*verdict->difference, claim.measure)
+                                          : word_of(verdict->outcome);
+    auto& row = table.rows.emplace_back(std::vector<Cell>{{claim.says}});
+    if (has_places) row.push_back({verdict->where});
+    row.insert(row.end(), {{paper_text(claim)}, {ours}, {direction, direction}, {claim.source}});
   }
   table.below =
       "Differences, as published and as measured here with 95 % intervals, which are at other "
@@ -275,7 +291,8 @@ std::string unfinished_text(const Results& results) {
     all += static_cast<std::int64_t>(arm.members.size());
   }
   return text("This study is not whole: ", missing, " of ", all,
-              " runs are missing. What follows is of those that are there.");
+              missing == 1 ? " runs is missing." : " runs are missing.",
+              " What follows is of those that are there.");
 }
 
 std::string about_text(const Study& study) {

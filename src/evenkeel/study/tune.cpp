@@ -12,32 +12,42 @@ namespace evenkeel::study {
 
 namespace {
 
-std::int64_t share_of_steps(std::int64_t steps, double share) {
-  return std::max<std::int64_t>(1, std::llround(static_cast<double>(steps) * share));
-}
-
-/// Lowest loss first; what failed last, in the order of the values.
 bool is_better(const Tuning::Try& left, const Tuning::Try& right) {
   return std::isfinite(left.loss) && (!std::isfinite(right.loss) || left.loss < right.loss);
 }
 
-/// The values that an arm tries next.
-std::vector<std::string> next_values(const Tune& tune, const std::vector<Tuning::Try>& last) {
-  if (last.empty()) return tune.values;
-  auto sorted = last;
-  std::stable_sort(sorted.begin(), sorted.end(), is_better);
-  std::vector<std::string> values;
-  for (std::size_t i = 0; i < (sorted.size() + 1) / 2; ++i) values.push_back(sorted[i].value);
-  return values;
+/// The tries of one arm at one share, and a job for each.
+std::vector<Tuning::Try> tries_of(const Study& study, const Combination& arm,
+                                  const std::vector<std::string>& values, double share,
+                                  const Search& search, std::vector<Job>& jobs) {
+  std::vector<Tuning::Try> tries;
+  for (const auto& value : values) {
+    const auto set = text(study.tune->key, '=', value);
+    auto config = search.shortened(config_of(study, arm, study.tune->seed, {set}), share);
+    const auto name = text(arm.name, ", search ", value, ", ", shortest(share), " of the steps");
+    jobs.push_back(search.job(name, std::move(config)));
+    tries.push_back({.value = value, .share = share, .key = jobs.back().key});
+  }
+  return tries;
+}
+
+/// The first or the last of the range, by size where all are numbers.
+bool is_at_edge(const std::string& chosen, std::vector<std::string> values) {
+  const bool are_numbers = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return number_of(value).has_value();
+  });
+  if (are_numbers) {
+    std::sort(values.begin(), values.end(), [](const std::string& left, const std::string& right) {
+      return *number_of(left) < *number_of(right);
+    });
+  }
+  return chosen == values.front() || chosen == values.back();
 }
 
 }  // namespace
 
-config::Config shortened(config::Config config, double share) {
-  const auto whole = config.train.steps > 0
-                         ? config.train.steps
-                         : config.train.tokens / (config.train.batch * config.model.context);
-  config.train.steps = share_of_steps(whole, share);
+config::Config shortened(config::Config config, std::int64_t steps, double share) {
+  config.train.steps = std::max<std::int64_t>(1, std::llround(static_cast<double>(steps) * share));
   config.train.tokens = 0;
   for (auto* const length : {&config.schedule.warmup, &config.schedule.decay}) {
     if (length->unit == config::Length::Unit::percent) continue;
@@ -49,40 +59,42 @@ config::Config shortened(config::Config config, double share) {
   return config;
 }
 
+std::vector<std::string> better_half(std::vector<Tuning::Try> tries) {
+  std::stable_sort(tries.begin(), tries.end(), is_better);
+  tries.resize((tries.size() + 1) / 2);
+  std::vector<std::string> values;
+  for (const auto& each : tries) values.push_back(each.value);
+  return values;
+}
+
 std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& arms,
-                          const JobMaker& job, Campaign& campaign,
-                          const std::function<double(const std::string& key)>& loss_of) {
+                          const Search& search, Campaign& campaign) {
   const auto& tune = *study.tune;
   std::vector<Tuning> out(arms.size());
   std::vector<std::vector<Tuning::Try>> last(arms.size());
   for (const double share : tune.rungs) {
     std::vector<Job> jobs;
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      std::vector<Tuning::Try> tries;
-      for (const auto& value : next_values(tune, last[arm])) {
-        const auto config = config_of(study, arms[arm], tune.seed, {text(tune.key, '=', value)});
-        jobs.push_back(
-            job(text(arms[arm].name, ", search ", value, ", ", shortest(share), " of the steps"),
-                shortened(config, share)));
-        tries.push_back({.value = value, .share = share, .key = jobs.back().key});
-      }
-      last[arm] = std::move(tries);
+      const auto values = last[arm].empty() ? tune.values : better_half(last[arm]);
+      last[arm] = tries_of(study, arms[arm], values, share, search, jobs);
     }
     const auto endings = campaign.run(jobs);
-    const bool is_whole = std::none_of(endings.begin(), endings.end(), [](const auto& each) {
-      return each.second.how == Ending::How::untried;
-    });
-    if (!is_whole) return {};
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      for (auto& each : last[arm]) each.loss = loss_of(each.key);
+      for (auto& each : last[arm]) {
+        const auto how = endings.at(each.key).how;
+        if (how == Ending::How::untried) return {};
+        each.crashed = how == Ending::How::crashed;
+        each.loss = each.crashed ? std::nan("") : search.loss(each.key);
+      }
       out[arm].arm = arm;
       out[arm].tries.insert(out[arm].tries.end(), last[arm].begin(), last[arm].end());
     }
   }
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-    out[arm].chosen = std::min_element(last[arm].begin(), last[arm].end(), is_better)->value;
-    out[arm].at_edge =
-        out[arm].chosen == tune.values.front() || out[arm].chosen == tune.values.back();
+    const auto best = std::min_element(last[arm].begin(), last[arm].end(), is_better);
+    out[arm].chosen = best->value;
+    out[arm].has_failed = !std::isfinite(best->loss);
+    out[arm].at_edge = is_at_edge(best->value, tune.values);
   }
   return out;
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -25,10 +26,14 @@ int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kBySignal + WTERMSIG(status);
 }
 
-/// In the new process: nothing but calls that are allowed between fork and exec.
-[[noreturn]] void become(char* const* words, int log, pid_t parent) {
+/// In the new process: nothing but calls that are allowed between fork and exec. Signals are
+/// blocked until our handlers, which only note them, are gone.
+[[noreturn]] void become(char* const* words, int log, pid_t parent, const sigset_t& signals) {
   ::setpgid(0, 0);
+  ::signal(SIGTERM, SIG_DFL);
+  ::signal(SIGINT, SIG_DFL);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   if (::getppid() != parent) ::_exit(static_cast<int>(Exit::stopped));  // it died just now
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
@@ -47,9 +52,13 @@ Worker::Worker(const std::vector<std::string>& words, const std::filesystem::pat
   for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   const auto parent = ::getpid();
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
   process_ = ::fork();
-  if (process_ == 0) become(pointers.data(), file, parent);
+  if (process_ == 0) become(pointers.data(), file, parent, before);
   const int error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(file);
   if (process_ < 0) {
     throw Error(Exit::io, text(words.front(), ": no process can be made: ", std::strerror(error)));
@@ -87,7 +96,9 @@ std::string last_line_of(const std::filesystem::path& log) {
   auto content = read_file(log);
   while (!content.empty() && content.back() == '\n') content.pop_back();
   const auto end = content.find_last_of('\n');
-  return end == std::string::npos ? content : content.substr(end + 1);
+  const auto line = end == std::string::npos ? content : content.substr(end + 1);
+  constexpr std::string_view kName = "evenkeel: ";
+  return line.starts_with(kName) ? line.substr(kName.size()) : line;
 }
 
 }  // namespace evenkeel::study

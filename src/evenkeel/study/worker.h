@@ -34,7 +34,7 @@ class Worker {
   bool stopped_ = false;
 };
 
-/// The last line that is not empty; "" if there is none.
+/// The last line that is not empty, without the program's name; "" if there is none.
 std::string last_line_of(const std::filesystem::path& log);
 
 }  // namespace evenkeel::study
