@@ -109,6 +109,28 @@ TEST(AxisFigures, DrawTheLearningRateBasinOnALogarithmicAxisWithItsOwnLabels) {
   EXPECT_TRUE(has(drawn, "hybrid_norm, schedule.peak 5e-4: "));
 }
 
+/// Where the first points of the figure stand.
+std::vector<double> places_of(const std::string& figure, std::size_t count) {
+  std::vector<double> out;
+  auto at = figure.find("<circle");
+  for (; at != std::string::npos && out.size() < count; at = figure.find("<circle", at + 1)) {
+    out.push_back(std::stod(figure.substr(figure.find("cx=\"", at) + 4)));
+  }
+  return out;
+}
+
+TEST(AxisFigures, AreLogarithmicForPeaksAndWhereValuesSpanAFactorOfEight) {
+  constexpr double kRounding = 0.11;
+  const auto bend_of = [](const Shape& shape) {
+    const auto x = places_of(axis_figures(sample(shape)), 3);
+    return (x.at(2) - x.at(1)) - (x.at(1) - x.at(0));
+  };
+  EXPECT_NEAR(bend_of({.peaks = {"0.001", "0.002", "0.004"}}), 0, kRounding);
+  EXPECT_NEAR(bend_of({.layers = {"1", "3", "9"}, .has_probes = false}), 0, kRounding);
+  EXPECT_NEAR(bend_of({.layers = {"2", "4", "6"}, .has_probes = false}), 0, kRounding);
+  EXPECT_GT(bend_of({.layers = {"2", "4", "8"}, .has_probes = false}), 10);  // spans a factor of 4
+}
+
 TEST(AxisFigures, CrossOutWhereRunsFailed) {
   const auto drawn = checked(axis_figures(sample({.peaks = {"0.001", "0.002", "0.004"}})));
   EXPECT_EQ(count_of(drawn, "class=\"cross"), 1u);
