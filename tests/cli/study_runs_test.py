@@ -5,6 +5,7 @@
 With EVENKEEL_NIGHTLY=1 it is killed at 20 random instants, else at 4.
 """
 import csv
+import json
 import os
 import pathlib
 import random
@@ -227,6 +228,17 @@ class Study(program.Case):
     def test_lists_the_catalogue(self):
         out, _ = self.succeed("study")
         self.assertRegex(out, r"placement +smoke desk paper +\w")
+
+
+class Catalogue(program.Case):
+    def names(self):
+        return [study["study"] for study in json.loads(self.succeed("study", "--json")[0])]
+
+    def test_every_study_can_be_planned(self):
+        for name in self.names():
+            with self.subTest(study=name):
+                out, _ = self.succeed("study", name, "--dry-run", "--json")
+                self.assertGreater(json.loads(out)["runs"], 5)
 
 
 class BadInput(program.Case):
