@@ -41,7 +41,7 @@ paper = -0.014
 TUNE = '[tune]\nvalues = [1e-3, 4e-3, 16e-3]\nrungs = [0.5]\n'
 
 
-def study(steps=20, more="", **changed):
+def study(steps=20, more=""):
     def toml(value):
         return value if isinstance(value, (int, float)) else f'"{value}"'
     lines = "\n".join(f"{key} = {toml(value)}" for key, value in SETTINGS.items())

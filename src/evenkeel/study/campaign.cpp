@@ -72,6 +72,7 @@ struct Campaign::Active {
 
   void take(const std::vector<Job>& jobs);
   void end(const Job& job, Ending ending);
+  bool is_done(const Job& job);
   bool fits(const Job& job) const;
   int threads_for(const Job& job) const;
   bool is_settled(Waiting& what);
@@ -82,20 +83,23 @@ struct Campaign::Active {
   void draw();
 };
 
+/// Ends it if the pool has it.
+bool Campaign::Active::is_done(const Job& job) {
+  const auto state = standing_of(means.pool / job.key).state;
+  const bool has_diverged = state == Standing::State::diverged;
+  if (state != Standing::State::finished && !has_diverged) return false;
+  end(job, {has_diverged ? Ending::How::diverged : Ending::How::finished, ""});
+  return true;
+}
+
 /// Those that are there are done; two jobs of one key are one.
 void Campaign::Active::take(const std::vector<Job>& jobs) {
   for (const auto& job : jobs) {
     if (!endings.emplace(job.key, Ending{}).second) continue;
     ++sum.all;
-    const auto state = standing_of(means.pool / job.key).state;
-    if (state == Standing::State::finished) {
-      end(job, {Ending::How::finished, ""});
-    } else if (state == Standing::State::diverged) {
-      end(job, {Ending::How::diverged, ""});
-    } else {
-      waiting.push_back({&job});
-      work_left += job.work;
-    }
+    if (is_done(job)) continue;
+    waiting.push_back({&job});
+    work_left += job.work;
   }
 }
 
@@ -125,19 +129,13 @@ int Campaign::Active::threads_for(const Job& job) const {
 
 /// Whether there is nothing to start: another process has ended it, or has it in work.
 bool Campaign::Active::is_settled(Waiting& what) {
-  const auto run = means.pool / what.job->key;
-  const auto state = standing_of(run).state;
-  const bool is_done = state == Standing::State::finished || state == Standing::State::diverged;
-  if (store::is_locked(run)) {
+  if (store::is_locked(means.pool / what.job->key)) {
     what.not_before = seconds_now() + kRetry;
     return true;
   }
-  if (is_done) {
-    work_left -= what.job->work;
-    const bool failed = state == Standing::State::diverged;
-    end(*what.job, {failed ? Ending::How::diverged : Ending::How::finished, ""});
-  }
-  return is_done;
+  const bool done = is_done(*what.job);
+  if (done) work_left -= what.job->work;
+  return done;
 }
 
 void Campaign::Active::start(const Waiting& next) {

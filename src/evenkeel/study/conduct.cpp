@@ -15,6 +15,7 @@
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/folder.h"
 #include "evenkeel/study/judge.h"
+#include "evenkeel/study/league.h"
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/page.h"
@@ -201,14 +202,9 @@ bool is_compared(const Study& study, const Arm& one, const Arm& other,
 /// comparison is no fair one.
 std::vector<std::string> unfair(const Results& results) {
   std::set<std::string> out;
-  const auto arm = [&](const std::string& name) {
-    const auto found = std::find_if(results.arms.begin(), results.arms.end(),
-                                    [&](const Arm& each) { return each.name == name; });
-    return found == results.arms.end() ? nullptr : &*found;
-  };
   const auto check = [&](const Verdict& verdict) {
-    const auto* const one = arm(verdict.of);
-    const auto* const other = arm(verdict.than);
+    const auto* const one = arm_named(results, verdict.of);
+    const auto* const other = arm_named(results, verdict.than);
     if (one == nullptr || other == nullptr) return;
     const auto note = [&](const char* what, const auto& ours, const auto& theirs,
                           const std::vector<std::string>& tables) {

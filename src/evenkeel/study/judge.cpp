@@ -10,6 +10,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/arms.h"
 #include "evenkeel/study/family.h"
+#include "evenkeel/study/league.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/sentences.h"
 
@@ -98,10 +99,9 @@ std::vector<Place> places_of(const Results& results, const Claim& claim) {
 
 Verdict judged_runs(const Claim& claim, const Arm& arm) {
   Verdict verdict{.of = arm.name};
+  if (!is_whole(arm)) return verdict;
   const auto all = static_cast<std::int64_t>(arm.members.size());
   const auto failed = count_of(arm, State::failed);
-  const bool is_measured = failed + count_of(arm, State::finished) == all;
-  if (!is_measured) return verdict;
   const bool wants_failure = claim.kind == Claim::Kind::fails;
   if (failed == all)
     verdict.outcome = wants_failure ? Outcome::holds : Outcome::contradicted;
@@ -254,12 +254,6 @@ void correct(Results& results) {
   }
 }
 
-const Arm* arm_named(const Results& results, const std::string& name) {
-  const auto found = std::find_if(results.arms.begin(), results.arms.end(),
-                                  [&](const Arm& arm) { return arm.name == name; });
-  return found == results.arms.end() ? nullptr : &*found;
-}
-
 /// Outcomes and sentences, once all p-values are corrected.
 void conclude(Results& results) {
   for (auto& verdict : results.verdicts) {
@@ -300,10 +294,8 @@ void fit(Results& results) {
     Fit fit{.name = value.label, .sizes = {}, .values = {}, .law = {}};
     for (const auto& arm : results.arms) {
       if (arm.labels.at(leading.name) != value.label) continue;
-      std::vector<double> values;
-      for (const auto& member : arm.members) {
-        if (member.state == State::finished && member.value > 0) values.push_back(member.value);
-      }
+      auto values = values_of(arm);
+      std::erase_if(values, [](double each) { return !(each > 0); });  // have no logarithm
       if (values.empty()) continue;
       fit.sizes.push_back(static_cast<double>(arm.parameters));
       fit.values.push_back(mean_of(values).mean);

@@ -10,6 +10,12 @@
 
 namespace evenkeel::study {
 
+const Arm* arm_named(const Results& results, const std::string& name) {
+  const auto found = std::find_if(results.arms.begin(), results.arms.end(),
+                                  [&](const Arm& arm) { return arm.name == name; });
+  return found == results.arms.end() ? nullptr : &*found;
+}
+
 std::vector<double> values_of(const Arm& arm) {
   std::vector<double> values;
   for (const auto& member : arm.members) {

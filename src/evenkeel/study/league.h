@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "evenkeel/study/results.h"
 
 namespace evenkeel::study {
+
+/// nullptr if there is none.
+const Arm* arm_named(const Results& results, const std::string& name);
 
 /// The measure of the runs that finished.
 std::vector<double> values_of(const Arm& arm);

@@ -13,7 +13,6 @@ namespace evenkeel::study {
 namespace {
 
 constexpr std::size_t kFewestPoints = 3;
-constexpr std::size_t kMostPanels = 12;
 
 /// What is drawn of every run.
 struct Quantity {
@@ -108,7 +107,7 @@ std::string late_figure(report::Chart chart) {
 std::string loss_figures(const Results& results) {
   const auto quantity = quantity_of(results);
   std::string out;
-  for (const auto& panel : panels(results, "", kMostPanels)) {
+  for (const auto& panel : panels(results, "", kMostLossPanels)) {
     const auto chart = chart_of(results, panel, quantity);
     out += figure(chart) + late_figure(chart);
   }

@@ -42,10 +42,7 @@ std::string claims(const Results& results) {
   std::string out;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : results.verdicts) {
-      if (verdict.claim == i) outcomes += outcome_line(verdict);
-    }
-    if (outcomes.empty()) outcomes = outcome_line({.sentence = "no runs of it are there"});
+    for (const auto& verdict : verdicts_of(results, i)) outcomes += outcome_line(verdict);
     out += paragraph(results.study.claims[i].says) + outcomes + "\n";
   }
   return out;
@@ -59,13 +56,9 @@ std::string laws(const Results& results) {
 
 std::string fairness(const Results& results) {
   auto out = markdown(fairness_table(results));
-  if (results.unfair.empty()) {
-    out += paragraph("Nothing differs between the arms beside what is compared.");
-  } else {
-    out += paragraph("Between the arms differs, beside what is compared:");
-    for (const auto& each : results.unfair) out += "- " + escaped_markdown(each) + "\n";
-    out += "\n";
-  }
+  out += paragraph(unfair_text(results));
+  for (const auto& each : results.unfair) out += "- " + escaped_markdown(each) + "\n";
+  if (!results.unfair.empty()) out += "\n";
   out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
   if (!results.tunings.empty()) out += markdown(tuning_table(results));
   return out;

@@ -47,10 +47,7 @@ std::string claims(const Results& results) {
   std::string items;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : results.verdicts) {
-      if (verdict.claim == i) outcomes += outcome_line(verdict);
-    }
-    if (outcomes.empty()) outcomes = outcome_line({.sentence = "no runs of it are there"});
+    for (const auto& verdict : verdicts_of(results, i)) outcomes += outcome_line(verdict);
     items += element("li", paragraph(results.study.claims[i].says, "says") + outcomes) + "\n";
   }
   return items.empty() ? "" : section("Verdicts", element("ol", items, "claims"));
@@ -68,14 +65,10 @@ std::string beside_paper(const Results& results) {
 
 std::string fairness(const Results& results) {
   auto out = html(fairness_table(results));
-  if (results.unfair.empty()) {
-    out += paragraph("Nothing differs between the arms beside what is compared.");
-  } else {
-    std::string items;
-    for (const auto& each : results.unfair) items += element("li", escaped(each));
-    out += paragraph("Between the arms differs, beside what is compared:") + element("ul", items) +
-           "\n";
-  }
+  out += paragraph(unfair_text(results));
+  std::string items;
+  for (const auto& each : results.unfair) items += element("li", escaped(each));
+  if (!items.empty()) out += element("ul", items) + "\n";
   out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
   if (!results.tunings.empty())
     out += folded("All tries of the search", html(tuning_table(results)));

@@ -5,6 +5,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/config/keys.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/checkpoint.h"
@@ -12,6 +13,16 @@
 namespace evenkeel::study {
 
 namespace {
+
+/// What decides which text is read: [data], and the context that it must be enough for.
+std::string text_of(const config::Config& config) {
+  auto out = text(config.model.context);
+  for (const auto& section : config::sections()) {
+    if (section.name != "data") continue;
+    for (const auto& key : section.keys) out += "\n" + key.write(config);
+  }
+  return out;
+}
 
 /// The configuration without what changes no number, and without the name of its preset.
 config::Config bare(config::Config config) {
@@ -27,11 +38,7 @@ config::Config bare(config::Config config) {
 }  // namespace
 
 std::string Addresses::of(const config::Config& config, const std::string& arithmetic) {
-  config::Config only_data;
-  only_data.data = config.data;
-  only_data.model.context = config.model.context;
-  only_data.scheme = config.scheme;
-  auto& digest = digests_[config::to_toml(only_data)];
+  auto& digest = digests_[text_of(config)];
   if (digest.empty()) {
     const auto corpora = data::load(config.data, config.model.context);
     digest = corpora.train.digest + corpora.validation.digest;

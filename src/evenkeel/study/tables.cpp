@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/study/league.h"
+#include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/panels.h"
 #include "evenkeel/study/sentences.h"
@@ -24,9 +25,8 @@ constexpr const char* kNothing = "–";
 
 /// How the arms' curves look on the figures; empty of those that are not drawn.
 std::vector<std::optional<report::Style>> lines_of(const Results& results) {
-  constexpr std::size_t kMostPanels = 12;  // as of the loss curves
   std::vector<std::optional<report::Style>> out(results.arms.size());
-  for (const auto& panel : panels(results, "", kMostPanels)) {
+  for (const auto& panel : panels(results, "", kMostLossPanels)) {
     for (const auto& bundle : panel.bundles) out[bundle.arms.front()] = bundle.style;
   }
   return out;
@@ -141,6 +141,20 @@ Table arms_table(const Results& results) {
         "difference apart four times in five.");
   }
   return table;
+}
+
+std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim) {
+  std::vector<Verdict> out;
+  for (const auto& verdict : results.verdicts) {
+    if (verdict.claim == claim) out.push_back(verdict);
+  }
+  if (out.empty()) out.push_back({.sentence = "no runs of it are there"});
+  return out;
+}
+
+std::string unfair_text(const Results& results) {
+  return results.unfair.empty() ? "Nothing differs between the arms beside what is compared."
+                                : "Between the arms differs, beside what is compared:";
 }
 
 std::string failures_text(const Results& results) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ namespace evenkeel::study {
 /// All arms from the lowest difference to the baseline to the highest; without a baseline from the
 /// lowest mean. Arms without a finished run come last.
 Table arms_table(const Results& results);
+
+/// What became of a claim, place by place; one that says so where nothing did.
+std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim);
+
+/// What stands before the list of `unfair`, or in its place.
+std::string unfair_text(const Results& results);
 
 /// Which runs failed, or are not there; "" if all finished.
 std::string failures_text(const Results& results);
