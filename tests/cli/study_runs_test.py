@@ -207,12 +207,50 @@ class Study(program.Case):
 
     def test_what_runs_do_not_record_is_refused_before_they_start(self):
         for measure, wanted in [('"val_gap"', "whose entropy is known"),
-                                ('{ probe = "grad_norm", step = 7 }', "is never probed")]:
+                                ('{ probe = "grad_norm", step = 7 }', "is never probed"),
+                                ('"step_time"', "set alone = true"),
+                                ('"ood_loss"', "set data.ood"),
+                                ('"val_exact"', "right answers are counted in builtin:addition")]:
             self.write("two.toml", f"measure = {measure}\n" + study())
             done = self.evenkeel("study", "two.toml")
             self.assertEqual(done.returncode, 64)
             self.assertIn(wanted, done.stderr.decode())
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_runs_that_are_timed_stand_alone(self):
+        self.succeed("study", "two.toml")
+        self.write("timed.toml", 'alone = true\nmeasure = "step_time"\n' + study())
+        process = self.start("study", "timed.toml")
+        pool = self.folder / "runs/studies/pool"
+        most = 0
+        while process.poll() is None:
+            states = [json.loads(file.read_text() or "{}") for file in pool.glob("*/status.json")]
+            most = max(most, sum(each.get("state") == "training" for each in states))
+            time.sleep(0.02)
+        self.assertEqual(self.finish(process)[0], 0)
+        self.assertEqual(most, 1)
+        self.assertEqual(len(list(pool.iterdir())), 8)  # none of those that ran side by side
+        page = (self.folder / "runs/studies/timed/report.md").read_text()
+        table = page.split("## Counted and measured")[1].split("## ")[0]
+        for scheme in ("pre_norm", "hybrid_norm"):
+            row = re.search(rf"^\| {scheme.replace('_', '.?_')} \|(.*)$", table, re.MULTILINE)[1]
+            ms = float(row.split("|")[3])
+            self.assertGreater(ms, 0)
+
+    def test_answers_in_and_out_of_distribution(self):
+        sums = study(more='[[claims]]\nsays = "answers"\nmeasure = "ood_exact"\n'
+                          'of = { scheme = "hybrid_norm" }\nthan = { scheme = "pre_norm" }\n')
+        sums = sums.replace('data.train = "book.txt"', 'data.train = "builtin:addition"\n'
+                                                       'data.ood = "builtin:addition_longer"')
+        self.write("sums.toml", 'measure = "val_exact"\n' + sums)
+        self.succeed("study", "sums.toml")
+        run = self.folder / "runs/studies/pool" / self.rows("runs/studies/sums")[0]["folder"]
+        last = [line for line in program.metrics(run) if "val_loss" in line][-1]
+        for share in ("val_exact", "ood_exact"):
+            self.assertTrue(0 <= last[share] <= 1, last)
+        self.assertGreater(last["ood_loss"], 0)
+        value = float(self.rows("runs/studies/sums")[0]["value"])
+        self.assertAlmostEqual(value, last["val_exact"])
 
     def test_strict_says_no_if_a_claim_is_contradicted(self):
         self.write("two.toml", study().replace("[[claims]]", '[[claims]]\nis = "fails"')

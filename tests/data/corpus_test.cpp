@@ -16,7 +16,7 @@ std::string text_of(const Corpus& corpus) {
 }
 
 TEST_F(Load, GivesTheBuiltinTextByDefault) {
-  const auto [train, validation] = load({}, 256);
+  const auto [train, validation, ood] = load({}, 256);
   EXPECT_TRUE(train.exact && validation.exact);
   EXPECT_EQ(train.description, "builtin:sentences, 32,000 documents, 4.0 MiB");
   EXPECT_EQ(validation.description, "builtin:sentences, 1,400 documents, 180.7 KiB");
@@ -25,7 +25,7 @@ TEST_F(Load, GivesTheBuiltinTextByDefault) {
 
 TEST_F(Load, CutsValidationOffTheEndOfAFile) {
   const auto a = file("a.txt", "one\ntwo\nthree\n");
-  const auto [train, validation] = load({.train = {a}, .validation_fraction = 0.5}, 4);
+  const auto [train, validation, ood] = load({.train = {a}, .validation_fraction = 0.5}, 4);
   EXPECT_EQ(text_of(train), "one\n");
   EXPECT_EQ(text_of(validation), "two\nthree\n");
   EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 B");
@@ -34,7 +34,7 @@ TEST_F(Load, CutsValidationOffTheEndOfAFile) {
 }
 
 TEST_F(Load, ReadsTheValidationFilesThatAreNamed) {
-  const auto [train, validation] =
+  const auto [train, validation, ood] =
       load({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
   EXPECT_EQ(text_of(train), "train");
   EXPECT_EQ(text_of(validation), "check");
@@ -57,10 +57,25 @@ TEST_F(Load, SetsDocumentsBetweenEndsOfText) {
   EXPECT_EQ(corpus.digest, digest(corpus.tokens));
 }
 
+TEST_F(Load, ReadsTextOfAnotherDistributionToMeasureOn) {
+  EXPECT_FALSE(load({}, 4).ood);
+  const auto files = load({.train = {file("a.txt", "train")},
+                           .ood = {file("c.txt", "else")},
+                           .validation_fraction = 0.5},
+                          2);
+  ASSERT_TRUE(files.ood);
+  EXPECT_EQ(text_of(*files.ood), "else");
+  const auto sums = load({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
+  EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 487.3 KiB");
+  ASSERT_TRUE(sums.ood);
+  EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 22.6 KiB");
+  EXPECT_NE(sums.ood->digest, sums.validation.digest);
+}
+
 TEST_F(Load, RefusesAnUnknownBuiltin) {
   EXPECT_EQ(refusal([] { load({.train = {"builtin:sentence"}}, 4); }),
             "data.train: no builtin text is named \"sentence\"; did you mean \"sentences\"? known: "
-            "sentences");
+            "addition, addition_longer, sentences");
 }
 
 TEST_F(Load, RefusesABuiltinInAList) {

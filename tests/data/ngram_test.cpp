@@ -49,7 +49,7 @@ double ngram_nats(const Corpus& train, const Corpus& validation, int order) {
 }
 
 TEST(Sentences, LieFarBelowWhatCountsOfNeighboursReach) {
-  const auto [train, validation] = sentences();
+  const auto [train, validation, none] = sentences();
   double floor = 0;
   for (const auto& each : validation.documents) floor += each.nats;
   floor /= static_cast<double>(validation.tokens.size() - 1);

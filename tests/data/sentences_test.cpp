@@ -170,7 +170,7 @@ TEST(Sentences, AreTheSameTextEachTime) {
 }
 
 TEST(Sentences, StandBetweenEndsOfText) {
-  const auto& [train, validation] = corpora();
+  const auto& [train, validation, none] = corpora();
   std::int64_t next = 1;
   EXPECT_EQ(train.tokens.front(), kEndOfText);
   for (const auto& each : train.documents) {

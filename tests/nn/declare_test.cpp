@@ -104,5 +104,18 @@ TEST(Flops, AreSixForEveryWeightAndCausalScore) {
   EXPECT_NEAR(nn::flops_per_token(scheme, 100352) * 1e-9, 1.021, 1e-3);
 }
 
+// Table 11 of the paper counts 8 d a token and block forward for Pre-Norm's two norms of width d;
+// the final norm adds its own. HybridNorm has one of width d and those of q, k and v.
+TEST(Flops, OfNormsAreTwelveForEachValueThatIsNormed) {
+  const auto of = [](const char* name) {
+    const auto config =
+        config::resolve({.preset = "151m", .files = {}, .scheme = name, .sets = {}});
+    return nn::norm_flops_per_token(config::bind(config.scheme, config::shape_of(config, 257)));
+  };
+  const double layers = 12, d = 768, heads = 16 + 2 * 4, width = 48;
+  EXPECT_EQ(of("pre_norm"), 3 * (8 * layers * d + 4 * d));
+  EXPECT_EQ(of("hybrid_norm"), 12 * (layers * (d + heads * width) + d));
+}
+
 }  // namespace
 }  // namespace evenkeel

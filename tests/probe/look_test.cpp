@@ -30,7 +30,7 @@ TEST(Look, MeasuresEverythingThatHasAName) {
   auto shape = testing::tiny_shape(3);
   shape.experts = {.count = 4, .active = 2};  // a dense model has no routers
   TinyModel tiny("hybrid_norm_star", nn::Precision::float64, {}, shape);
-  auto what = named({"all", "skip_loss"});
+  auto what = named({"all", "skip_loss", "sparse_attention", "circuit_collapse"});
   const auto seen = look_at(tiny, what);
   for (const auto& measure : config::measures()) {
     const bool found = std::any_of(seen.profiles.begin(), seen.profiles.end(),

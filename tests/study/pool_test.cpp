@@ -27,11 +27,20 @@ std::string address(const std::vector<std::string>& sets,
 TEST(Addresses, NameWhatDecidesTheNumbers) {
   const auto usual = address({});
   EXPECT_EQ(usual.find("hybrid_norm_star-"), 0U);
-  for (const char* const set : {"seed=2", "train.steps=401", "schedule.peak=1e-3", "scheme=keel",
-                                "model.init=normal", "evaluate.sequences=8", "probe.steps=[1]"}) {
+  for (const char* const set :
+       {"seed=2", "train.steps=401", "schedule.peak=1e-3", "scheme=keel", "model.init=normal",
+        "evaluate.sequences=8", "probe.steps=[1]", "data.ood=builtin:addition"}) {
     EXPECT_NE(address({set}), usual) << set;
   }
   EXPECT_NE(address({}, "bfloat16"), usual);
+}
+
+// Whoever has a pool keeps it: a new key that is at its default is no part of an address, or
+// kNumerics says that numbers have moved.
+TEST(Addresses, StayWhatTheyWere) {
+  EXPECT_EQ(address({"scheme=pre_norm"}), "pre_norm-a0d2155813a42f82");
+  EXPECT_EQ(address({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
+            "hybrid_norm-e33d35f79fff53d0");
 }
 
 TEST(Addresses, DoNotNameWhatDoesNot) {

@@ -28,6 +28,7 @@ void print(const train::Loaded& loaded, const evaluate::Evaluation& seen) {
   std::printf("loss         %.4f nats a token\n", seen.nats_per_token);
   std::printf("perplexity   %.4f\n", seen.perplexity);
   std::printf("bits a byte  %.4f\n", seen.bits_per_byte);
+  if (seen.exact) std::printf("answers      %.4f of them right\n", *seen.exact);
   if (!seen.floor) return;
   std::printf("floor        %.4f nats a byte (the text's own entropy)\n", *seen.floor);
   std::printf("gap          %.4f nats a byte\n", *seen.gap);
@@ -40,6 +41,7 @@ nlohmann::ordered_json as_json(const train::Loaded& loaded, const evaluate::Eval
                                 {"val_loss", seen.nats_per_token},
                                 {"perplexity", seen.perplexity},
                                 {"val_bits_per_byte", seen.bits_per_byte}};
+  if (seen.exact) out["val_exact"] = *seen.exact;
   if (seen.floor) {
     out["val_floor"] = *seen.floor;
     out["val_gap"] = *seen.gap;

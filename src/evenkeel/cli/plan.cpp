@@ -34,7 +34,7 @@ struct Plan {
   std::int64_t active = 0;  // parameters that work on a token
   nn::Footprint memory;
   double available = 0;  // bytes that this machine has free now
-  double flops_per_token = 0;
+  double flops_per_token = 0, norm_flops_per_token = 0;
   std::int64_t steps = 0, micro_batch = 0;
   double tokens() const {
     return static_cast<double>(steps) *
@@ -64,6 +64,7 @@ Plan plan_of(const Common& common) {
   plan.experts = shape.experts;
   plan.active = nn::active_parameters(declared, shape);
   plan.flops_per_token = nn::flops_per_token(scheme, rows);
+  plan.norm_flops_per_token = nn::norm_flops_per_token(scheme);
   plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
   plan.available = train::available_bytes();
   return plan;
@@ -99,6 +100,8 @@ void print(const Plan& plan) {
          ("on a token: " + norm::describe(plan.experts)).c_str());
   }
   line("FLOPs a token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
+  line("  of norms", with_unit(plan.norm_flops_per_token),
+       "not among them: 12 for each value normed");
   line("steps", with_commas(plan.steps));
   line("tokens", with_unit(plan.tokens()));
   line("FLOPs of the run", scientific(plan.tokens() * plan.flops_per_token));
@@ -127,6 +130,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
           {"norm_parameters", plan.counts.norms},
           {"active_parameters", plan.active},
           {"flops_per_token", plan.flops_per_token},
+          {"norm_flops_per_token", plan.norm_flops_per_token},
           {"steps", plan.steps},
           {"tokens", plan.tokens()},
           {"micro_batch", plan.micro_batch},

@@ -122,10 +122,11 @@ Exit body(const Options& options) {
 
 /// The examples, and what can be measured, a line each.
 std::string footer() {
-  std::string out = std::string(kExamples) + "\nMeasures (all: every one but skip_loss):\n";
+  std::string out = std::string(kExamples) + "\nMeasures (all: those without a star):\n";
   constexpr std::size_t kColumn = 22;
   for (const auto& measure : config::measures()) {
     std::string name = measure.name;
+    if (!measure.by_default) name += " *";
     name.resize(kColumn, ' ');
     out += "  " + name + measure.meaning + "\n";
   }

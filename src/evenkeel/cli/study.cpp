@@ -51,6 +51,7 @@ study::Need need_of(const config::Config& config) {
           .norm_parameters = counts.norms,
           .bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
           .flops = tokens * nn::flops_per_token(scheme, rows),
+          .norms_share = nn::norm_flops_per_token(scheme) / nn::flops_per_token(scheme, rows),
           .steps = train::steps_of(config),
           .arithmetic = text(ops::name_of(nn::compute_dtype(machine.precision)), ' ', machine.isa,
                              " libtorch ", train::provenance_of(machine).at("libtorch"))};

@@ -45,6 +45,7 @@ struct Experts {
 struct Data {
   std::vector<std::string> train = {"builtin:sentences"};
   std::vector<std::string> validation = {"auto"};
+  std::vector<std::string> ood;  // text of another distribution, to measure on too; may be empty
   double validation_fraction = 0.1;
   std::string format = "auto";  // "auto", "text", "jsonl"
   std::string text_key = "text";

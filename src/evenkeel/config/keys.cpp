@@ -175,6 +175,15 @@ Section data() {
   keys.strings("train", &Data::train);
   keys.strings("validation", &Data::validation);
   keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
+  keys.other({"ood",
+              [](Config& config, Table& table) {
+                auto& ood = config.data.ood;
+                ood = table.strings("ood", ood);
+                if (ood == std::vector<std::string>{"none"}) ood.clear();
+              },
+              [](const Config& config) {
+                return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
+              }});
   keys.other({"tokenizer",
               [](Config&, Table& table) { table.word("tokenizer", "bytes", {"bytes"}); },
               [](const Config&) { return in_quotes("bytes"); }});

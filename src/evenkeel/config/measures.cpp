@@ -22,6 +22,8 @@ const std::vector<Measure>& measures() {
       {"dead_experts", "share of a block's experts that no token chose"},
       {"gain_drift", "of a norm's gain from its initial value: mean and largest magnitude"},
       {"update_ratio", "length of an optimizer step over that of the parameter; inside a run"},
+      {"sparse_attention", "share of the queries that give one key more than half", false},
+      {"circuit_collapse", "share of these that noise on the length of keys moves", false},
       {"skip_loss", "rise of the loss when a block is left out; nats a token", false},
   };
   return all;

@@ -7,6 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/data/additions.h"
 #include "evenkeel/data/digest.h"
 #include "evenkeel/data/sentences.h"
 #include "evenkeel/data/split.h"
@@ -22,31 +23,38 @@ const std::vector<std::string> kAuto = {"auto"};
 Corpus tokens_of(const Documents& documents) {
   Corpus corpus;
   corpus.tokens.push_back(kEndOfText);
-  for (const auto& document : documents) {
-    const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
-    for (const char byte : document) corpus.tokens.push_back(static_cast<unsigned char>(byte));
-    corpus.documents.push_back({begin, static_cast<std::int64_t>(corpus.tokens.size()), 0});
-    corpus.tokens.push_back(kEndOfText);
-  }
+  for (const auto& document : documents) corpus.append(document);
   return corpus;
 }
 
-/// Whether the list names a builtin rather than files.
+struct Builtin {
+  const char* name;
+  Corpora (*write)();
+};
+const std::vector<Builtin> kBuiltins = {
+    {"sentences", sentences},
+    {"addition", [] { return additions(kAddition); }},
+    {"addition_longer", [] { return additions(kLongerAddition); }}};
+
+/// The builtin that the list names, or nullptr if it names files.
 /// \param key  of the configuration, for messages
-bool is_builtin(const std::vector<std::string>& inputs, const char* key) {
+const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* key) {
   const auto named = [](const std::string& input) { return input.starts_with(kBuiltin); };
   const auto found = std::find_if(inputs.begin(), inputs.end(), named);
-  if (found == inputs.end()) return false;
+  if (found == inputs.end()) return nullptr;
   const auto name = found->substr(kBuiltin.size());
-  if (name != "sentences") {
+  std::vector<std::string> names;
+  for (const auto& each : kBuiltins) names.emplace_back(each.name);
+  const auto known = std::find(names.begin(), names.end(), name);
+  if (known == names.end()) {
     throw Error(Exit::data, text("data.", key, ": no builtin text is named \"", name, "\"",
-                                 did_you_mean(name, {"sentences"})));
+                                 did_you_mean(name, names)));
   }
   if (inputs.size() > 1) {
     throw Error(Exit::data, text("data.", key, ": \"", *found, "\" must stand alone, but ",
                                  inputs.size() - 1, " more are listed"));
   }
-  return true;
+  return &kBuiltins[static_cast<std::size_t>(known - names.begin())];
 }
 
 Corpus named(Corpus corpus, const std::string& what) {
@@ -59,19 +67,25 @@ Corpus named(Corpus corpus, const std::string& what) {
   return corpus;
 }
 
+/// A text to measure on: a builtin's documents of validation, or files.
+Corpus to_measure_on(const std::vector<std::string>& inputs, const char* key,
+                     const config::Data& data) {
+  if (const auto* const builtin = builtin_of(inputs, key)) {
+    return named(builtin->write().validation, text(kBuiltin, builtin->name));
+  }
+  const auto texts = read_texts(inputs, data);
+  return named(tokens_of(texts.documents), texts.description);
+}
+
 Corpora unchecked(const config::Data& data) {
   const bool split_off = data.validation == kAuto;
-  const bool builtin_train = is_builtin(data.train, "train");
-  const bool builtin_validation =
-      split_off ? builtin_train : is_builtin(data.validation, "validation");
   Corpora corpora;
-  if (builtin_train || builtin_validation) {
-    auto builtin = sentences();
-    const std::string what = "builtin:sentences";
-    if (builtin_train) corpora.train = named(std::move(builtin.train), what);
-    if (builtin_validation) corpora.validation = named(std::move(builtin.validation), what);
-  }
-  if (!builtin_train) {
+  if (const auto* const builtin = builtin_of(data.train, "train")) {
+    auto [train, validation, none] = builtin->write();
+    const auto what = text(kBuiltin, builtin->name);
+    corpora.train = named(std::move(train), what);
+    if (split_off) corpora.validation = named(std::move(validation), what);
+  } else {
     auto texts = read_texts(data.train, data);
     if (split_off) {
       const auto [front, back] = split(std::move(texts.documents), data.validation_fraction);
@@ -82,14 +96,19 @@ Corpora unchecked(const config::Data& data) {
     }
     corpora.train = named(tokens_of(texts.documents), texts.description);
   }
-  if (!builtin_validation && !split_off) {
-    const auto texts = read_texts(data.validation, data);
-    corpora.validation = named(tokens_of(texts.documents), texts.description);
-  }
+  if (!split_off) corpora.validation = to_measure_on(data.validation, "validation", data);
+  if (!data.ood.empty()) corpora.ood = to_measure_on(data.ood, "ood", data);
   return corpora;
 }
 
 }  // namespace
+
+void Corpus::append(std::string_view document, double nats) {
+  const auto begin = static_cast<std::int64_t>(tokens.size());
+  for (const char byte : document) tokens.push_back(static_cast<unsigned char>(byte));
+  documents.push_back({begin, static_cast<std::int64_t>(tokens.size()), nats});
+  tokens.push_back(kEndOfText);
+}
 
 Corpora load(const config::Data& data, std::int64_t context) {
   auto corpora = unchecked(data);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -26,10 +28,16 @@ struct Corpus {
   bool exact = false;       // the corpus knows its own probabilities (builtin)
   std::string description;  // "builtin:sentences, 21,003 documents, 3.1 MB"
   std::string digest;       // XXH3-128 of the tokens, hexadecimal
+  /// A token behind which stands, up to the end-of-text, what the text before it determines.
+  std::optional<std::uint16_t> answer_mark;
+
+  /// One more document of so many bytes, with its end-of-text.
+  void append(std::string_view document, double nats = 0);
 };
 
 struct Corpora {
   Corpus train, validation;
+  std::optional<Corpus> ood;  // of another distribution, where data.ood names one
 };
 
 /// Reads or generates what `data` names; with validation = "auto", splits it.

@@ -15,12 +15,8 @@ constexpr std::size_t kTrainDocuments = 32000;
 constexpr std::size_t kValidationDocuments = 1400;
 
 void append(Corpus& corpus, const Writer& pen) {
-  const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
-  for (const char byte : pen.text()) corpus.tokens.push_back(static_cast<unsigned char>(byte));
-  const auto end = static_cast<std::int64_t>(corpus.tokens.size());
-  EK_ASSERT(end - begin <= kLongestSentencesDocument);
-  corpus.documents.push_back({begin, end, pen.nats()});
-  corpus.tokens.push_back(kEndOfText);
+  EK_ASSERT(static_cast<std::int64_t>(pen.text().size()) <= kLongestSentencesDocument);
+  corpus.append(pen.text(), pen.nats());
 }
 
 /// `count` documents of a stream that are not among `others`; adds them to `others`.

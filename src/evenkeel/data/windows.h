@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,8 @@ class ValidationWindows {
 
   /// -ln p of all documents scored, per scored token; 0 if the corpus does not know it.
   double floor_nats_per_token() const { return floor_; }
+  /// As of the corpus.
+  std::optional<std::uint16_t> answer_mark() const { return corpus_->answer_mark; }
   /// Bytes of text that the scored tokens stand for (end-of-text counts as one).
   std::int64_t scored_bytes() const { return scored_; }
 

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/evaluate/answers.h"
 #include "evenkeel/nn/batch.h"
 
 namespace evenkeel::evaluate {
@@ -16,11 +17,15 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
                     std::int64_t rows) {
   const at::NoGradGuard no_grad;
   double nats = 0;
+  Answers answers;
   Evaluation result;
   for (std::int64_t first = 0; first < windows.count(); first += rows) {
     const auto batch = windows.batch(first, std::min(rows, windows.count() - first));
     const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
     nats += model.loss_sum(ids, targets).item<double>();
+    if (const auto mark = windows.answer_mark()) {
+      answers.add(batch, model.logits(model.hidden(ids)).argmax(-1), *mark);
+    }
     result.tokens += batch.scored;
   }
   EK_ASSERT(result.tokens > 0);
@@ -29,6 +34,7 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   result.perplexity = std::exp(result.nats_per_token);
   const double nats_per_byte = nats / static_cast<double>(windows.scored_bytes());
   result.bits_per_byte = nats_per_byte / std::numbers::ln2;
+  if (answers.asked > 0) result.exact = answers.share();
   if (windows.floor_nats_per_token() > 0) {
     result.floor =
         windows.floor_nats_per_token() * tokens / static_cast<double>(windows.scored_bytes());

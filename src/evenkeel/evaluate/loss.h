@@ -15,6 +15,7 @@ struct Evaluation {
   double perplexity = 0;             // e^nats_per_token
   double bits_per_byte = 0;          // of the text; an end-of-text counts as one byte
   std::optional<double> floor, gap;  // nats a byte: the text's own entropy, and what is above it
+  std::optional<double> exact;       // share of the answers got right, where the text has some
   std::int64_t tokens = 0;           // that were scored
 };
 

@@ -177,4 +177,11 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
 }
 
+double norm_flops_per_token(const norm::Scheme& scheme) {
+  constexpr double kEach = 12;
+  double values = 0;
+  for (const auto& slot : norm::slots_of(scheme)) values += static_cast<double>(slot.width);
+  return kEach * values;
+}
+
 }  // namespace evenkeel::nn

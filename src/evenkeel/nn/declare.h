@@ -50,4 +50,9 @@ std::int64_t active_parameters(const std::vector<Declared>& declared, const norm
 /// A multiply-add counts as 2; norms, activations and the softmax are left out.
 double flops_per_token(const norm::Scheme& scheme, std::int64_t rows);
 
+/// Those of the norms, forward and backward: 12 for each value that a norm sees (forward 4: square,
+/// sum, scale, gain), whatever its kind.
+/// \source arXiv 2503.04598, table 11
+double norm_flops_per_token(const norm::Scheme& scheme);
+
 }  // namespace evenkeel::nn

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace evenkeel::nn {
 
@@ -15,7 +16,7 @@ constexpr auto kNever = -std::numeric_limits<double>::infinity();
 
 /// The queries of one key head: their scores against the keys that the last of them sees.
 struct Tile {
-  at::Tensor scores;  // [g, n, S'], in float32 at least
+  at::Tensor scores;  // [g, n, S'], in float32 at least, before the cap
   at::Tensor future;  // [n, S']: which of them no query may see
 };
 
@@ -30,39 +31,72 @@ Tile tile_of(const at::Tensor& q, const at::Tensor& k, std::int64_t first, std::
   return {at::matmul(queries, keys.t()), ones.triu(earlier + 1)};
 }
 
-}  // namespace
-
-ScoreStatistics statistics_of(const AttentionInputs& inputs) {
+/// Hands the scores of all queries on, a tile at a time.
+/// \param see   is given the key head and the tile; its scores are scaled, -inf where a query
+///             may not look
+template <typename See>
+void for_each_tile(const AttentionInputs& inputs, const See& see) {
   constexpr std::int64_t kScores = 1 << 21;  // of one tile, about
-  const at::NoGradGuard no_grad;
-  const auto& [q, k, v, scale, softcap] = inputs;
-  const auto kv_heads = k.size(1);
+  const auto& q = inputs.q;
+  const auto kv_heads = inputs.k.size(1);
   const auto group = q.size(1) / kv_heads;
   const auto queries = q.size(2);
-  const auto step = std::max<std::int64_t>(1, kScores / (group * k.size(2)));
-
-  ScoreStatistics result;
-  result.largest = at::full({kv_heads, group}, kNever, q.options().dtype(at::kDouble));
+  const auto step = std::max<std::int64_t>(1, kScores / (group * inputs.k.size(2)));
   for (std::int64_t b = 0; b < q.size(0); ++b) {
     const auto heads = q[b].unflatten(0, {kv_heads, group});  // [kv, g, T, dk]
     for (std::int64_t h = 0; h < kv_heads; ++h) {
-      auto largest = result.largest[h];
       for (std::int64_t first = 0; first < queries; first += step) {
-        const auto count = std::min(step, queries - first);
-        const auto [products, future] = tile_of(heads[h], k[b][h], first, count);
-        auto scores = (products * scale).masked_fill(future, kNever);
-        largest.copy_(at::maximum(largest, scores.amax({1, 2}).to(at::kDouble)));
-        if (softcap) {
-          scores = (at::tanh(scores / *softcap) * *softcap).masked_fill(future, kNever);
-        }
-        // 0 ln 0 counts as 0. Sums along rows first: one order for any number of threads.
-        const auto rows = at::special_entr(at::softmax(scores, -1)).to(at::kDouble).sum(-1);
-        result.entropy += rows.sum(-1).sum().item<double>();
+        auto tile = tile_of(heads[h], inputs.k[b][h], first, std::min(step, queries - first));
+        tile.scores = (tile.scores * inputs.scale).masked_fill(tile.future, kNever);
+        see(h, tile);
       }
     }
   }
+}
+
+at::Tensor weights_of(const Tile& tile, const std::optional<double>& softcap) {
+  if (!softcap) return at::softmax(tile.scores, -1);
+  const auto capped = at::tanh(tile.scores / *softcap) * *softcap;
+  return at::softmax(capped.masked_fill(tile.future, kNever), -1);
+}
+
+}  // namespace
+
+ScoreStatistics statistics_of(const AttentionInputs& inputs) {
+  const at::NoGradGuard no_grad;
+  const auto& q = inputs.q;
+  const auto kv_heads = inputs.k.size(1);
+  ScoreStatistics result;
+  result.largest =
+      at::full({kv_heads, q.size(1) / kv_heads}, kNever, q.options().dtype(at::kDouble));
+  for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
+    auto largest = result.largest[h];
+    largest.copy_(at::maximum(largest, tile.scores.amax({1, 2}).to(at::kDouble)));
+    // 0 ln 0 counts as 0. Sums along rows first: one order for any number of threads.
+    const auto weights = weights_of(tile, inputs.softcap);
+    const auto rows = at::special_entr(weights).to(at::kDouble).sum(-1);
+    result.entropy += rows.sum(-1).sum().item<double>();
+  });
   result.largest = result.largest.flatten();
-  result.entropy /= static_cast<double>(q.size(0) * q.size(1) * queries);
+  result.entropy /= static_cast<double>(q.size(0) * q.size(1) * q.size(2));
+  return result;
+}
+
+Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors) {
+  const at::NoGradGuard no_grad;
+  Shifts result;
+  for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
+    const auto seen = tile.scores.size(-1);
+    const auto several = tile.future.logical_not().sum(-1).gt(1);  // [n]: of the queries
+    const auto sparse = weights_of(tile, inputs.softcap).amax(-1).gt(0.5).logical_and(several);
+    // A score is linear in the length of its key, and a cap keeps the order of scores.
+    const auto factor = factors[h].narrow(0, 0, seen).to(tile.scores.scalar_type());
+    const auto moved = (tile.scores * factor).masked_fill(tile.future, kNever).argmax(-1);
+    const auto shifted = moved.ne(tile.scores.argmax(-1)).logical_and(sparse);
+    result.queries += several.sum().item<std::int64_t>() * tile.scores.size(0);
+    result.sparse += sparse.sum().item<std::int64_t>();
+    result.shifted += shifted.sum().item<std::int64_t>();
+  });
   return result;
 }
 

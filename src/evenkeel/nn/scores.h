@@ -17,4 +17,17 @@ struct ScoreStatistics {
 /// inputs are, else in float32: the memory does not grow with the sequence.
 ScoreStatistics statistics_of(const AttentionInputs& inputs);
 
+/// Of one attention whose keys are multiplied by factors near 1: how many queries look elsewhere.
+struct Shifts {
+  std::int64_t queries = 0;  // that see two keys or more, over batch and heads
+  std::int64_t sparse = 0;   // of these: one key has more than half of the weight
+  std::int64_t shifted = 0;  // of the sparse ones: the factors give another key the most weight
+};
+
+/// Written out as above.
+/// \param factors  [kv, S], of the keys of every sequence
+/// \source arXiv 2406.17837: "circuit collapse", when noise on the lengths of keys moves a sparse
+///         attention to another token
+Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors);
+
 }  // namespace evenkeel::nn

@@ -11,7 +11,8 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {
 
@@ -31,9 +32,12 @@ nn::Observer Onlooker::observer() {
     observer.branch = [this](std::int64_t l, nn::Half half, const at::Tensor& stream,
                              const at::Tensor& branch) { see_branch(l, half, stream, branch); };
   }
-  if (wanted("attention_entropy") || wanted("attention_logit_max")) {
-    observer.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
-      see_attention(l, inputs);
+  const bool scores = wanted("attention_entropy") || wanted("attention_logit_max");
+  const bool shifts = wanted("sparse_attention") || wanted("circuit_collapse");
+  if (scores || shifts) {
+    observer.attention = [=, this](std::int64_t l, const nn::AttentionInputs& inputs) {
+      if (scores) see_attention(l, inputs);
+      if (shifts) see_shifts(l, inputs);
     };
   }
   if (wanted("router_entropy") || wanted("router_logit_max") || wanted("expert_load") ||
@@ -82,6 +86,20 @@ void Onlooker::see_attention(std::int64_t l, const nn::AttentionInputs& inputs) 
   }
 }
 
+/// The same noise at every step, in every model and every sequence; another one in every block.
+void Onlooker::see_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
+  auto& layer = layers_.at(static_cast<std::size_t>(l));
+  const auto& k = inputs.k;
+  const auto noise =
+      normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
+  for (std::size_t i = 0; i < kNoises.size(); ++i) {
+    const auto seen = nn::shifts_of(inputs, 1 + kNoises[i] * noise);
+    layer.shifts[i].queries += seen.queries;
+    layer.shifts[i].sparse += seen.sparse;
+    layer.shifts[i].shifted += seen.shifted;
+  }
+}
+
 std::vector<Profile> Onlooker::profiles() const {
   std::vector<Profile> all;
   const auto tell = [&](const char* measure, const std::string& part, std::size_t first,
@@ -109,6 +127,17 @@ std::vector<Profile> Onlooker::profiles() const {
   for (std::size_t h = 0; layers_.size() > 1 && h < layers_[1].scores.size(); ++h) {
     tell("attention_logit_max", text("head ", h), 1,
          [h](const Layer& layer) { return layer.scores[h]; });
+  }
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                     : std::numeric_limits<double>::quiet_NaN();
+  };
+  tell("sparse_attention", "", 1,
+       [&](const Layer& layer) { return share(layer.shifts[0].sparse, layer.shifts[0].queries); });
+  for (std::size_t i = 0; i < kNoises.size(); ++i) {
+    tell("circuit_collapse", text("noise ", shortest(kNoises[i])), 1, [&](const Layer& layer) {
+      return share(layer.shifts[i].shifted, layer.shifts[i].sparse);
+    });
   }
   tell("token_cosine", "", 0, [](const Layer& layer) { return layer.cosine.value(); });
   tell("effective_rank", "", 0, [](const Layer& layer) { return layer.rank.value(); });

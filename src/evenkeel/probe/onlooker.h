@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "evenkeel/nn/observer.h"
+#include "evenkeel/nn/scores.h"
 #include "evenkeel/probe/profile.h"
 #include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/probe/streams.h"
 
 namespace evenkeel::probe {
+
+/// Standard deviations of the factors on the length of keys, for circuit_collapse.
+inline constexpr std::array<double, 3> kNoises = {0.05, 0.1, 0.2};
 
 /// Looks at streams, branches and attention while batches pass through a model, and sums up what
 /// it saw. The batches may be of different sizes: a mean over tokens is one over all of them.
@@ -30,7 +35,8 @@ class Onlooker {
     Mean square, kurtosis, outliers, cosine, angle, entropy;
     Mean branch[2], beside[2];  // mean squares of a half's branch, and of the stream before it
     double largest = 0;
-    std::vector<double> scores;  // by head: the largest
+    std::vector<double> scores;                     // by head: the largest
+    std::array<nn::Shifts, kNoises.size()> shifts;  // by noise
     EffectiveRank rank;
   };
   bool wanted(const char* measure) const { return what_.contains(measure); }
@@ -38,6 +44,7 @@ class Onlooker {
   void see_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
                   const at::Tensor& branch);
   void see_attention(std::int64_t l, const nn::AttentionInputs& inputs);
+  void see_shifts(std::int64_t l, const nn::AttentionInputs& inputs);
 
   std::set<std::string> what_;
   std::vector<Layer> layers_;  // 0 .. N

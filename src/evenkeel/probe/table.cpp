@@ -33,6 +33,8 @@ constexpr std::array kOverview = {
     Column{"cosine", "token_cosine", ""},
     Column{"eff. rank", "effective_rank", ""},
     Column{"angle/pi", "block_angle", ""},
+    Column{"sparse", "sparse_attention", ""},
+    Column{"collapse .1", "circuit_collapse", "noise 0.1"},
     Column{"skip loss", "skip_loss", ""},
     Column{"router ent.", "router_entropy", ""},
     Column{"router max", "router_logit_max", ""},

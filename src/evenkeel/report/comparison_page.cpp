@@ -161,9 +161,15 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
   leading.has_legend = true;
   auto gradient = mean_chart(runs, kGradientNorm);
   gradient.scale = Scale::logarithmic;
-  std::string mixtures;
-  if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.load.size() > 0; })) {
-    mixtures = figure(mean_chart(runs, kLoad)) + figure(mean_chart(runs, kBalance));
+  const auto any_has = [&](const Quantity& quantity) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const Run& run) { return (run.*quantity.values).size() > 0; });
+  };
+  std::string others;
+  if (any_has(kLoad))
+    others += figure(mean_chart(runs, kLoad)) + figure(mean_chart(runs, kBalance));
+  for (const auto* const quantity : {&kExact, &kOodLoss, &kOodExact}) {
+    if (any_has(*quantity)) others += figure(common_chart(runs, *quantity));
   }
   auto throughput = mean_chart(runs, kThroughput);
   throughput.scale = Scale::from_zero;
@@ -171,7 +177,7 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
   rate.scale = Scale::from_zero;
   return figure(leading) + figure(has_floor ? loss : common_chart(runs, kBits)) +
          figure(late_chart(runs)) + figure(mean_chart(runs, kLoss)) + figure(gradient) +
-         figure(rate) + figure(throughput) + mixtures;
+         figure(rate) + figure(throughput) + others;
 }
 
 std::string configuration(const std::vector<Run>& runs) {

@@ -106,6 +106,10 @@ void add_step(Run& run, const json& record, double& timed_until) {
   add(run.validation_loss, record, "val_loss", step);
   add(run.bits_a_byte, record, "val_bits_per_byte", step);
   add(run.gap, record, "val_gap", step);
+  add(run.exact, record, "val_exact", step);
+  add(run.ood_loss, record, "ood_loss", step);
+  add(run.ood_gap, record, "ood_gap", step);
+  add(run.ood_exact, record, "ood_exact", step);
   add_routing(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
@@ -115,6 +119,7 @@ void add_step(Run& run, const json& record, double& timed_until) {
   if (const double seconds = number(record, "step_s"); std::isfinite(seconds)) {
     run.seconds += seconds * std::fmax(0, step - timed_until);
     timed_until = step;
+    run.step_seconds.add(step, seconds);
   }
   if (const auto floor = floor_of(record)) run.floor = floor;
   run.step = std::fmax(run.step, step);

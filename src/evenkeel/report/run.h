@@ -34,8 +34,10 @@ struct Run {
   double step = 0, steps = 0;         // done, planned; NaN where not known
 
   // Over steps.
-  Series loss, learning_rate, gradient_norm, clipped, tokens_per_second;
+  Series loss, learning_rate, gradient_norm, clipped, tokens_per_second, step_seconds;
   Series validation_loss, bits_a_byte, gap;
+  Series exact;                         // share of the validation text's answers got right
+  Series ood_loss, ood_gap, ood_exact;  // of data.ood
   double tokens = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // in training steps: without evaluations and checkpoints
   double peak_memory = std::numeric_limits<double>::quiet_NaN();  // bytes

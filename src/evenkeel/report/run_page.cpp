@@ -109,6 +109,9 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
 std::string loss_figure(const Run& run) {
   Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
   chart.lines.push_back({"validation", run.validation_loss, 1, 0, Stroke::dotted});
+  if (run.ood_loss.size() > 0) {
+    chart.lines.push_back({"out of distribution", run.ood_loss, 5, 0, Stroke::dotted});
+  }
   if (run.floor) {
     chart.reference = {run.floor->a_token, "entropy floor " + loss_text(run.floor->a_token)};
   }
@@ -125,6 +128,17 @@ std::string evaluation_figure(const Run& run) {
               {{"validation", run.*quantity.values, 1, 0, Stroke::dotted}}};
   if (run.floor) chart.scale = Scale::logarithmic;
   chart.when_empty = no_data({&run}, quantity);
+  return figure(chart);
+}
+
+/// Nothing for a text without answers.
+std::string answers_figure(const Run& run) {
+  if (run.exact.size() + run.ood_exact.size() == 0) return "";
+  Chart chart{kExact.title, "share", "", {{"validation", run.exact, 1, 0, Stroke::dotted}}};
+  if (run.ood_exact.size() > 0) {
+    chart.lines.push_back({"out of distribution", run.ood_exact, 5, 0, Stroke::dotted});
+  }
+  chart.scale = Scale::from_zero;
   return figure(chart);
 }
 
@@ -203,8 +217,8 @@ std::string configuration(const Run& run) {
 std::string run_page(const Run& run) {
   auto out =
       element("header", header(run) + element("p", verdict(run), "verdict")) + "\n" + tiles(run);
-  const auto figures = loss_figure(run) + evaluation_figure(run) + gradient_figure(run) +
-                       rate_figure(run) + throughput_figure(run);
+  const auto figures = loss_figure(run) + evaluation_figure(run) + answers_figure(run) +
+                       gradient_figure(run) + rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
   const auto experts = mixture_figures(run);
   if (!experts.empty()) out += section("Experts", element("div", experts, "figures"));

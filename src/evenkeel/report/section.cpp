@@ -26,6 +26,11 @@ const Quantity kValidation = {"Validation loss", "nats a token", "val_loss", &Ru
 const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &Run::bits_a_byte};
 const Quantity kGap = {"Gap to the entropy floor", "nats a byte, logarithmic", "val_gap",
                        &Run::gap};
+const Quantity kExact = {"Answers right", "share of the validation text's", "val_exact",
+                         &Run::exact};
+const Quantity kOodLoss = {"Loss out of distribution", "nats a token", "ood_loss", &Run::ood_loss};
+const Quantity kOodExact = {"Answers right out of distribution", "share", "ood_exact",
+                            &Run::ood_exact};
 
 std::string section(std::string_view heading, std::string_view content) {
   return text("<section>\n<h2>", heading, "</h2>\n", content, "\n</section>\n");

@@ -46,6 +46,8 @@ struct Quantity {
 extern const Quantity kLoss, kLearningRate, kGradientNorm, kThroughput;
 extern const Quantity kLoad, kBalance;           // of a mixture of experts
 extern const Quantity kValidation, kBits, kGap;  // measured on evaluation only
+extern const Quantity kExact, kOodLoss,
+    kOodExact;  // the same, where the text has answers, data.ood
 
 /// How many neighbours on either side the moving mean takes for this many points.
 std::size_t half_window(std::size_t points);

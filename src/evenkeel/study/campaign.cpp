@@ -119,6 +119,7 @@ bool Campaign::Active::fits(const Job& job) const {
 /// One each while there are more runs than cores, or than the memory holds; the last ones share
 /// them.
 int Campaign::Active::threads_for(const Job& job) const {
+  if (means.alone) return working.empty() ? means.cores : 0;
   int free = means.cores;
   for (const auto& each : working) free -= each.threads;
   auto runs = static_cast<double>(waiting.size() + working.size());

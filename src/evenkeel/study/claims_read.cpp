@@ -21,9 +21,11 @@ using config::Table;
 template <typename Word>
 using Words = std::vector<std::pair<std::string, Word>>;
 
-const Words<Measure::Of> kMeasures = {{"val_loss", Measure::Of::val_loss},
-                                      {"val_gap", Measure::Of::val_gap},
-                                      {"loss", Measure::Of::loss}};
+const Words<Measure::Of> kMeasures = {
+    {"val_loss", Measure::Of::val_loss},  {"val_gap", Measure::Of::val_gap},
+    {"loss", Measure::Of::loss},          {"val_exact", Measure::Of::val_exact},
+    {"ood_loss", Measure::Of::ood_loss},  {"ood_exact", Measure::Of::ood_exact},
+    {"step_time", Measure::Of::step_time}};
 const Words<Measure::As> kProfiles = {
     {"slope", Measure::As::slope},     {"steepness", Measure::As::steepness},
     {"spread", Measure::As::spread},   {"mean", Measure::As::mean},
@@ -202,13 +204,27 @@ std::string Measure::name() const {
   if (of == Of::val_loss) return "validation loss";
   if (of == Of::val_gap) return "validation loss above the entropy";
   if (of == Of::loss) return "training loss";
+  if (of == Of::val_exact) return "share of right answers";
+  if (of == Of::ood_loss) return "loss out of distribution";
+  if (of == Of::ood_exact) return "share of right answers out of distribution";
+  if (of == Of::step_time) return "time of a step";
   return text(name_of(kProfiles, as), " of ", probe, part.empty() ? "" : " (" + part + ")",
               " over blocks", step == 0 ? "" : text(" at step ", step));
 }
 
 std::string Measure::unit() const {
-  if (of == Of::val_gap) return "nats a byte";
-  return of == Of::probe ? "" : "nats a token";
+  switch (of) {
+    case Of::val_gap:
+      return "nats a byte";
+    case Of::val_loss:
+    case Of::loss:
+    case Of::ood_loss:
+      return "nats a token";
+    case Of::step_time:
+      return "ln ms";
+    default:
+      return "";
+  }
 }
 
 std::optional<double> number_of(const std::string& label) {

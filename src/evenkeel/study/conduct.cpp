@@ -50,6 +50,7 @@ class Conduct {
       : wish_(wish),
         study_(wish.study),
         pool_(means.pool),
+        alone_(study_.alone ? text(", alone on ", means.cores, " threads") : ""),
         live_(live),
         campaign_(std::move(means), live),
         arms_(combinations(wish.study)) {}
@@ -67,6 +68,7 @@ class Conduct {
   const Wish& wish_;
   const Study& study_;
   fs::path pool_;
+  std::string alone_;  // what tells runs that are timed from others of the pool
   Live& live_;
   Campaign campaign_;
   std::vector<Combination> arms_;
@@ -76,7 +78,7 @@ class Conduct {
 
 Job Conduct::job(const std::string& name, config::Config config) {
   const auto need = wish_.need(config);
-  auto key = addresses_.of(config, need.arithmetic);
+  auto key = addresses_.of(config, need.arithmetic + alone_);
   return {std::move(key), name, std::move(config), need.bytes, need.flops};
 }
 
@@ -118,10 +120,11 @@ Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endi
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
     const auto need = wish_.need(config);
-    const auto key = addresses_.of(config, need.arithmetic);
+    const auto key = addresses_.of(config, need.arithmetic + alone_);
     arm.members.push_back(member_of(seed, key, endings.at(key)));
     arm.parameters = need.parameters;
     arm.norm_parameters = need.norm_parameters;
+    arm.norms_share = need.norms_share;
     arm.tokens = tokens_of(config, need);
     arm.init = init_of(config);
   }
@@ -232,8 +235,8 @@ void check_runs(const Study& study, const std::vector<Combination>& arms) {
                                     ": train.from is not for studies, whose "
                                     "runs start from their own weights"));
     }
-    check_measure(study.measure, config);
-    for (const auto& claim : study.claims) check_measure(claim.measure, config);
+    check_measure(study.measure, config, study.alone);
+    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.alone);
   }
 }
 
@@ -243,6 +246,7 @@ Results conduct(const Wish& wish, Means means, Live& live) {
   check_runs(wish.study, combinations(wish.study));
   const Folder folder(wish.folder, wish.study, wish.takes_over);
   means.logs = folder.logs();
+  means.alone = wish.study.alone;
   auto results = Conduct(wish, std::move(means), live).results();
   judge(results);
   results.unfair = unfair(results);

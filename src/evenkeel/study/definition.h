@@ -30,7 +30,16 @@ using Selection = std::map<std::string, std::string>;
 
 /// A number that a run comes to.
 struct Measure {
-  enum class Of { val_loss, val_gap, loss, probe };
+  enum class Of {
+    val_loss,
+    val_gap,
+    loss,
+    val_exact,  // share of the answers got right, of a text that has some
+    ood_loss,   // of data.ood
+    ood_exact,
+    step_time,  // ln of the median milliseconds of a step: a difference of 0.01 is one per cent
+    probe
+  };
   /// What a profile over blocks comes to.
   enum class As { slope, steepness, spread, mean, largest, first, last };
   Of of = Of::val_loss;
@@ -80,9 +89,10 @@ struct Study {
   std::vector<std::int64_t> seeds;
   std::optional<Tune> tune;
   Measure measure;
-  Selection baseline;              // every other arm is compared with it; may be empty
-  double fails_above = 0;          // a run whose last validation loss is higher has failed; nats
-  double minutes = 0;              // no run is started later than this; 0: no limit
+  Selection baseline;      // every other arm is compared with it; may be empty
+  double fails_above = 0;  // a run whose last validation loss is higher has failed; nats
+  bool alone = false;      // runs one after another, each with all threads: so they can be timed
+  double minutes = 0;      // no run is started later than this; 0: no limit
   std::string power_law = "none";  // or "parameters": fit the measure against their number
   std::vector<Claim> claims;
   std::string text;  // the file

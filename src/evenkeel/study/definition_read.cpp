@@ -224,6 +224,7 @@ void read_words(Study& study, Table& top) {
   study.question = top.string("question", "");
   study.source = top.string("source", "");
   study.fails_above = top.number("fails_above", 0, config::kNotNegative);
+  study.alone = top.flag("alone", false);
   study.minutes = top.number("minutes", 0, config::kNotNegative);
   study.power_law = top.word("power_law", "none", {"none", "parameters"});
   study.seeds = seeds_of(top);

@@ -23,6 +23,7 @@ nlohmann::ordered_json traits_of(const Study& study) {
                                    {"[settings]", study.settings},
                                    {"seeds", study.seeds},
                                    {"fails_above", study.fails_above}};
+  if (study.alone) traits["alone"] = true;
   for (const auto& axis : study.axes) {
     auto values = nlohmann::ordered_json::array();
     for (const auto& [label, sets] : axis.values) {

@@ -6,6 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
+#include "evenkeel/study/overhead.h"
 #include "evenkeel/study/table.h"
 #include "evenkeel/study/tables.h"
 
@@ -75,6 +76,8 @@ std::string markdown(const Results& results) {
   out += section(results.against_baseline.empty() ? "Arms" : "Against the baseline",
                  markdown(arms_table(results)) + paragraph(failures_text(results)));
   out += section("Scaling", laws(results));
+  const auto overhead = overhead_table(results);
+  if (!overhead.rows.empty()) out += section("Counted and measured", markdown(overhead));
   const auto paper = paper_table(results);
   if (!paper.rows.empty()) out += section("Beside the paper", markdown(paper));
   out += section("Fairness", fairness(results));

@@ -51,22 +51,50 @@ double measured(const report::Run& run, const Measure& measure) {
       return report::last(run.gap.y);
     case Measure::Of::loss:
       return report::final_loss(run);
+    case Measure::Of::val_exact:
+      return report::last(run.exact.y);
+    case Measure::Of::ood_loss:
+      return report::last(run.ood_loss.y);
+    case Measure::Of::ood_exact:
+      return report::last(run.ood_exact.y);
+    case Measure::Of::step_time:
+      return std::log(milliseconds_of(run));
     case Measure::Of::probe:
       return of_probe(run, measure);
   }
   return std::nan("");
 }
 
-void check_measure(const Measure& measure, const config::Config& config) {
+double milliseconds_of(const report::Run& run) {
+  constexpr double kMilliseconds = 1000;
+  return kMilliseconds * report::median(report::finite(run.step_seconds.y));
+}
+
+void check_measure(const Measure& measure, const config::Config& config, bool alone) {
+  using Of = Measure::Of;
   const auto has = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
   };
-  if (measure.of == Measure::Of::val_gap && !config.data.train.front().starts_with("builtin:")) {
-    throw Error(Exit::usage,
-                text("measure: \"val_gap\" is for built-in text, whose entropy is known, "
-                     "but data.train is ",
-                     config.data.train.front(), "; take \"val_loss\""));
-  }
+  const auto must = [](bool good, const auto&... words) {
+    if (!good) throw Error(Exit::usage, text("measure: ", words...));
+  };
+  const auto& train = config.data.train.front();
+  const bool is_out = measure.of == Of::ood_loss || measure.of == Of::ood_exact;
+  const auto& asked = is_out && !config.data.ood.empty() ? config.data.ood.front() : train;
+  must(measure.of != Of::val_gap || train.starts_with("builtin:"),
+       "\"val_gap\" is for built-in text, whose entropy is known, but data.train is ", train,
+       "; take \"val_loss\"");
+  must(!is_out || !config.data.ood.empty(),
+       "what is out of distribution needs a text: set data.ood, for instance to "
+       "\"builtin:addition_longer\"");
+  must(
+      (measure.of != Of::val_exact && measure.of != Of::ood_exact) ||
+          asked.starts_with("builtin:addition"),
+      "right answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
+      asked);
+  must(measure.of != Of::step_time || alone,
+       "\"step_time\" can be compared only between runs that had the machine for themselves; set "
+       "alone = true");
   if (measure.of != Measure::Of::probe) return;
   const auto& probe = config.probe;
   if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {

@@ -12,9 +12,12 @@ namespace evenkeel::study {
 /// What a run came to; NaN if it did not measure that.
 double measured(const report::Run& run, const Measure& measure);
 
+/// That a step takes: the median of the logged ones; NaN without any.
+double milliseconds_of(const report::Run& run);
+
 /// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the
-///         entropy of text that has none
-void check_measure(const Measure& measure, const config::Config& config);
+///         entropy of text that has none; a time, where runs are not `alone`
+void check_measure(const Measure& measure, const config::Config& config, bool alone);
 
 /// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
 /// `fails_above` (0: only the former); "" if it did not.

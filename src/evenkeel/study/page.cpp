@@ -6,6 +6,7 @@
 #include "evenkeel/report/section.h"
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
+#include "evenkeel/study/overhead.h"
 #include "evenkeel/study/table.h"
 #include "evenkeel/study/tables.h"
 
@@ -88,6 +89,8 @@ std::string page(const Results& results) {
   const auto& study = results.study;
   auto out = header(results) + claims(results) + arms(results);
   out += section("Figures", element("div", figures(results), "figures"));
+  const auto overhead = overhead_table(results);
+  if (!overhead.rows.empty()) out += section("Counted and measured", html(overhead));
   out += beside_paper(results) + fairness(results);
   out += section("Runs", folded("All runs of the grid", html(runs_table(results))));
   out += repeating(results);

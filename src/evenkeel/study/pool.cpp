@@ -32,6 +32,7 @@ config::Config bare(config::Config config) {
   config.model.recompute = "none";
   config.checkpoint = {};
   config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
+  config.data.ood.clear();                                    // so is its own
   return config;
 }
 
@@ -42,6 +43,7 @@ std::string Addresses::of(const config::Config& config, const std::string& arith
   if (digest.empty()) {
     const auto corpora = data::load(config.data, config.model.context);
     digest = corpora.train.digest + corpora.validation.digest;
+    if (corpora.ood) digest += corpora.ood->digest;
   }
   const auto whole =
       text("numerics ", kNumerics, "\narithmetic ", arithmetic, "\ntext ", digest, "\n",

@@ -45,6 +45,12 @@ std::string four_digits(double value) {
   return out.data();
 }
 
+std::string percent(double share) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%.1f %%", 100 * share);
+  return out.data();
+}
+
 bool due(std::int64_t step, std::int64_t every) {
   return every > 0 && step % every == 0;
 }
@@ -67,6 +73,10 @@ Run::Run(const Request& request, OpenRun open, Console& console)
   trainer_ = std::make_unique<Trainer>(config, shape_, machine_.precision, text_.train);
   validation_ = std::make_unique<data::ValidationWindows>(text_.validation, config.model.context,
                                                           config.evaluate.sequences);
+  if (text_.ood) {
+    ood_ = std::make_unique<data::ValidationWindows>(*text_.ood, config.model.context,
+                                                     config.evaluate.sequences);
+  }
   announce();
 }
 
@@ -248,6 +258,20 @@ void Run::evaluate() {
     line["val_gap"] = *seen.gap;
     told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ",
                  four_digits(*seen.floor));
+  }
+  if (seen.exact) {
+    line["val_exact"] = *seen.exact;
+    told += text(", ", percent(*seen.exact), " of the answers right");
+  }
+  if (ood_) {
+    const auto other = evaluate::evaluate(trainer_->model(), *ood_, rows);
+    line["ood_loss"] = other.nats_per_token;
+    told += text("; out of distribution ", four_digits(other.nats_per_token), " nats a token");
+    if (other.gap) line["ood_gap"] = *other.gap;
+    if (other.exact) {
+      line["ood_exact"] = *other.exact;
+      told += text(", ", percent(*other.exact), " right");
+    }
   }
   append(metrics_, line);
   console_.say(told);

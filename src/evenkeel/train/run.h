@@ -66,7 +66,7 @@ class Run {
   data::Corpora text_;
   norm::Shape shape_;
   std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<data::ValidationWindows> validation_;
+  std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
   store::Records metrics_, health_, probes_;
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // with leave, since the start
   std::optional<evaluate::Evaluation> last_evaluation_;

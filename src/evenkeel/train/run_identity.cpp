@@ -77,6 +77,10 @@ nlohmann::ordered_json Run::identity() const {
                       {"train_digest", text_.train.digest},
                       {"validation", text_.validation.description},
                       {"validation_digest", text_.validation.digest}};
+  if (text_.ood) {
+    identity["data"]["ood"] = text_.ood->description;
+    identity["data"]["ood_digest"] = text_.ood->digest;
+  }
   for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
     identity["warnings"].push_back(warning.code);
   }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/evaluate/answers.h"
+
+#include <ATen/ATen.h>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::evaluate {
+
+void Answers::add(const data::Batch& batch, const at::Tensor& likeliest, std::int64_t mark) {
+  const auto context = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
+  EK_ASSERT(likeliest.sizes() == at::IntArrayRef({batch.rows, context}));
+  const auto guesses = likeliest.to(at::kLong).contiguous();
+  const auto* const guess = guesses.const_data_ptr<std::int64_t>();
+  for (std::int64_t row = 0; row < batch.rows; ++row) {
+    bool inside = false, good = true;
+    for (auto i = row * context; i < (row + 1) * context; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (batch.inputs[at] == mark) {
+        inside = true;
+        good = true;
+      }
+      if (!inside || batch.targets[at] == data::kIgnored) continue;
+      good = good && guess[i] == batch.targets[at];
+      if (batch.targets[at] != data::kEndOfText) continue;
+      ++asked;
+      right += good ? 1 : 0;
+      inside = false;
+    }
+  }
+}
+
+}  // namespace evenkeel::evaluate

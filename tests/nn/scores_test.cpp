@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/scores.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace evenkeel::nn {
+namespace {
+
+AttentionInputs inputs(std::optional<double> softcap = {}) {
+  at::manual_seed(1);
+  const auto options = at::TensorOptions().dtype(at::kDouble);
+  return {.q = 3 * at::randn({2, 4, 9, 6}, options),
+          .k = 3 * at::randn({2, 2, 9, 6}, options),
+          .v = at::randn({2, 2, 9, 6}, options),
+          .scale = 0.4,
+          .softcap = softcap};
+}
+
+/// By loops over single queries.
+Shifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
+  Shifts result;
+  for (std::int64_t b = 0; b < in.q.size(0); ++b) {
+    for (std::int64_t h = 0; h < in.q.size(1); ++h) {
+      const auto kv = h * in.k.size(1) / in.q.size(1);
+      for (std::int64_t t = 1; t < in.q.size(2); ++t) {
+        std::vector<double> scores, moved, weights;
+        double sum = 0;
+        for (std::int64_t s = 0; s <= t; ++s) {
+          const auto score = in.scale * at::dot(in.q[b][h][t], in.k[b][kv][s]).item<double>();
+          scores.push_back(score);
+          moved.push_back(score * factors[kv][s].item<double>());
+          weights.push_back(
+              std::exp(in.softcap ? *in.softcap * std::tanh(score / *in.softcap) : score));
+          sum += weights.back();
+        }
+        const auto most = std::max_element(scores.begin(), scores.end()) - scores.begin();
+        const auto then = std::max_element(moved.begin(), moved.end()) - moved.begin();
+        const bool is_sparse = *std::max_element(weights.begin(), weights.end()) > sum / 2;
+        ++result.queries;
+        result.sparse += is_sparse ? 1 : 0;
+        result.shifted += is_sparse && most != then ? 1 : 0;
+      }
+    }
+  }
+  return result;
+}
+
+void expect_equal(const Shifts& ours, const Shifts& wanted) {
+  EXPECT_EQ(ours.queries, wanted.queries);
+  EXPECT_EQ(ours.sparse, wanted.sparse);
+  EXPECT_EQ(ours.shifted, wanted.shifted);
+}
+
+TEST(Shifts, AreThoseOfSingleQueries) {
+  at::manual_seed(2);
+  const auto factors = 1 + 0.5 * at::randn({2, 9}, at::kDouble);
+  for (const auto softcap : {std::optional<double>(), std::optional<double>(12)}) {
+    const auto wanted = by_hand(inputs(softcap), factors);
+    EXPECT_EQ(wanted.queries, 2 * 4 * 8);
+    EXPECT_GT(wanted.shifted, 3);
+    EXPECT_LT(wanted.shifted, wanted.sparse);
+    EXPECT_LT(wanted.sparse, wanted.queries);
+    expect_equal(shifts_of(inputs(softcap), factors), wanted);
+  }
+}
+
+TEST(Shifts, AreNoneUnderAFactorThatAllKeysShare) {
+  const auto seen = shifts_of(inputs(), at::full({2, 9}, 1.7, at::kDouble));
+  EXPECT_GT(seen.sparse, 0);
+  EXPECT_EQ(seen.shifted, 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::nn
