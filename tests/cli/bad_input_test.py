@@ -227,7 +227,8 @@ class Text(program.Case):
 
     def test_a_builtin_that_does_not_exist(self):
         self.refuse_text('data.train: no builtin text is named "sentence"; did you mean '
-                         '"sentences"? known: sentences', "builtin:sentence")
+                         '"sentences"? known: addition, addition_longer, sentences',
+                         "builtin:sentence")
 
     def test_a_run_that_never_began_leaves_nothing_behind(self):
         self.refuse_text("none.txt: must be a file or a folder, but is missing", "none.txt")

@@ -50,6 +50,15 @@ TEST(Footprint, CountsAHeadOfItsOwn) {
   EXPECT_EQ(footprint({.compute_bytes = 4}, /*tied=*/false).weights, (1096 + 80) * 4);
 }
 
+// HybridNorm*: block 1 has a norm before attention, each block one before the feed-forward, of
+// width 8, and 12 values behind the gate; 4 tokens.
+TEST(Footprint, DropsWhatNormsAndTheGateWriteWhereItIsComputedAgain) {
+  const auto all = footprint({.recompute = nn::Recompute::none});
+  const auto norms = footprint({.recompute = nn::Recompute::norms});
+  EXPECT_EQ(all.activations - norms.activations, 4 * 4 * (3 * 8 + 2 * 12));
+  EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, all.activations);
+}
+
 TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {
   const auto one = footprint({.sequences = 1});
   const auto three = footprint({.sequences = 3});

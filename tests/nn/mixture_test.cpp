@@ -265,7 +265,8 @@ TEST(Mixture, HasTheSameBitsWhenItsBlocksAreComputedAgain) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     const auto shape = mixture_shape({.count = 5, .active = 2, .dense_layers = 1});
     const auto once = step_of(mixture("hybrid_norm_star", shape, precision));
-    const auto twice = step_of(mixture("hybrid_norm_star", shape, precision, {.recompute = true}));
+    const auto twice =
+        step_of(mixture("hybrid_norm_star", shape, precision, {.recompute = nn::Recompute::block}));
     expect_same_bits(twice, once, "again");
   }
 }

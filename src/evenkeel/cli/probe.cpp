@@ -24,11 +24,9 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   evenkeel probe                                        the default model on its first batch
-  evenkeel probe --scheme post_norm --set model.layers=16
-  evenkeel probe --run runs/x-1                         a checkpoint, on its validation text
+  evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
   evenkeel probe --run runs/x-1 --what skip_loss        what each block is worth
-  evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too
-With --run the values also go to RUN/probes.jsonl and its report. Measures: docs/probes.md)";
+  evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too)";
 
 struct Options {
   Common common;
@@ -122,7 +120,8 @@ Exit body(const Options& options) {
 
 /// The examples, and what can be measured, a line each.
 std::string footer() {
-  std::string out = std::string(kExamples) + "\nMeasures (all: those without a star):\n";
+  std::string out =
+      std::string(kExamples) + "\nMeasures (docs/probes.md; all: those without a star):\n";
   constexpr std::size_t kColumn = 22;
   for (const auto& measure : config::measures()) {
     std::string name = measure.name;

@@ -29,7 +29,7 @@ struct Model {
   double rope_theta = 10000;
   bool tied = true;
   std::string init = "scheme";
-  std::string recompute = "none";  // "none", "block"
+  std::string recompute = "none";  // "none", "norms", "block"
 };
 
 /// model.experts: a mixture of experts in place of every feed-forward.

@@ -122,9 +122,9 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
           normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
 }
 
-at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode mode,
+at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode mode,
                                  KeyValueCache* cache, const Observer* observer) const {
-  const auto [q, k, v] = heads_of(at::linear(x, qkv(mode)), rotary, mode);
+  const auto [q, k, v] = heads_of(linear(x, qkv(mode)), rotary, mode);
   auto keys = k.transpose(1, 2);
   auto values = v.transpose(1, 2);
   if (cache != nullptr) {
@@ -140,8 +140,15 @@ at::Tensor Attention::operator()(const at::Tensor& x, const Rotary& rotary, Mode
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool by_formula = !fused && path == AttentionPath::automatic;
   auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);
-  context = normed(context_norm, context.transpose(1, 2), mode);
-  return at::linear(context.flatten(-2), output(mode));
+  const auto beside = context.transpose(1, 2);
+  const auto read = [this, mode](const at::Tensor& rows) {
+    return normed(context_norm, rows, mode).flatten(-2);
+  };
+  const bool later = recompute == Recompute::norms && mode == Mode::training && context_norm &&
+                     !context_norm->moves_a_state();
+  if (!later) return linear(read(beside), output(mode));
+  return linear({read(beside), [read, kept = beside.detach()] { return read(kept); }},
+                output(mode));
 }
 
 }  // namespace evenkeel::nn

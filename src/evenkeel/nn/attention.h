@@ -8,6 +8,7 @@
 #include <string>
 
 #include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/linear.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/nn/observer.h"
@@ -45,14 +46,15 @@ struct Attention {
   Factor scale;  // of the scores; learned: [1], or one a head
   std::optional<double> softcap;
   AttentionPath path = AttentionPath::automatic;
-  bool fused = true;   // false: the formulas, norm by norm
+  bool fused = true;  // false: the formulas, norm by norm
+  Recompute recompute = Recompute::none;
   std::int64_t l = 0;  // the block's number, for the observer
 
   /// \param x         [B, T, width]
   /// \param cache     if given, x continues the positions in it, and its keys and values are added
   /// \param observer  may be null
   /// \return [B, T, width]
-  at::Tensor operator()(const at::Tensor& x, const Rotary& rotary, Mode mode, KeyValueCache* cache,
+  at::Tensor operator()(const Activation& x, const Rotary& rotary, Mode mode, KeyValueCache* cache,
                         const Observer* observer) const;
 
  private:

@@ -3,19 +3,42 @@
 
 #include <ATen/ATen.h>
 
+#include "evenkeel/nn/linear.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/swiglu.h"
 
 namespace evenkeel::nn {
 
-at::Tensor FeedForward::operator()(const at::Tensor& x, Mode mode) const {
-  const auto products = up_gate_scale(at::linear(x, up_gate(mode)));
-  auto hidden = fused ? ops::swiglu(products) : ops::reference::swiglu(products);
-  if (hidden_norm) {
-    hidden = parts == 1 ? (*hidden_norm)(hidden, mode)
-                        : (*hidden_norm)(hidden.unflatten(-1, {parts, -1}), mode).flatten(-2);
+namespace {
+
+at::Tensor gated(const FeedForward& half, const at::Tensor& products) {
+  return half.fused ? ops::swiglu(products) : ops::reference::swiglu(products);
+}
+
+at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
+  const auto& norm = *half.hidden_norm;
+  if (half.parts == 1) return norm(hidden, mode);
+  return norm(hidden.unflatten(-1, {half.parts, -1}), mode).flatten(-2);
+}
+
+/// What `down` reads; what is computed again begins at what is kept anyway.
+Activation hidden_of(const FeedForward& half, const at::Tensor& products, Mode mode) {
+  const bool later = half.recompute == Recompute::norms && mode == Mode::training;
+  const auto hidden = gated(half, products);
+  if (!half.hidden_norm) {
+    if (!later) return hidden;
+    return {hidden, [&half, kept = products.detach()] { return gated(half, kept); }};
   }
-  return at::linear(hidden, down(mode));
+  if (!later || half.hidden_norm->moves_a_state()) return normed(half, hidden, mode);
+  return {normed(half, hidden, mode),
+          [&half, kept = hidden.detach(), mode] { return normed(half, kept, mode); }};
+}
+
+}  // namespace
+
+at::Tensor FeedForward::operator()(const Activation& x, Mode mode) const {
+  const auto products = up_gate_scale(linear(x, up_gate(mode)));
+  return linear(hidden_of(*this, products, mode), down(mode));
 }
 
 }  // namespace evenkeel::nn

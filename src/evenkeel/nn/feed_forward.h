@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/linear.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
 
@@ -22,9 +23,10 @@ struct FeedForward {
   /// Feed-forwards beside each other, each with a norm of its own hidden values; together `inner`.
   std::int64_t parts = 1;
   bool fused = true;  // false: the formula of ops/reference.h
+  Recompute recompute = Recompute::none;
 
   /// \param x  [..., width]
-  at::Tensor operator()(const at::Tensor& x, Mode mode) const;
+  at::Tensor operator()(const Activation& x, Mode mode) const;
 };
 
 }  // namespace evenkeel::nn

@@ -69,35 +69,43 @@ Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
 }
 
 Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
-             std::int64_t compute_bytes) {
+             const Batching& batching) {
+  const bool norms_again = batching.recompute == Recompute::norms;
   const auto d = static_cast<double>(shape.width);
   const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto f = static_cast<double>(shape.inner);
   const auto& a = block.attention;
   Kept kept;
-  kept.values += d;             // the stream
-  kept.behind(a.input, d);      // and what attention reads, if that is another tensor
-  kept.values += d + 2 * keys;  // products
-  kept.values += d + 2 * keys;  // q, k and v, normed and turned
+  // Of what a product reads, only the steps of the norm, if it is computed again.
+  const auto read_by_a_product = [&](const std::optional<Norm>& norm, double width) {
+    if (norms_again) kept.bytes += kept_by(norm, width);
+    if (!norms_again) kept.behind(norm, width);
+  };
+  kept.values += d;               // the stream
+  read_by_a_product(a.input, d);  // and what attention reads, if that is another tensor
+  kept.values += d + 2 * keys;    // products
+  kept.values += d + 2 * keys;    // q, k and v, normed and turned
   kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
   kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
   kept.values += d;                                                         // context
   kept.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax
-  kept.behind(a.context, d);
+  read_by_a_product(a.context, d);
   kept.behind(a.output, d);
   kept.behind(a.residual, d);
   const auto& b = block.feed_forward;
   kept.values += d;  // the stream again
-  kept.behind(b.input, d);
   if (shape.chooses(i)) {
-    const auto mixture = kept_by_mixture(b, shape, compute_bytes);
+    kept.behind(b.input, d);
+    const auto mixture = kept_by_mixture(b, shape, batching.compute_bytes);
     kept.values += mixture.values;
     kept.bytes += mixture.bytes;
+  } else {
+    read_by_a_product(b.input, d);
   }
   const auto always = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
   for (std::int64_t j = 0; j < always; ++j) {
-    kept.values += 3 * f;  // up and gate, hidden
-    kept.behind(b.hidden, f);
+    kept.values += norms_again && !b.hidden ? 2 * f : 3 * f;  // up and gate, hidden
+    read_by_a_product(b.hidden, f);
   }
   kept.behind(b.output, d);
   kept.behind(b.residual, d);
@@ -128,7 +136,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   double all = 0, largest = 0;               // of the blocks
   std::int64_t i = 0;
   for (const auto& block : scheme.blocks) {
-    const auto kept = kept_by(block, shape, i++, batching.compute_bytes);
+    const auto kept = kept_by(block, shape, i++, batching);
     double inside = tokens * (kept.values * bytes + kept.bytes);
     const bool writes_scores =
         batching.explicit_attention || (batching.flash_attention && block.attention.softcap);
@@ -142,7 +150,9 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   }
   const auto streams = scheme.dual ? 3.0 : 2.0;  // skip and branch of a sum, and the second stream
   const auto blocks = static_cast<double>(scheme.blocks.size());
-  out.activations += batching.recompute ? blocks * tokens * streams * d * bytes + largest : all;
+  out.activations += batching.recompute == Recompute::block
+                         ? blocks * tokens * streams * d * bytes + largest
+                         : all;
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
   const auto chunk = static_cast<double>(ops::head_chunk_tokens(shape.vocabulary));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "evenkeel/nn/mode.h"
 #include "evenkeel/norm/scheme.h"
 
 /// How much memory training takes, told from sizes alone. Knows no torch.
@@ -25,7 +26,7 @@ struct Batching {
   std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
   bool explicit_attention = false;
   bool flash_attention = false;  // LibTorch's: under a soft cap scores are written down
-  bool recompute = false;        // ModelOptions::recompute
+  Recompute recompute = Recompute::none;
 };
 
 /// \param rows  of the embedding and an untied head

@@ -14,6 +14,15 @@
 
 namespace evenkeel::nn {
 
+/// What `norm` has made of x, for a product to read.
+/// \param norm  nullptr if it was another way
+Activation Model::activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
+                             Mode mode) const {
+  const bool later = options_.recompute == Recompute::norms && mode == Mode::training;
+  if (!later || norm == nullptr || norm->moves_a_state()) return read;
+  return {read, [norm, x = x.detach(), mode] { return (*norm)(x, mode); }};
+}
+
 /// One sublayer:
 ///
 ///   base = stream, or stream + norm(y)
@@ -31,7 +40,8 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
   } else {
     read = half.input ? state.stream.normed(*half.input, pass.mode) : state.stream.value();
   }
-  auto out = branch(read);
+  const auto* const norm = half.dual || !half.input ? nullptr : &*half.input;
+  auto out = branch(activation(read, norm, state.stream.value(), pass.mode));
   if (half.output) out = (*half.output)(out, pass.mode);
   const auto& before = state.stream.value();
   if (pass.observer != nullptr && pass.observer->branch) {
@@ -52,9 +62,13 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   const auto also_read = block.shares_input ? read
                          : second.input     ? (*second.input)(before, mode)
                                             : before;
-  auto attention = block.attention(read, rotary, mode, cache, pass.observer);
+  const auto norm_of = [&](const HalfBlock& half) { return half.input ? &*half.input : nullptr; };
+  auto attention = block.attention(activation(read, norm_of(first), before, mode), rotary, mode,
+                                   cache, pass.observer);
   if (first.output) attention = (*first.output)(attention, mode);
-  auto feed_forward = run_feed_forward(state, block, l, pass, also_read);
+  const auto* const other = norm_of(block.shares_input ? first : second);
+  auto feed_forward =
+      run_feed_forward(state, block, l, pass, activation(also_read, other, before, mode));
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, Half::attention, before, attention);
@@ -88,19 +102,19 @@ void Model::run_block(State& state, const Block& block, std::int64_t l, const Pa
       pass.cache != nullptr ? &pass.cache->at(static_cast<std::size_t>(l) - 1) : nullptr;
   if (scheme_.parallel) return run_parallel(state, block, l, pass, rotary, cache);
   if (block.taps_its_input) state.block_input = state.stream.value();
-  run_half(state, block.around_attention, l, Half::attention, pass, [&](const at::Tensor& read) {
+  run_half(state, block.around_attention, l, Half::attention, pass, [&](const Activation& read) {
     return block.attention(read, rotary, pass.mode, cache, pass.observer);
   });
   run_half(state, block.around_feed_forward, l, Half::feed_forward, pass,
-           [&](const at::Tensor& read) { return run_feed_forward(state, block, l, pass, read); });
+           [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
 }
 
 /// The branch alone: of a mixture, its router is watched.
 at::Tensor Model::run_feed_forward(State& state, const Block& block, std::int64_t l,
-                                   const Pass& pass, const at::Tensor& read) const {
+                                   const Pass& pass, const Activation& read) const {
   if (!block.mixture) return block.feed_forward(read, pass.mode);
   Routing seen;
-  auto out = (*block.mixture)(read, pass.mode, &seen);
+  auto out = (*block.mixture)(read.value, pass.mode, &seen);
   if (pass.observer != nullptr && pass.observer->routing) pass.observer->routing(l, seen);
   if (pass.router != nullptr) {
     const auto losses = router_losses(seen);
@@ -153,8 +167,8 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   // Who looks at streams may want their gradients, which a block that runs again does not have.
   const bool is_looked_into =
       pass.observer != nullptr && (pass.observer->stream || pass.observer->branch);
-  const bool again_later = options_.recompute && pass.mode == Mode::training && !is_looked_into &&
-                           at::GradMode::is_enabled();
+  const bool again_later = options_.recompute == Recompute::block && pass.mode == Mode::training &&
+                           !is_looked_into && at::GradMode::is_enabled();
   auto state = embedded(ids, pass.mode);
   if (is_watched) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -31,7 +31,7 @@ struct ModelOptions {
   std::int64_t vocabulary = 0;  // entries that are scored; the matrix may have more rows
   bool fused = true;
   AttentionPath attention = AttentionPath::automatic;
-  bool recompute = false;  // keep only what enters a block, and compute the block again in backward
+  Recompute recompute = Recompute::none;
 };
 
 /// Keys and values of all blocks.
@@ -123,7 +123,9 @@ class Model {
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
                 const Branch& branch) const;
   at::Tensor run_feed_forward(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                              const at::Tensor& read) const;
+                              const Activation& read) const;
+  Activation activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
+                        Mode mode) const;
   void run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
                     const Rotary& rotary, KeyValueCache* cache) const;
 

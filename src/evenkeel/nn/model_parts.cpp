@@ -16,11 +16,12 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
              const norm::Steps& steps)
     : scheme_(std::move(scheme)), options_(options), parameters_(&parameters) {
   for (const auto& [name, state] : parameters.states()) {
-    if (!options_.recompute || name.ends_with(".router.bias")) continue;  // no pass moves that one
+    if (options_.recompute != Recompute::block || name.ends_with(".router.bias"))
+      continue;  // no pass moves that one
     throw Error(Exit::usage,
                 text("model.recompute = \"block\" is not for scheme ", scheme_.words.name,
                      ": each pass moves its ", name,
-                     ", and a block that is computed twice would move it twice; take \"none\""));
+                     ", and a block that is computed twice would move it twice; take \"norms\""));
   }
   at_step(steps);
 }
@@ -112,7 +113,8 @@ FeedForward Model::feed_forward(const Slots& slots, std::int64_t i, const std::s
           .up_gate_scale = Factor(),
           .hidden_norm = layer(slots, text("blocks.", i, ".feed_forward.hidden_norm")),
           .parts = parts,
-          .fused = options_.fused};
+          .fused = options_.fused,
+          .recompute = options_.recompute};
 }
 
 Mixture Model::mixture(const Slots& slots, std::int64_t i) const {
@@ -171,6 +173,7 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   if (attention.softcap) at.softcap = attention.softcap->value(v);
   at.path = options_.attention;
   at.fused = options_.fused;
+  at.recompute = options_.recompute;
   at.l = i + 1;
 
   if (shape.chooses(i)) {

@@ -40,6 +40,9 @@ class NormLayer {
   std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
 
+  /// A pass in training changes what a later pass computes.
+  bool moves_a_state() const { return tensors_.running_mean.defined(); }
+
   /// What ops::qkv_norm_rope() needs to do this norm, if it can: a norm of heads, with one gain for
   /// all of them. \param rows  of the dtype of the heads
   std::optional<ops::HeadNorm> of_heads(const at::Tensor& rows) const;

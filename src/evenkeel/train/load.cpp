@@ -77,7 +77,7 @@ nn::ModelOptions model_options(const config::Config& config, const norm::Shape& 
           .attention = word == "explicit" ? nn::AttentionPath::explicit_scores
                        : word == "flash"  ? nn::AttentionPath::flash
                                           : nn::AttentionPath::automatic,
-          .recompute = config.model.recompute == "block"};
+          .recompute = recompute_of(config)};
 }
 
 }  // namespace evenkeel::train

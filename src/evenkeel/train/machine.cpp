@@ -73,6 +73,13 @@ double available_bytes() {
   return 0;
 }
 
+nn::Recompute recompute_of(const config::Config& config) {
+  const auto& word = config.model.recompute;
+  return word == "block"   ? nn::Recompute::block
+         : word == "norms" ? nn::Recompute::norms
+                           : nn::Recompute::none;
+}
+
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
                            std::int64_t rows, nn::Precision precision) {
   const auto sequences = micro_batch(config, scheme.shape.vocabulary);
@@ -85,7 +92,7 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
        .explicit_attention = config.kernels.attention == "explicit" ||
                              (config.kernels.attention == "auto" && !config.kernels.fused),
        .flash_attention = config.kernels.attention == "flash",
-       .recompute = config.model.recompute == "block"});
+       .recompute = recompute_of(config)});
 }
 
 std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary) {

@@ -24,6 +24,8 @@ struct Machine {
 /// else float32; as many threads as cores. Sets the number of threads of this process.
 Machine use_machine(const config::Train& train);
 
+nn::Recompute recompute_of(const config::Config& config);
+
 /// What one step of a run takes. \param rows  of the embedding
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
                            std::int64_t rows, nn::Precision precision);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/linear.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+namespace evenkeel::nn {
+namespace {
+
+struct Gradients {
+  at::Tensor y, x, w;
+};
+
+/// Of sum(y * weights), y = tanh(x) W^T.
+/// \param again  tanh(x) is not kept
+Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool again) {
+  at::manual_seed(1);
+  const auto x = at::randn(sizes, at::kDouble).to(type).requires_grad_();
+  const auto w = at::randn({7, sizes.back()}, at::kDouble).to(type).requires_grad_();
+  const auto read = at::tanh(x);
+  const auto y =
+      again ? linear({read, [kept = x.detach()] { return at::tanh(kept); }}, w) : linear(read, w);
+  (y * at::randn(y.sizes(), at::kDouble).to(type)).sum().backward();
+  return {y.detach(), x.grad(), w.grad()};
+}
+
+TEST(Linear, HasTheSameBitsWhetherItsInputIsKeptOrComputedAgain) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    for (const auto& sizes : {std::vector<std::int64_t>{5, 3}, {2, 4, 6}, {1, 33, 64}}) {
+      const auto kept = gradients(type, sizes, false);
+      const auto again = gradients(type, sizes, true);
+      EXPECT_TRUE(again.y.equal(kept.y));
+      EXPECT_TRUE(again.x.equal(kept.x));
+      EXPECT_TRUE(again.w.equal(kept.w));
+    }
+  }
+}
+
+TEST(Linear, KeepsNothingOfWhatCanBeHadAgain) {
+  const auto w = at::randn({3, 4}).requires_grad_();
+  const auto x = at::randn({2, 4});
+  for (const bool again : {false, true}) {
+    auto read = x * 2;
+    const c10::weak_intrusive_ptr<c10::TensorImpl> storage(read.getIntrusivePtr());
+    const auto y = again ? linear({read, [&x] { return x * 2; }}, w) : linear(read, w);
+    read.reset();
+    EXPECT_EQ(storage.expired(), again);
+    y.sum().backward();
+  }
+}
+
+TEST(Linear, ComputesNothingAgainWithoutAGradient) {
+  const at::NoGradGuard no_grad;
+  int calls = 0;
+  const auto w = at::randn({3, 4}).requires_grad_();
+  linear({at::randn({2, 4}), [&] { return ++calls, at::randn({2, 4}); }}, w);
+  EXPECT_EQ(calls, 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::nn
