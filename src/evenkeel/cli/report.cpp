@@ -15,12 +15,16 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1                                one run
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
-  evenkeel report runs/* --output comparison.html)";
+  evenkeel report runs/* --output comparison.html
+  evenkeel report bench.jsonl                                         what `bench --out` appended)";
 
 Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
           std::filesystem::path page) {
   if (runs.empty()) {
     throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
+  }
+  if (page.empty() && report::is_bench_file(runs.front())) {
+    page = std::filesystem::path(runs.front()).replace_extension(".html");
   }
   if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
   report::write_report(runs, page);
@@ -39,7 +43,9 @@ Verb add_report(const Command& program) {
   };
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("report", "one HTML page of a run, or of several");
-  command.add_option("runs", options->runs, "run folders").type_name("RUN").not_empty();
+  command.add_option("runs", options->runs, "run folders; or a file of `bench --out`")
+      .type_name("RUN")
+      .not_empty();
   command
       .add_option("--output", options->page, "the page; default: report.html in the run, or here")
       .type_name("FILE")

@@ -78,6 +78,10 @@ svg .line { stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 svg .faint { stroke-width: 1; opacity: 0.42; }
 svg.key .faint { stroke-width: 1.5; opacity: 0.65; }
 path.band { opacity: 0.17; }
+rect.piece.faint { opacity: 0.45; }
+rect.c0 { fill: var(--c0); } rect.c1 { fill: var(--c1); } rect.c2 { fill: var(--c2); }
+rect.c3 { fill: var(--c3); } rect.c4 { fill: var(--c4); } rect.c5 { fill: var(--c5); }
+rect.c6 { fill: var(--c6); }
 path.bar { stroke-width: 1.3; opacity: 0.75; }
 path.cross { stroke-width: 2; stroke-linecap: round; }
 svg circle { stroke: var(--paper); stroke-width: 1; }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/bench_page.h"
+
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/parts_figure.h"
+#include "evenkeel/report/ratio_figure.h"
+#include "evenkeel/report/section.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+using nlohmann::json;
+using Records = std::vector<json>;
+constexpr int kDigits = 4;
+constexpr double kMilli = 1e3;
+
+std::string word(const json& record, const char* key) {
+  const auto found = record.find(key);
+  if (found == record.end()) return "";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+/// NaN if it is not there.
+double number(const json& record, const json::json_pointer& place) {
+  if (!record.contains(place) || !record.at(place).is_number()) return std::nan("");
+  return record.at(place).get<double>();
+}
+double number(const json& record, const std::string& key) {
+  return number(record, json::json_pointer("/" + key));
+}
+
+std::string shown(double value) {
+  return std::isfinite(value) ? with_digits(value, kDigits) : "–";
+}
+
+std::string speed_text(const json& record) {
+  const double speed = number(record, "tokens") / number(record, "median_seconds");
+  return std::isfinite(speed) ? with_commas(std::llround(speed)) : "–";
+}
+
+/// A table whose first `names` columns are words, the others numbers.
+std::string table(const std::vector<std::string>& columns, std::size_t names,
+                  const std::vector<std::vector<std::string>>& rows) {
+  const auto line = [&](const char* tag, const std::vector<std::string>& cells) {
+    std::string out;
+    for (std::size_t at = 0; at < cells.size(); ++at) {
+      out += element(tag, escaped(cells[at]), at < names ? "name" : "number");
+    }
+    return element("tr", out) + "\n";
+  };
+  auto out = line("th", columns);
+  for (const auto& row : rows) out += line("td", row);
+  return element("div", element("table", out), "scroll dense") + "\n";
+}
+
+std::string interval(double low, double high) {
+  return std::isfinite(low) ? "[" + shown(low) + ", " + shown(high) + "]" : "–";
+}
+
+Ratio ratio_of(const std::string& name, const json& record, const std::string& prefix) {
+  const auto at = [&](const char* what) {
+    return number(record, json::json_pointer(prefix + what));
+  };
+  const bool is_nested = prefix.ends_with('/');
+  return {.name = name,
+          .median = at(is_nested ? "median" : ""),
+          .low = at(is_nested ? "low" : "_low"),
+          .high = at(is_nested ? "high" : "_high")};
+}
+
+std::string steps(const Records& records) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Ratio> ratios;
+  std::vector<Parts> parts;
+  for (const auto& record : records) {
+    const auto median = number(record, "median_seconds");
+    const auto name = word(record, "scheme");
+    ratios.push_back(ratio_of(name, record, "/over_first"));
+    rows.push_back({name, shown(kMilli * median), shown(kMilli * number(record, "least_seconds")),
+                    speed_text(record), shown(median / number(record, "floor_seconds")),
+                    shown(ratios.back().median), interval(ratios.back().low, ratios.back().high),
+                    shown(number(record, "faults"))});
+    if (!record.contains("parts") || !record["parts"].is_object()) continue;
+    parts.push_back({name, {}});
+    for (const auto& [part, seconds] : record["parts"].items()) {
+      if (seconds.is_number())
+        parts.back().parts.emplace_back(part, kMilli * seconds.get<double>());
+    }
+  }
+  const auto first = records.empty() ? "" : word(records.front(), "scheme");
+  return table({"scheme", "median ms", "least ms", "tokens/s", "over the floor", "over the first",
+                "interval", "page faults"},
+               1, rows) +
+         ratio_figures("Training steps",
+                       "A step of each scheme over one of " + first + ", in the same rounds.",
+                       ratios) +
+         parts_figure("Where the time of a step goes", "ms",
+                      "One watched step of each, by LibTorch's operators; between: what none of "
+                      "them took.",
+                      parts);
+}
+
+std::string kernels(const Records& records) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Ratio> probes;
+  for (const auto& record : records) {
+    const auto name = text(word(record, "op"), ' ', word(record, "pass"), ' ',
+                           word(record, "dtype"), ' ', word(record, "shape"));
+    auto probe = ratio_of(name, record, "/over/probe/");
+    const auto allowed = number(record, "allowed");
+    if (allowed > 0) probe.goal = allowed;
+    const auto over = [&](const char* arm) {
+      return shown(number(record, json::json_pointer(text("/over/", arm, "/median"))));
+    };
+    const auto seconds = number(record, json::json_pointer("/seconds/ours/median"));
+    rows.push_back({name, shown(kMilli * seconds), shown(probe.median),
+                    interval(probe.low, probe.high), allowed > 0 ? shown(allowed) : "–",
+                    over("formula"), over("torch")});
+    probes.push_back(probe);
+  }
+  return ratio_figures("Operators",
+                       "Each over a probe that moves the same memory, or over its "
+                       "matrix products alone.",
+                       probes) +
+         table({"operator", "median ms", "over the probe", "interval", "goal", "over the formula",
+                "over LibTorch's"},
+               1, rows);
+}
+
+std::string peers(const Records& records) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<Ratio> ratios;
+  for (const auto& record : records) {
+    const auto name = word(record, "process");
+    const auto ratio = ratio_of("ours over " + name, record, "/ours_over_it");
+    const auto median = number(record, "median_seconds");
+    rows.push_back({name, shown(kMilli * median), shown(kMilli * number(record, "least_seconds")),
+                    speed_text(record), shown(median / number(record, "floor_seconds")),
+                    shown(ratio.median), interval(ratio.low, ratio.high),
+                    bytes_text(number(record, "peak_bytes")), shown(number(record, "faults"))});
+    if (ratio.median != 1 || ratio.low != 1) ratios.push_back(ratio);
+  }
+  const auto about = records.empty() ? ""
+                                     : text(word(records.front(), "scheme"), ", PyTorch ",
+                                            word(records.front(), "torch"));
+  return element("p", escaped(about)) + "\n" +
+         ratio_figures("The same training", "Our step over theirs, in the same rounds.", ratios) +
+         table({"process", "median ms", "least ms", "tokens/s", "over the floor", "ours over it",
+                "interval", "peak memory", "page faults"},
+               1, rows);
+}
+
+struct Kind {
+  const char* bench;
+  const char* heading;
+  std::string (*content)(const Records&);
+};
+constexpr Kind kKinds[] = {{"step", "Training steps", steps},
+                           {"kernels", "Operators", kernels},
+                           {"peers", "Beside PyTorch", peers}};
+
+const Kind* kind_of(const json& record) {
+  for (const auto& kind : kKinds) {
+    if (record.is_object() && word(record, "bench") == kind.bench) return &kind;
+  }
+  return nullptr;
+}
+
+/// What the machine says of itself, and when.
+std::string about(const json& record) {
+  std::string out = word(record, "date");
+  if (record.contains("machine") && record["machine"].is_object()) {
+    for (const auto& [key, value] : record["machine"].items()) {
+      out += text(", ", key, ' ', value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  const auto verdict = word(record, "not_judged");
+  return element("p", escaped(out), "about") + "\n" +
+         (verdict.empty() ? "" : element("p", escaped(verdict), "notice") + "\n");
+}
+
+/// One bench that was run: its records stand together, with one date and machine.
+std::string section_of(const Records& records) {
+  const auto& kind = *kind_of(records.front());
+  return section(kind.heading, about(records.front()) + kind.content(records));
+}
+
+}  // namespace
+
+std::string bench_page(const std::string& name, const std::vector<json>& records) {
+  std::string out;
+  Records group;
+  const auto close = [&] {
+    if (!group.empty()) out += section_of(group);
+    group.clear();
+  };
+  for (const auto& record : records) {
+    if (kind_of(record) == nullptr) continue;
+    const auto is_another = [&](const char* key) {
+      return word(group.front(), key) != word(record, key);
+    };
+    if (!group.empty() && (is_another("bench") || is_another("date") || is_another("machine"))) {
+      close();
+    }
+    group.push_back(record);
+  }
+  close();
+  if (out.empty()) {
+    throw Error(Exit::data, text(name, ": holds no line of a bench; `evenkeel bench step --out ",
+                                 name, "` appends some"));
+  }
+  const auto head =
+      element("header", element("h1", "Benchmarks") + "\n" + element("p", escaped(name), "about"));
+  return page(
+      "Benchmarks",
+      head + "\n" + out + element("footer", "Made by Evenkeel from " + escaped(name) + ".") + "\n");
+}
+
+}  // namespace evenkeel::report

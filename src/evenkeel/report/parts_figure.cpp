@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/parts_figure.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/chart_frame.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/row_figure.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+constexpr double kNumbers = 90;  // units for the sum at the right
+constexpr int kTicks = 6, kDigits = 4;
+
+double sum_of(const Parts& row) {
+  return std::accumulate(row.parts.begin(), row.parts.end(), 0.0,
+                         [](double sum, const auto& part) { return sum + part.second; });
+}
+
+/// A piece's colour; past the last one they begin anew, fainter.
+std::string class_of(std::size_t part) {
+  return text("piece c", part % kColours, part >= kColours ? " faint" : "");
+}
+
+std::string drawn(const Parts& row, const RowField& field, const std::string& unit_of, double y) {
+  constexpr double kHalf = 6;
+  auto out = row_name(row.name, field, y);
+  double before = 0;
+  for (std::size_t part = 0; part < row.parts.size(); ++part) {
+    const auto& [name, value] = row.parts[part];
+    const double from = field.across(before), to = field.across(before + value);
+    before += value;
+    if (to <= from) continue;
+    const auto told =
+        element("title", escaped(text(name, ": ", with_digits(value, kDigits), ' ', unit_of)));
+    out += text("<rect class=\"", class_of(part), "\" x=\"", unit(from), "\" y=\"", unit(y - kHalf),
+                "\" width=\"", unit(to - from), "\" height=\"", unit(2 * kHalf), "\">", told,
+                "</rect>\n");
+  }
+  return out + row_label("end", kRowWidth, y, with_digits(sum_of(row), kDigits) + " " + unit_of);
+}
+
+std::string legend(const Parts& row) {
+  std::string out;
+  for (std::size_t part = 0; part < row.parts.size(); ++part) {
+    const auto square = text(
+        "<svg viewBox=\"0 0 12 12\" width=\"12\" height=\"12\">"
+        "<rect class=\"",
+        class_of(part), "\" width=\"12\" height=\"12\"/></svg>");
+    out += element("li", square + escaped(row.parts[part].first));
+  }
+  return element("ul", out, "legend");
+}
+
+}  // namespace
+
+std::string parts_figure(const std::string& title, const std::string& unit_of,
+                         const std::string& note, const std::vector<Parts>& rows) {
+  if (rows.empty()) return "";
+  double most = 0;
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    most = std::max(most, sum_of(row));
+    names.push_back(row.name);
+  }
+  auto axis = linear_axis(0, most, kTicks);
+  axis.low = 0;
+  const auto field = row_field(names, kNumbers, axis);
+  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], field, unit_of, y); };
+  return row_figure(title, unit_of, note, field, rows.size(), 0, draw, legend(rows.front()));
+}
+
+}  // namespace evenkeel::report

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace evenkeel::report {
+
+/// A sum by what it is made of.
+struct Parts {
+  std::string name;
+  std::vector<std::pair<std::string, double>> parts;  // the same names in every row, none below 0
+};
+
+/// A bar a row, piece by piece, with a legend; "" without a row.
+/// \param unit  of the values: "ms"
+std::string parts_figure(const std::string& title, const std::string& unit, const std::string& note,
+                         const std::vector<Parts>& rows);
+
+}  // namespace evenkeel::report

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/ratio_figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/axis.h"
+#include "evenkeel/report/chart_frame.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/row_figure.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+constexpr double kNumbers = 150;          // units for the figures at the right
+constexpr std::size_t kRowsAFigure = 45;  // of a printed page
+constexpr int kTicks = 6, kDecimals = 3;
+constexpr const char* kPlain = "c0";
+constexpr const char* kAbove = "c1";
+constexpr const char* kWithin = "c2";
+
+/// From below the lowest ratio, or 1, to above the highest; an interval may leave it.
+Axis axis_of(const std::vector<Ratio>& ratios) {
+  constexpr double kMargin = 0.06;
+  double low = 1, high = 1;
+  for (const auto& ratio : ratios) {
+    low = std::min(low, ratio.median);
+    high = std::max({high, ratio.median, ratio.goal});
+  }
+  const double room = kMargin * std::max(high - low, kMargin);
+  return linear_axis(std::max(0.0, low - room), high + room, kTicks);
+}
+
+const char* colour_of(const Ratio& ratio) {
+  if (ratio.goal == 0) return kPlain;
+  return ratio.median <= ratio.goal ? kWithin : kAbove;
+}
+
+std::string drawn(const Ratio& ratio, const RowField& field, double y) {
+  constexpr double kHalf = 7;
+  const auto* const colour = colour_of(ratio);
+  auto out = row_name(ratio.name, field, y);
+  if (ratio.goal > 0) {
+    out += text("<path class=\"reference\" d=\"M", unit(field.across(ratio.goal)), ' ',
+                unit(y - kHalf), 'v', unit(2 * kHalf), "\"/>\n");
+  }
+  out +=
+      text("<path class=\"bar ", colour, "\" d=\"", interval_path(ratio.low, ratio.high, field, y),
+           "\"/>\n<circle class=\"", colour, "\" cx=\"", unit(field.across(ratio.median)),
+           "\" cy=\"", unit(y), "\" r=\"3.4\"/>\n");
+  const auto numbers = text(fixed(ratio.median, kDecimals), " [", fixed(ratio.low, kDecimals), ", ",
+                            fixed(ratio.high, kDecimals), "]");
+  return out + row_label("end", kRowWidth, y, numbers);
+}
+
+}  // namespace
+
+std::string ratio_figures(const std::string& title, const std::string& note,
+                          const std::vector<Ratio>& ratios) {
+  std::vector<Ratio> all;
+  std::copy_if(ratios.begin(), ratios.end(), std::back_inserter(all), [](const Ratio& ratio) {
+    return std::isfinite(ratio.median) && std::isfinite(ratio.low) && std::isfinite(ratio.high);
+  });
+  if (all.empty()) return "";
+  std::vector<std::string> names;
+  for (const auto& ratio : all) names.push_back(ratio.name);
+  const auto field = row_field(names, kNumbers, axis_of(all));
+  const bool has_goal =
+      std::any_of(all.begin(), all.end(), [](const Ratio& ratio) { return ratio.goal > 0; });
+  const auto words = text(note, has_goal ? " A dotted mark is the goal; green: within it, orange: "
+                                           "above."
+                                         : "");
+  std::string out;
+  for (std::size_t first = 0; first < all.size(); first += kRowsAFigure) {
+    const auto rows = std::min(kRowsAFigure, all.size() - first);
+    const auto draw = [&](std::size_t row, double y) { return drawn(all[first + row], field, y); };
+    out += row_figure(title, "ratio of medians", first == 0 ? words : "", field, rows, 1, draw);
+  }
+  return out;
+}
+
+}  // namespace evenkeel::report

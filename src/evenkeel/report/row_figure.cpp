@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/row_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/chart_frame.h"
+#include "evenkeel/report/html.h"
+
+namespace evenkeel::report {
+
+namespace {
+
+// Units of the view box.
+constexpr double kTop = 8, kBottom = 30, kRow = 20;
+constexpr double kLetter = 6.6, kGap = 10, kWidestName = 330;
+
+}  // namespace
+
+RowField row_field(const std::vector<std::string>& names, double numbers, Axis axis) {
+  std::size_t longest = 0;
+  for (const auto& name : names) longest = std::max(longest, name.size());
+  const double widest = std::min(kWidestName, kLetter * static_cast<double>(longest));
+  return {widest + kGap, kRowWidth - numbers - kGap, std::move(axis)};
+}
+
+std::string row_label(const char* anchor, double x, double y, const std::string& words,
+                      const std::string& whole) {
+  const auto title = whole.empty() ? "" : element("title", escaped(whole));
+  return text("<text class=\"", anchor, "\" x=\"", unit(x), "\" y=\"", unit(y + kBaseline), "\">",
+              escaped(words), title, "</text>\n");
+}
+
+std::string row_name(const std::string& name, const RowField& field, double y) {
+  const auto room = static_cast<std::size_t>((field.left - kGap) / kLetter) + 1;
+  if (name.size() <= room) return row_label("name", 0, y, name);
+  auto cut = room - 1;
+  while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80) --cut;  // within UTF-8
+  return row_label("name", 0, y, name.substr(0, cut) + "…", name);
+}
+
+std::string interval_path(double low, double high, const RowField& field, double y) {
+  constexpr double kHalfEnd = 4, kHead = 5;
+  const auto inside = [&](double value) {
+    return field.across(std::clamp(value, field.axis.low, field.axis.high));
+  };
+  auto path = text('M', unit(inside(low)), ' ', unit(y), 'H', unit(inside(high)));
+  for (const double value : {low, high}) {
+    if (!field.holds(value)) continue;
+    path += text('M', unit(inside(value)), ' ', unit(y - kHalfEnd), 'v', unit(2 * kHalfEnd));
+  }
+  const auto head = [&](double x, double back) {
+    return text('M', unit(x + back), ' ', unit(y - kHalfEnd), 'L', unit(x), ' ', unit(y), 'L',
+                unit(x + back), ' ', unit(y + kHalfEnd));
+  };
+  if (low < field.axis.low) path += head(field.left, kHead);
+  if (high > field.axis.high) path += head(field.right, -kHead);
+  return path;
+}
+
+std::string row_figure(const std::string& title, const std::string& unit_of,
+                       const std::string& note, const RowField& field, std::size_t rows,
+                       double zero,
+                       const std::function<std::string(std::size_t row, double y)>& draw,
+                       const std::string& legend) {
+  constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts
+  constexpr double kTickDrop = 15;
+  const double bottom = kTop + kRow * static_cast<double>(rows);
+  std::string inside;
+  for (const auto& tick : field.axis.ticks) {
+    inside += text("<path class=\"", tick.at == zero ? "axis" : "grid", "\" d=\"M",
+                   unit(field.across(tick.at)), ' ', unit(kTop), 'V', unit(bottom), "\"/>\n",
+                   row_label("middle", field.across(tick.at), bottom + kTickDrop, tick.label));
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    inside += draw(row, kTop + kRow * (static_cast<double>(row) + 0.5));
+  }
+  const auto picture =
+      text("<svg viewBox=\"0 0 ", kRowWidth, ' ', bottom + kBottom, "\" role=\"img\" aria-label=\"",
+           escaped(title), "\" style=\"min-width:", std::lround(kRowWidth * kSmallest), "px\">\n",
+           inside, "</svg>\n");
+  const auto caption = element("strong", escaped(title)) + " " +
+                       element("span", escaped(unit_of), "muted") +
+                       (note.empty() ? "" : element("p", escaped(note))) + legend;
+  return element("figure",
+                 element("figcaption", caption) + "\n" + element("div", picture, "scroll"),
+                 "wide") +
+         "\n";
+}
+
+}  // namespace evenkeel::report

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/report/bench_page.h"
+
+#include <gtest/gtest.h>
+
+#include "evenkeel/base/error.h"
+#include "report/page_check.h"
+
+namespace evenkeel::report {
+namespace {
+
+using nlohmann::json;
+
+json header(const std::string& bench, const std::string& date = "2026-01-02T03:04:05Z") {
+  return {{"bench", bench},
+          {"date", date},
+          {"machine", {{"processor", "a <processor>"}, {"threads", 2}}},
+          {"not_judged", ""}};
+}
+
+json step(const std::string& scheme, double over_first) {
+  auto record = header("step");
+  record.update({{"scheme", scheme},
+                 {"tokens", 2048},
+                 {"floor_seconds", 0.08},
+                 {"median_seconds", 0.1 * over_first},
+                 {"least_seconds", 0.09},
+                 {"over_first", over_first},
+                 {"over_first_low", over_first - 0.01},
+                 {"over_first_high", over_first + 0.02},
+                 {"faults", 3},
+                 {"parts", {{"products", 0.07}, {"norms", 0.01}}}});
+  return record;
+}
+
+json kernel(double median) {
+  auto record = header("kernels");
+  record.update({{"op", "rms_norm"},
+                 {"pass", "forward"},
+                 {"dtype", "float32"},
+                 {"shape", "4096 x 768"},
+                 {"allowed", 1.15},
+                 {"seconds", {{"ours", {{"median", 0.002}}}}},
+                 {"over", {{"probe", {{"median", median}, {"low", 1.0}, {"high", 1.3}}}}}});
+  return record;
+}
+
+json peer(const std::string& process, double ratio) {
+  auto record = header("peers");
+  record.update({{"process", process},
+                 {"torch", "2.13.0"},
+                 {"scheme", "pre_norm"},
+                 {"tokens", 2048},
+                 {"floor_seconds", 0.1},
+                 {"median_seconds", 0.2},
+                 {"least_seconds", 0.19},
+                 {"ours_over_it", ratio},
+                 {"ours_over_it_low", ratio},
+                 {"ours_over_it_high", ratio},
+                 {"peak_bytes", 1 << 30},
+                 {"faults", 5}});
+  return record;
+}
+
+TEST(BenchPage, HasASectionForEachBenchThatWasRun) {
+  auto later = step("pre_norm", 1);
+  later["date"] = "2026-02-02T03:04:05Z";
+  const auto page =
+      bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04), kernel(1.1),
+                             peer("ours", 1), peer("eager", 0.6), later});
+  EXPECT_EQ(fault_of(page), "");
+  EXPECT_EQ(contents(page, "<h2>"), (std::vector<std::string>{"Training steps", "Operators",
+                                                              "Beside PyTorch", "Training steps"}));
+  EXPECT_NE(page.find("processor a &lt;processor&gt;"), std::string::npos);
+}
+
+TEST(BenchPage, TellsTimesAndRatiosWithIntervals) {
+  const auto page = bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04)});
+  const auto cells = contents(page, "<td class=\"number\">");
+  ASSERT_EQ(cells.size(), 14U);
+  EXPECT_EQ(cells[7], "104");    // ms
+  EXPECT_EQ(cells[10], "1.3");   // over the floor
+  EXPECT_EQ(cells[11], "1.04");  // over the first
+  EXPECT_EQ(cells[12], "[1.03, 1.06]");
+  EXPECT_NE(page.find("<title>products: 70 ms</title>"), std::string::npos);
+}
+
+TEST(BenchPage, ColoursARatioByItsGoal) {
+  const auto colour = [](double median) {
+    const auto page = bench_page("b.jsonl", {kernel(median)});
+    return page.find("<circle class=\"c2\"") != std::string::npos   ? "within"
+           : page.find("<circle class=\"c1\"") != std::string::npos ? "above"
+                                                                    : "none";
+  };
+  EXPECT_STREQ(colour(1.1), "within");
+  EXPECT_STREQ(colour(1.2), "above");
+}
+
+TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
+  auto busy = step("pre_norm", 1);
+  busy["not_judged"] = "not judged: others took 40 %";
+  busy.erase("median_seconds");
+  busy.erase("parts");
+  const auto page = bench_page("b.jsonl", {busy});
+  EXPECT_EQ(fault_of(page), "");
+  EXPECT_NE(page.find("others took 40 %"), std::string::npos);
+  EXPECT_EQ(contents(page, "<td class=\"number\">").front(), "–");
+}
+
+TEST(BenchPage, RefusesAFileWithoutABench) {
+  try {
+    bench_page("metrics.jsonl", {json{{"step", 1}}});
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::data);
+    EXPECT_STREQ(error.what(),
+                 "metrics.jsonl: holds no line of a bench; `evenkeel bench step --out "
+                 "metrics.jsonl` appends some");
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::report
