@@ -33,6 +33,10 @@ class Bench(program.Case):
             self.assertEqual(row["bytes"], 28 * 20_000_000)
         lines = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual(lines, rows)
+        self.assertEqual(self.succeed("report", "kernels.jsonl")[0], "kernels.html\n")
+        page = (self.folder / "kernels.html").read_text()
+        self.assertIn("adamw", page)
+        self.assertEqual("not judged" in page, code == BUSY)
 
     def test_an_unknown_operator(self):
         self.refuse(64, '--only rmsnorm: no operator has this name; did you mean "rms_norm"? known: adamw, '

@@ -255,6 +255,21 @@ class Runs(program.Case):
         out = self.succeed("report", "one", "--json")[0]
         self.assertEqual(json.loads(out), {"report": "one/report.html"})
 
+    def test_report_of_what_no_bench_wrote(self):
+        run = self.train("run", train_steps=2)
+        before = (run / "metrics.jsonl").read_bytes()
+        self.refuse(65, "run/metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
+                    "report a run, name its folder", "report", "run/metrics.jsonl")
+        self.assertEqual((run / "metrics.jsonl").read_bytes(), before)
+        self.assertFalse((run / "metrics.html").exists())
+
+    def test_report_of_a_bench_stands_alone(self):
+        self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
+        self.refuse(64, "report: bench.jsonl, a file of a bench, stands alone, but 1 more are named", "report",
+                    "bench.jsonl", "run")
+        self.assertEqual(self.succeed("report", "bench.jsonl", "--output", "page.html")[0], "page.html\n")
+        self.assertIn("Training steps", (self.folder / "page.html").read_text())
+
     def test_report_into_a_device(self):
         self.train("one", train_steps=1)
         device = self.folder / "full"

@@ -86,14 +86,36 @@ TEST(BenchPage, TellsTimesAndRatiosWithIntervals) {
 }
 
 TEST(BenchPage, ColoursARatioByItsGoal) {
-  const auto colour = [](double median) {
-    const auto page = bench_page("b.jsonl", {kernel(median)});
+  const auto colour = [](const json& record) {
+    const auto page = bench_page("b.jsonl", {record});
     return page.find("<circle class=\"c2\"") != std::string::npos   ? "within"
            : page.find("<circle class=\"c1\"") != std::string::npos ? "above"
                                                                     : "none";
   };
-  EXPECT_STREQ(colour(1.1), "within");
-  EXPECT_STREQ(colour(1.2), "above");
+  EXPECT_STREQ(colour(kernel(1.1)), "within");
+  EXPECT_STREQ(colour(kernel(1.2)), "above");
+  auto busy = kernel(1.2);
+  busy["not_judged"] = "not judged: others took 40 %";
+  EXPECT_STREQ(colour(busy), "none");
+  EXPECT_NE(bench_page("b.jsonl", {busy}).find("is the goal; blue: not judged."),
+            std::string::npos);
+}
+
+TEST(BenchPage, SaysThatARatioIsTheMedianOverRounds) {
+  const auto page = bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04)});
+  EXPECT_NE(page.find("median of the rounds&#39; ratios"), std::string::npos);
+}
+
+// From 1 to 41 the ticks are 0, 10, 20, 30 and 40.
+TEST(BenchPage, DrawsTheLineAtOneWhereThatIsNoTick) {
+  const auto page = bench_page("b.jsonl", {step("pre_norm", 1), step("slow", 41)});
+  EXPECT_EQ(page.find(">1</text>"), std::string::npos);
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (auto at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<path class=\"axis\""), 2U);  // of the ratios and of the parts
 }
 
 TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
@@ -114,8 +136,8 @@ TEST(BenchPage, RefusesAFileWithoutABench) {
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::data);
     EXPECT_STREQ(error.what(),
-                 "metrics.jsonl: holds no line of a bench; `evenkeel bench step --out "
-                 "metrics.jsonl` appends some");
+                 "metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; "
+                 "to report a run, name its folder");
   }
 }
 

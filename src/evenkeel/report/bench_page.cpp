@@ -70,7 +70,8 @@ Ratio ratio_of(const std::string& name, const json& record, const std::string& p
   return {.name = name,
           .median = at(is_nested ? "median" : ""),
           .low = at(is_nested ? "low" : "_low"),
-          .high = at(is_nested ? "high" : "_high")};
+          .high = at(is_nested ? "high" : "_high"),
+          .is_judged = word(record, "not_judged").empty()};
 }
 
 std::string steps(const Records& records) {
@@ -211,8 +212,10 @@ std::string bench_page(const std::string& name, const std::vector<json>& records
   }
   close();
   if (out.empty()) {
-    throw Error(Exit::data, text(name, ": holds no line of a bench; `evenkeel bench step --out ",
-                                 name, "` appends some"));
+    throw Error(Exit::data,
+                text(name,
+                     ": holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
+                     "report a run, name its folder"));
   }
   const auto head =
       element("header", element("h1", "Benchmarks") + "\n" + element("p", escaped(name), "about"));

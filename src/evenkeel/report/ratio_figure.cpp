@@ -34,7 +34,7 @@ Axis axis_of(const std::vector<Ratio>& ratios) {
 }
 
 const char* colour_of(const Ratio& ratio) {
-  if (ratio.goal == 0) return kPlain;
+  if (ratio.goal == 0 || !ratio.is_judged) return kPlain;
   return ratio.median <= ratio.goal ? kWithin : kAbove;
 }
 
@@ -55,6 +55,20 @@ std::string drawn(const Ratio& ratio, const RowField& field, double y) {
   return out + row_label("end", kRowWidth, y, numbers);
 }
 
+/// What the marks and colours of these rows mean.
+std::string legend_of(const std::vector<Ratio>& ratios) {
+  const auto any = [&](bool is_judged) {
+    return std::any_of(ratios.begin(), ratios.end(), [&](const Ratio& ratio) {
+      return ratio.goal > 0 && ratio.is_judged == is_judged;
+    });
+  };
+  std::string out = " The line stands at 1.";
+  if (any(true) || any(false)) out += " A dotted mark is the goal";
+  if (any(true)) out += "; green: within it, orange: above";
+  if (any(false)) out += "; blue: not judged";
+  return out + (any(true) || any(false) ? "." : "");
+}
+
 }  // namespace
 
 std::string ratio_figures(const std::string& title, const std::string& note,
@@ -67,16 +81,13 @@ std::string ratio_figures(const std::string& title, const std::string& note,
   std::vector<std::string> names;
   for (const auto& ratio : all) names.push_back(ratio.name);
   const auto field = row_field(names, kNumbers, axis_of(all));
-  const bool has_goal =
-      std::any_of(all.begin(), all.end(), [](const Ratio& ratio) { return ratio.goal > 0; });
-  const auto words = text(note, has_goal ? " A dotted mark is the goal; green: within it, orange: "
-                                           "above."
-                                         : "");
+  const auto words = note + legend_of(all);
   std::string out;
   for (std::size_t first = 0; first < all.size(); first += kRowsAFigure) {
     const auto rows = std::min(kRowsAFigure, all.size() - first);
     const auto draw = [&](std::size_t row, double y) { return drawn(all[first + row], field, y); };
-    out += row_figure(title, "ratio of medians", first == 0 ? words : "", field, rows, 1, draw);
+    out += row_figure(title, "median of the rounds' ratios", first == 0 ? words : "", field, rows,
+                      1, draw);
   }
   return out;
 }

@@ -68,12 +68,16 @@ std::string row_figure(const std::string& title, const std::string& unit_of,
   constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts
   constexpr double kTickDrop = 15;
   const double bottom = kTop + kRow * static_cast<double>(rows);
+  const auto line_at = [&](const char* kind, double value) {
+    return text("<path class=\"", kind, "\" d=\"M", unit(field.across(value)), ' ', unit(kTop), 'V',
+                unit(bottom), "\"/>\n");
+  };
   std::string inside;
   for (const auto& tick : field.axis.ticks) {
-    inside += text("<path class=\"", tick.at == zero ? "axis" : "grid", "\" d=\"M",
-                   unit(field.across(tick.at)), ' ', unit(kTop), 'V', unit(bottom), "\"/>\n",
-                   row_label("middle", field.across(tick.at), bottom + kTickDrop, tick.label));
+    if (tick.at != zero) inside += line_at("grid", tick.at);
+    inside += row_label("middle", field.across(tick.at), bottom + kTickDrop, tick.label);
   }
+  inside += line_at("axis", zero);
   for (std::size_t row = 0; row < rows; ++row) {
     inside += draw(row, kTop + kRow * (static_cast<double>(row) + 0.5));
   }

@@ -36,7 +36,7 @@ std::string interval_path(double low, double high, const RowField& field, double
 
 /// The whole figure of some rows.
 /// \param note  below the title; may be empty
-/// \param zero  the tick that is drawn as an axis
+/// \param zero  the value on the axis where a line is drawn, whether a tick or not
 /// \param draw  what stands in a row, around a height
 /// \param legend  HTML below the note; may be empty
 std::string row_figure(const std::string& title, const std::string& unit, const std::string& note,
