@@ -20,7 +20,8 @@ Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool again) {
   const auto w = at::randn({7, sizes.back()}, at::kDouble).to(type).requires_grad_();
   const auto read = at::tanh(x);
   const auto y =
-      again ? linear({read, [kept = x.detach()] { return at::tanh(kept); }}, w) : linear(read, w);
+      again ? linear({read, x.detach(), [](const at::Tensor& kept) { return at::tanh(kept); }}, w)
+            : linear(read, w);
   (y * at::randn(y.sizes(), at::kDouble).to(type)).sum().backward();
   return {y.detach(), x.grad(), w.grad()};
 }
@@ -43,18 +44,39 @@ TEST(Linear, KeepsNothingOfWhatCanBeHadAgain) {
   for (const bool again : {false, true}) {
     auto read = x * 2;
     const c10::weak_intrusive_ptr<c10::TensorImpl> storage(read.getIntrusivePtr());
-    const auto y = again ? linear({read, [&x] { return x * 2; }}, w) : linear(read, w);
+    const auto twice = [](const at::Tensor& kept) { return kept * 2; };
+    const auto y = again ? linear({read, x, twice}, w) : linear(read, w);
     read.reset();
     EXPECT_EQ(storage.expired(), again);
     y.sum().backward();
   }
 }
 
+TEST(Linear, LetsGoOfWhatItKeptAfterTheBackwardPass) {
+  const auto w = at::randn({3, 4}).requires_grad_();
+  auto kept = at::randn({2, 4});
+  const c10::weak_intrusive_ptr<c10::TensorImpl> storage(kept.getIntrusivePtr());
+  const auto y = linear({kept * 2, kept, [](const at::Tensor& x) { return x * 2; }}, w);
+  kept.reset();
+  EXPECT_FALSE(storage.expired());
+  y.sum().backward();
+  EXPECT_TRUE(storage.expired());
+}
+
+TEST(Linear, RefusesToComputeAgainFromWhatHasChanged) {
+  const auto w = at::randn({3, 4}).requires_grad_();
+  const auto kept = at::randn({2, 4});
+  const auto y = linear({kept * 2, kept, [](const at::Tensor& x) { return x * 2; }}, w);
+  kept.mul_(3);
+  EXPECT_THROW(y.sum().backward(), c10::Error);
+}
+
 TEST(Linear, ComputesNothingAgainWithoutAGradient) {
   const at::NoGradGuard no_grad;
   int calls = 0;
   const auto w = at::randn({3, 4}).requires_grad_();
-  linear({at::randn({2, 4}), [&] { return ++calls, at::randn({2, 4}); }}, w);
+  const auto x = at::randn({2, 4});
+  linear({x, x, [&](const at::Tensor& kept) { return ++calls, kept; }}, w);
   EXPECT_EQ(calls, 0);
 }
 

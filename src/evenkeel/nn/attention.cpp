@@ -144,11 +144,9 @@ at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode
   const auto read = [this, mode](const at::Tensor& rows) {
     return normed(context_norm, rows, mode).flatten(-2);
   };
-  const bool later = recompute == Recompute::norms && mode == Mode::training && context_norm &&
-                     !context_norm->moves_a_state();
+  const bool later = context_norm && context_norm->comes_again(recompute, mode);
   if (!later) return linear(read(beside), output(mode));
-  return linear({read(beside), [read, kept = beside.detach()] { return read(kept); }},
-                output(mode));
+  return linear({read(beside), beside.detach(), read}, output(mode));
 }
 
 }  // namespace evenkeel::nn

@@ -23,15 +23,15 @@ at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) 
 
 /// What `down` reads; what is computed again begins at what is kept anyway.
 Activation hidden_of(const FeedForward& half, const at::Tensor& products, Mode mode) {
-  const bool later = half.recompute == Recompute::norms && mode == Mode::training;
   const auto hidden = gated(half, products);
-  if (!half.hidden_norm) {
-    if (!later) return hidden;
-    return {hidden, [&half, kept = products.detach()] { return gated(half, kept); }};
+  if (half.hidden_norm) {
+    const auto value = normed(half, hidden, mode);
+    if (!half.hidden_norm->comes_again(half.recompute, mode)) return value;
+    return {value, hidden.detach(),
+            [&half, mode](const at::Tensor& kept) { return normed(half, kept, mode); }};
   }
-  if (!later || half.hidden_norm->moves_a_state()) return normed(half, hidden, mode);
-  return {normed(half, hidden, mode),
-          [&half, kept = hidden.detach(), mode] { return normed(half, kept, mode); }};
+  if (half.recompute != Recompute::norms || mode != Mode::training) return hidden;
+  return {hidden, products.detach(), [&half](const at::Tensor& kept) { return gated(half, kept); }};
 }
 
 }  // namespace

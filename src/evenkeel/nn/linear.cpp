@@ -15,14 +15,14 @@ using torch::autograd::tensor_list;
 
 /// What autograd can carry from the forward to the backward pass.
 struct Later : torch::CustomClassHolder {
-  std::function<at::Tensor()> again;
+  Activation::Again again;
 };
 
 class LinearOfAgain : public torch::autograd::Function<LinearOfAgain> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
                             const Activation* activation) {
-    ctx->save_for_backward({w});
+    ctx->save_for_backward({w, activation->kept});
     auto later = c10::make_intrusive<Later>();
     later->again = activation->again;
     ctx->saved_data["later"] = at::IValue::make_capsule(std::move(later));
@@ -30,7 +30,8 @@ class LinearOfAgain : public torch::autograd::Function<LinearOfAgain> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const auto w = ctx->get_saved_variables().front();
+    const auto saved = ctx->get_saved_variables();
+    const auto& w = saved.at(0);
     const auto& dy = upstream.front();
     const auto rows = dy.reshape({-1, dy.size(-1)});
     auto sizes = dy.sizes().vec();
@@ -39,7 +40,7 @@ class LinearOfAgain : public torch::autograd::Function<LinearOfAgain> {
     at::Tensor dw;
     if (ctx->needs_input_grad(1)) {
       const auto later = ctx->saved_data["later"].toCapsule();
-      const auto x = static_cast<const Later&>(*later).again();
+      const auto x = static_cast<const Later&>(*later).again(saved.at(1));
       dw = rows.t().mm(x.reshape({-1, x.size(-1)}));
     }
     return {dx, dw, at::Tensor()};

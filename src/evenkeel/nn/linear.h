@@ -11,16 +11,19 @@ namespace evenkeel::nn {
 /// What a matrix product reads, and perhaps how the same bits can be had again from what is kept
 /// anyway: a norm of the stream, the gate of products.
 struct Activation {
-  at::Tensor value;                   // [..., columns]
-  std::function<at::Tensor()> again;  // called without gradients; empty: the value itself is kept
+  using Again = std::function<at::Tensor(const at::Tensor& kept)>;
 
-  Activation(at::Tensor kept) : value(std::move(kept)) {}  // NOLINT: a tensor is one
-  Activation(at::Tensor now, std::function<at::Tensor()> later)
-      : value(std::move(now)), again(std::move(later)) {}
+  at::Tensor value;  // [..., columns]
+  at::Tensor kept;   // what `again` is given; undefined where the value itself is kept
+  Again again;       // called without gradients, perhaps long after the forward pass
+
+  Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: a tensor is one
+  Activation(at::Tensor now, at::Tensor instead, Again later)
+      : value(std::move(now)), kept(std::move(instead)), again(std::move(later)) {}
 };
 
 /// x W^T, with the gradients of at::linear(), bit for bit. Of an activation that can be had again
-/// nothing is kept: the backward pass computes it for the gradient of w.
+/// only what it comes from is kept: the backward pass computes it for the gradient of w.
 /// \param w  [rows, columns]
 at::Tensor linear(const Activation& x, const at::Tensor& w);
 

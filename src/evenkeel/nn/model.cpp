@@ -18,9 +18,8 @@ namespace evenkeel::nn {
 /// \param norm  nullptr if it was another way
 Activation Model::activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
                              Mode mode) const {
-  const bool later = options_.recompute == Recompute::norms && mode == Mode::training;
-  if (!later || norm == nullptr || norm->moves_a_state()) return read;
-  return {read, [norm, x = x.detach(), mode] { return (*norm)(x, mode); }};
+  if (norm == nullptr || !norm->comes_again(options_.recompute, mode)) return read;
+  return {read, x.detach(), [norm, mode](const at::Tensor& kept) { return (*norm)(kept, mode); }};
 }
 
 /// One sublayer:

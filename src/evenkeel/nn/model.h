@@ -55,7 +55,9 @@ class Model {
   Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
         const norm::Steps& steps);
 
-  /// Computes every expression of the scheme anew: the numbers of a scheme may change with t.
+  /// Computes every expression of the scheme anew: the numbers of a scheme may change with t. No
+  /// loss whose backward pass is still to come may be alive: what that computes again
+  /// (ModelOptions::recompute) it computes with the layers that this replaces.
   void at_step(const norm::Steps& steps);
 
   /// \param ids  [B, T], int64

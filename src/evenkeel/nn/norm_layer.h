@@ -40,8 +40,12 @@ class NormLayer {
   std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
 
-  /// A pass in training changes what a later pass computes.
-  bool moves_a_state() const { return tensors_.running_mean.defined(); }
+  /// Whether the backward pass computes what the norm writes again: not where a pass in training
+  /// changes what a later pass computes.
+  bool comes_again(Recompute recompute, Mode mode) const {
+    const bool moves_a_state = tensors_.running_mean.defined();
+    return recompute == Recompute::norms && mode == Mode::training && !moves_a_state;
+  }
 
   /// What ops::qkv_norm_rope() needs to do this norm, if it can: a norm of heads, with one gain for
   /// all of them. \param rows  of the dtype of the heads
