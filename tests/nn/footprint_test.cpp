@@ -13,10 +13,16 @@ namespace {
 //   embedding               10 * 8                               =   80
 //   matrices   2 * (16 * 8 + 8 * 8 + 24 * 8 + 8 * 12)            =  960
 //   gains      8 + 3 * 4 + 8, then 3 * 4 + 8, and 8 at the end   =   56
-nn::Footprint footprint(const nn::Batching& batching, bool tied = true) {
-  return nn::footprint(
-      config::bind(config::find_scheme("hybrid_norm_star"), testing::countable_shape()), 10, tied,
-      batching);
+nn::Footprint footprint(const nn::Batching& batching, bool tied = true,
+                        const char* scheme = "hybrid_norm_star") {
+  return nn::footprint(config::bind(config::find_scheme(scheme), testing::countable_shape()), 10,
+                       tied, batching);
+}
+
+/// Bytes that are not kept where norms are computed again, of 4 tokens in float32.
+double dropped(const char* scheme) {
+  const auto all = footprint({.recompute = nn::Recompute::none}, true, scheme);
+  return all.activations - footprint({.recompute = nn::Recompute::norms}, true, scheme).activations;
 }
 
 TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {
@@ -53,10 +59,23 @@ TEST(Footprint, CountsAHeadOfItsOwn) {
 // HybridNorm*: block 1 has a norm before attention, each block one before the feed-forward, of
 // width 8, and 12 values behind the gate; 4 tokens.
 TEST(Footprint, DropsWhatNormsAndTheGateWriteWhereItIsComputedAgain) {
-  const auto all = footprint({.recompute = nn::Recompute::none});
-  const auto norms = footprint({.recompute = nn::Recompute::norms});
-  EXPECT_EQ(all.activations - norms.activations, 4 * 4 * (3 * 8 + 2 * 12));
-  EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, all.activations);
+  EXPECT_EQ(dropped("hybrid_norm_star"), 4 * 4 * (3 * 8 + 2 * 12));
+  EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
+}
+
+// Only the 12 values behind the gate: a norm over the batch moves a state, and in SiameseNorm a
+// half reads norm(x + norm(y)).
+TEST(Footprint, KeepsWhatIsNotComputedAgain) {
+  EXPECT_EQ(dropped("batch_norm"), 4 * 4 * 2 * 12);
+  EXPECT_EQ(dropped("siamese_norm"), 4 * 4 * 2 * 12);
+  EXPECT_EQ(dropped("pre_norm"), 4 * 4 * (4 * 8 + 2 * 12));
+}
+
+// Beside Pre-Norm, each half of SiameseNorm has a norm of y, which keeps y, and one of the sum.
+TEST(Footprint, CountsTheSecondStreamThatHalvesRead) {
+  const auto one = footprint({}, true, "pre_norm").activations;
+  const auto both = footprint({}, true, "siamese_norm").activations;
+  EXPECT_EQ(both - one, 4 * 4 * 2 * 2 * (8 + 8));
 }
 
 TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {

@@ -261,13 +261,16 @@ void expect_same_bits(const Step& ours, const Step& theirs, const std::string& w
   }
 }
 
-TEST(Mixture, HasTheSameBitsWhenItsBlocksAreComputedAgain) {
+TEST(Mixture, HasTheSameBitsWhenNormsOrBlocksAreComputedAgain) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
-    const auto shape = mixture_shape({.count = 5, .active = 2, .dense_layers = 1});
-    const auto once = step_of(mixture("hybrid_norm_star", shape, precision));
-    const auto twice =
-        step_of(mixture("hybrid_norm_star", shape, precision, {.recompute = nn::Recompute::block}));
-    expect_same_bits(twice, once, "again");
+    const auto shape = mixture_shape({.count = 5, .active = 2, .shared = 1, .dense_layers = 1});
+    for (const auto* const scheme : {"hybrid_norm_star", "sub_ln"}) {
+      const auto once = step_of(mixture(scheme, shape, precision));
+      for (const auto recompute : {nn::Recompute::norms, nn::Recompute::block}) {
+        const auto twice = step_of(mixture(scheme, shape, precision, {.recompute = recompute}));
+        expect_same_bits(twice, once, scheme);
+      }
+    }
   }
 }
 

@@ -34,9 +34,10 @@ data::Batch uneven_batch() {
   return batch;
 }
 
-std::vector<at::Tensor> masters_after(Precision precision, std::int64_t rows, int threads = 1) {
+std::vector<at::Tensor> masters_after(Precision precision, std::int64_t rows, int threads = 1,
+                                      nn::Recompute recompute = nn::Recompute::none) {
   at::set_num_threads(threads);
-  TinyModel tiny("hybrid_norm_star", precision);
+  TinyModel tiny("hybrid_norm_star", precision, {.recompute = recompute});
   train::Learner learner({}, *tiny.model, *tiny.parameters);
   for (int step = 0; step < 3; ++step) learner.learn(uneven_batch(), rows, 1e-2);
   std::vector<at::Tensor> masters;
@@ -50,6 +51,16 @@ TEST(Learner, GivesTheSameUpdateHoweverABatchIsSplit) {
     const auto split = masters_after(Precision::float64, rows);
     for (std::size_t i = 0; i < whole.size(); ++i) {
       EXPECT_TRUE(close(split[i], whole[i], 1e-9, 1e-11)) << rows << " rows at once, group " << i;
+    }
+  }
+}
+
+TEST(Learner, HasTheSameBitsOfPartsWhoseNormsOrBlocksAreComputedAgain) {
+  for (const auto precision : {Precision::float32, Precision::bfloat16}) {
+    const auto kept = masters_after(precision, 2);
+    for (const auto recompute : {nn::Recompute::norms, nn::Recompute::block}) {
+      const auto again = masters_after(precision, 2, 1, recompute);
+      for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(again[i].equal(kept[i])) << i;
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "evenkeel/memory/size_class.h"
 #include "evenkeel/nn/declare.h"
+#include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/head_chunk.h"
 
 namespace evenkeel::nn {
@@ -68,7 +69,8 @@ Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
   return kept;
 }
 
-Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
+/// \param dual  the norm of the second stream, where halves read x + norm(y); may be null
+Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i, const Norm* dual,
              const Batching& batching) {
   const bool norms_again = batching.recompute == Recompute::norms;
   const auto d = static_cast<double>(shape.width);
@@ -78,13 +80,19 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   Kept kept;
   // Of what a product reads, only the steps of the norm, if it is computed again.
   const auto read_by_a_product = [&](const std::optional<Norm>& norm, double width) {
-    if (norms_again) kept.bytes += kept_by(norm, width);
-    if (!norms_again) kept.behind(norm, width);
+    const bool is_again = norms_again && norm && norm::states_of(*norm, 1, 1).empty();
+    if (is_again) kept.bytes += kept_by(norm, width);
+    if (!is_again) kept.behind(norm, width);
   };
-  kept.values += d;               // the stream
-  read_by_a_product(a.input, d);  // and what attention reads, if that is another tensor
-  kept.values += d + 2 * keys;    // products
-  kept.values += d + 2 * keys;    // q, k and v, normed and turned
+  const auto read_by_a_half = [&](const std::optional<Norm>& norm, bool may_be_again) {
+    kept.values += d;  // the stream, or x + norm(y); and what is read, if that is another tensor
+    if (may_be_again && dual == nullptr) read_by_a_product(norm, d);
+    if (!may_be_again || dual != nullptr) kept.behind(norm, d);
+    if (dual != nullptr) kept.behind(*dual, d);
+  };
+  read_by_a_half(a.input, true);
+  kept.values += d + 2 * keys;  // products
+  kept.values += d + 2 * keys;  // q, k and v, normed and turned
   kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
   kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
   kept.values += d;                                                         // context
@@ -93,14 +101,11 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   kept.behind(a.output, d);
   kept.behind(a.residual, d);
   const auto& b = block.feed_forward;
-  kept.values += d;  // the stream again
+  read_by_a_half(b.input, !shape.chooses(i));  // the router reads it, too
   if (shape.chooses(i)) {
-    kept.behind(b.input, d);
     const auto mixture = kept_by_mixture(b, shape, batching.compute_bytes);
     kept.values += mixture.values;
     kept.bytes += mixture.bytes;
-  } else {
-    read_by_a_product(b.input, d);
   }
   const auto always = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
   for (std::int64_t j = 0; j < always; ++j) {
@@ -136,7 +141,9 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   double all = 0, largest = 0;               // of the blocks
   std::int64_t i = 0;
   for (const auto& block : scheme.blocks) {
-    const auto kept = kept_by(block, shape, i++, batching);
+    const bool reads_both = scheme.dual && scheme.dual->reads_norm_of_y;
+    const auto kept =
+        kept_by(block, shape, i++, reads_both ? &scheme.dual->norm : nullptr, batching);
     double inside = tokens * (kept.values * bytes + kept.bytes);
     const bool writes_scores =
         batching.explicit_attention || (batching.flash_attention && block.attention.softcap);

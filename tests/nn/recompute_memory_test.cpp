@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What model.recompute is for: what the forward pass leaves alive for the backward pass.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "evenkeel/memory/caching_allocator.h"
+#include "evenkeel/nn/footprint.h"
+#include "evenkeel/nn/model.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel {
+namespace {
+
+using nn::Recompute;
+using testing::some_ids;
+using testing::TinyModel;
+
+class RecomputeMemory : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { memory::cache_cpu_tensors(); }
+
+  /// 2 rows of 32 tokens. All sizes are powers of two, of which the allocator rounds none.
+  static constexpr double kTokens = 64, kWidth = 64, kInner = 128, kBytes = 4;
+  static constexpr std::int64_t kLayers = 2;
+
+  static norm::Shape shape(const norm::Experts& experts = {}) {
+    return {.layers = kLayers,
+            .width = 64,
+            .heads = 4,
+            .kv_heads = 2,
+            .inner = 128,
+            .vocabulary = 31,
+            .context = 32,
+            .experts = experts};
+  }
+
+  /// Bytes alive between the passes of a second step: the first has made what stays.
+  static double alive(const std::string& scheme, Recompute recompute,
+                      const norm::Experts& experts = {}) {
+    const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute}, shape(experts));
+    const auto ids = some_ids(2, 32), targets = ids.roll(-1, 1);
+    const auto forward = [&] {
+      return tiny.model->loss_sum(ids, targets, {.mode = nn::Mode::training});
+    };
+    forward().backward();
+    const auto before = memory::bytes_in_use();
+    const auto loss = forward();
+    return static_cast<double>(memory::bytes_in_use() - before);
+  }
+
+  static double dropped(const std::string& scheme, const norm::Experts& experts = {}) {
+    return alive(scheme, Recompute::none, experts) - alive(scheme, Recompute::norms, experts);
+  }
+
+  static double predicted(const std::string& scheme, Recompute recompute,
+                          const norm::Experts& experts = {}) {
+    const auto bound = config::bind(config::find_scheme(scheme), shape(experts));
+    return nn::footprint(bound, 32, true, {.sequences = 2, .recompute = recompute}).activations;
+  }
+};
+
+// HybridNorm*: one norm before attention, one before each feed-forward, and each gate.
+TEST_F(RecomputeMemory, DropsWhatNormsAndTheGateWrite) {
+  EXPECT_EQ(dropped("hybrid_norm_star"),
+            kBytes * kTokens * ((kLayers + 1) * kWidth + kLayers * kInner));
+  EXPECT_EQ(dropped("pre_norm"), kBytes * kTokens * kLayers * (2 * kWidth + kInner));
+}
+
+TEST_F(RecomputeMemory, DropsMoreWhereWholeBlocksAreComputedAgain) {
+  const auto norms = alive("hybrid_norm_star", Recompute::norms);
+  const auto block = alive("hybrid_norm_star", Recompute::block);
+  EXPECT_LT(block, norms / 2);
+}
+
+TEST_F(RecomputeMemory, IsWhatThePlanSays) {
+  for (const auto* const scheme : {"hybrid_norm_star", "pre_norm", "post_norm", "sub_ln",
+                                   "batch_norm", "resi_dual", "siamese_norm"}) {
+    EXPECT_EQ(dropped(scheme),
+              predicted(scheme, Recompute::none) - predicted(scheme, Recompute::norms))
+        << scheme;
+  }
+}
+
+// What a router reads is kept, and what experts that choose write, too.
+TEST_F(RecomputeMemory, OfAMixtureIsThatOfAttentionAndSharedExperts) {
+  const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
+  const auto bytes = dropped("pre_norm", experts);
+  EXPECT_EQ(bytes, kBytes * kTokens * kLayers * (kWidth + kInner));
+  EXPECT_EQ(bytes, predicted("pre_norm", Recompute::none, experts) -
+                       predicted("pre_norm", Recompute::norms, experts));
+}
+
+}  // namespace
+}  // namespace evenkeel
