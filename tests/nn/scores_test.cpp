@@ -21,9 +21,9 @@ AttentionInputs inputs(std::optional<double> softcap = {}) {
           .softcap = softcap};
 }
 
-/// By loops over single queries.
+/// By loops over single queries, for one set of factors.
 Shifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
-  Shifts result;
+  Shifts result{0, 0, {0}};
   for (std::int64_t b = 0; b < in.q.size(0); ++b) {
     for (std::int64_t h = 0; h < in.q.size(1); ++h) {
       const auto kv = h * in.k.size(1) / in.q.size(1);
@@ -43,7 +43,7 @@ Shifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
         const bool is_sparse = *std::max_element(weights.begin(), weights.end()) > sum / 2;
         ++result.queries;
         result.sparse += is_sparse ? 1 : 0;
-        result.shifted += is_sparse && most != then ? 1 : 0;
+        result.shifted[0] += is_sparse && most != then ? 1 : 0;
       }
     }
   }
@@ -62,17 +62,35 @@ TEST(Shifts, AreThoseOfSingleQueries) {
   for (const auto softcap : {std::optional<double>(), std::optional<double>(12)}) {
     const auto wanted = by_hand(inputs(softcap), factors);
     EXPECT_EQ(wanted.queries, 2 * 4 * 8);
-    EXPECT_GT(wanted.shifted, 3);
-    EXPECT_LT(wanted.shifted, wanted.sparse);
+    EXPECT_GT(wanted.shifted[0], 3);
+    EXPECT_LT(wanted.shifted[0], wanted.sparse);
     EXPECT_LT(wanted.sparse, wanted.queries);
-    expect_equal(shifts_of(inputs(softcap), factors), wanted);
+    expect_equal(shifts_of(inputs(softcap), factors.unsqueeze(0)), wanted);
   }
 }
 
+TEST(Shifts, OfSeveralSetsOfFactorsAreThoseOfEach) {
+  at::manual_seed(3);
+  const auto factors = 1 + at::randn({3, 2, 9}, at::kDouble);
+  const auto together = shifts_of(inputs(), factors);
+  Shifts wanted{together.queries, together.sparse, {}};
+  for (const auto& set : factors.unbind()) {
+    wanted.shifted.push_back(by_hand(inputs(), set).shifted[0]);
+  }
+  expect_equal(together, wanted);
+}
+
+TEST(Shifts, AddUp) {
+  Shifts sum;
+  sum.add({5, 3, {1, 2}});
+  sum.add({7, 2, {0, 1}});
+  expect_equal(sum, {12, 5, {1, 3}});
+}
+
 TEST(Shifts, AreNoneUnderAFactorThatAllKeysShare) {
-  const auto seen = shifts_of(inputs(), at::full({2, 9}, 1.7, at::kDouble));
+  const auto seen = shifts_of(inputs(), at::full({1, 2, 9}, 1.7, at::kDouble));
   EXPECT_GT(seen.sparse, 0);
-  EXPECT_EQ(seen.shifted, 0);
+  EXPECT_EQ(seen.shifted, std::vector<std::int64_t>{0});
 }
 
 }  // namespace

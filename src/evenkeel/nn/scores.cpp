@@ -82,20 +82,31 @@ ScoreStatistics statistics_of(const AttentionInputs& inputs) {
   return result;
 }
 
+void Shifts::add(const Shifts& other) {
+  queries += other.queries;
+  sparse += other.sparse;
+  shifted.resize(std::max(shifted.size(), other.shifted.size()));
+  for (std::size_t i = 0; i < other.shifted.size(); ++i) shifted[i] += other.shifted[i];
+}
+
 Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors) {
   const at::NoGradGuard no_grad;
   Shifts result;
+  result.shifted.resize(static_cast<std::size_t>(factors.size(0)));
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
     const auto seen = tile.scores.size(-1);
     const auto several = tile.future.logical_not().sum(-1).gt(1);  // [n]: of the queries
     const auto sparse = weights_of(tile, inputs.softcap).amax(-1).gt(0.5).logical_and(several);
-    // A score is linear in the length of its key, and a cap keeps the order of scores.
-    const auto factor = factors[h].narrow(0, 0, seen).to(tile.scores.scalar_type());
-    const auto moved = (tile.scores * factor).masked_fill(tile.future, kNever).argmax(-1);
-    const auto shifted = moved.ne(tile.scores.argmax(-1)).logical_and(sparse);
     result.queries += several.sum().item<std::int64_t>() * tile.scores.size(0);
     result.sparse += sparse.sum().item<std::int64_t>();
-    result.shifted += shifted.sum().item<std::int64_t>();
+    const auto before = tile.scores.argmax(-1);
+    for (std::int64_t set = 0; set < factors.size(0); ++set) {
+      // A score is linear in the length of its key, and a cap keeps the order of scores.
+      const auto factor = factors[set][h].narrow(0, 0, seen).to(tile.scores.scalar_type());
+      const auto after = (tile.scores * factor).masked_fill(tile.future, kNever).argmax(-1);
+      result.shifted[static_cast<std::size_t>(set)] +=
+          after.ne(before).logical_and(sparse).sum().item<std::int64_t>();
+    }
   });
   return result;
 }

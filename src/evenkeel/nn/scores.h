@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "evenkeel/nn/observer.h"
 
 namespace evenkeel::nn {
@@ -17,15 +20,18 @@ struct ScoreStatistics {
 /// inputs are, else in float32: the memory does not grow with the sequence.
 ScoreStatistics statistics_of(const AttentionInputs& inputs);
 
-/// Of one attention whose keys are multiplied by factors near 1: how many queries look elsewhere.
+/// Of attention whose keys are multiplied by factors near 1: how many queries look elsewhere.
 struct Shifts {
   std::int64_t queries = 0;  // that see two keys or more, over batch and heads
   std::int64_t sparse = 0;   // of these: one key has more than half of the weight
-  std::int64_t shifted = 0;  // of the sparse ones: the factors give another key the most weight
+  /// Of the sparse ones, one count for each set of factors: these give another key the most weight.
+  std::vector<std::int64_t> shifted;
+
+  void add(const Shifts& other);
 };
 
-/// Written out as above.
-/// \param factors  [kv, S], of the keys of every sequence
+/// Written out as above, once for all sets of factors.
+/// \param factors  [sets, kv, S], of the keys of every sequence
 /// \source arXiv 2406.17837: "circuit collapse", when noise on the lengths of keys moves a sparse
 ///         attention to another token
 Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors);

@@ -92,12 +92,38 @@ void Onlooker::see_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
   const auto& k = inputs.k;
   const auto noise =
       normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
-  for (std::size_t i = 0; i < kNoises.size(); ++i) {
-    const auto seen = nn::shifts_of(inputs, 1 + kNoises[i] * noise);
-    layer.shifts[i].queries += seen.queries;
-    layer.shifts[i].sparse += seen.sparse;
-    layer.shifts[i].shifted += seen.shifted;
+  const auto sizes = at::tensor(kNoises, at::kDouble).view({-1, 1, 1});
+  layer.shifts.add(nn::shifts_of(inputs, 1 + sizes * noise));
+}
+
+/// Of each block, and of all sparse queries of the model: the mean of the blocks' shares would let
+/// one with few of them weigh as much as one with many.
+std::vector<Profile> Onlooker::shift_profiles() const {
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                     : std::numeric_limits<double>::quiet_NaN();
+  };
+  nn::Shifts all;
+  Profile sparse{"sparse_attention", "", 1, {}};
+  for (auto layer = layers_.begin() + 1; layer != layers_.end(); ++layer) {
+    all.add(layer->shifts);
+    sparse.values.push_back(share(layer->shifts.sparse, layer->shifts.queries));
   }
+  std::vector<Profile> out;
+  if (wanted("sparse_attention")) out.push_back(std::move(sparse));
+  if (!wanted("circuit_collapse") || all.shifted.empty()) return out;
+  for (std::size_t i = 0; i < kNoises.size(); ++i) {
+    const auto part = text("noise ", shortest(kNoises[i]));
+    Profile blocks{"circuit_collapse", part, 1, {}};
+    for (auto layer = layers_.begin() + 1; layer != layers_.end(); ++layer) {
+      const auto& shifts = layer->shifts;
+      blocks.values.push_back(shifts.shifted.empty() ? share(0, 0)
+                                                     : share(shifts.shifted[i], shifts.sparse));
+    }
+    out.push_back(std::move(blocks));
+    out.push_back({"circuit_collapse", "model, " + part, 0, {share(all.shifted[i], all.sparse)}});
+  }
+  return out;
 }
 
 std::vector<Profile> Onlooker::profiles() const {
@@ -128,17 +154,7 @@ std::vector<Profile> Onlooker::profiles() const {
     tell("attention_logit_max", text("head ", h), 1,
          [h](const Layer& layer) { return layer.scores[h]; });
   }
-  const auto share = [](std::int64_t part, std::int64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
-                     : std::numeric_limits<double>::quiet_NaN();
-  };
-  tell("sparse_attention", "", 1,
-       [&](const Layer& layer) { return share(layer.shifts[0].sparse, layer.shifts[0].queries); });
-  for (std::size_t i = 0; i < kNoises.size(); ++i) {
-    tell("circuit_collapse", text("noise ", shortest(kNoises[i])), 1, [&](const Layer& layer) {
-      return share(layer.shifts[i].shifted, layer.shifts[i].sparse);
-    });
-  }
+  for (auto& profile : shift_profiles()) all.push_back(std::move(profile));
   tell("token_cosine", "", 0, [](const Layer& layer) { return layer.cosine.value(); });
   tell("effective_rank", "", 0, [](const Layer& layer) { return layer.rank.value(); });
   tell("block_angle", "", 1, [](const Layer& layer) { return layer.angle.value(); });

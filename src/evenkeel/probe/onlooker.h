@@ -35,8 +35,8 @@ class Onlooker {
     Mean square, kurtosis, outliers, cosine, angle, entropy;
     Mean branch[2], beside[2];  // mean squares of a half's branch, and of the stream before it
     double largest = 0;
-    std::vector<double> scores;                     // by head: the largest
-    std::array<nn::Shifts, kNoises.size()> shifts;  // by noise
+    std::vector<double> scores;  // by head: the largest
+    nn::Shifts shifts;           // a count for each of kNoises
     EffectiveRank rank;
   };
   bool wanted(const char* measure) const { return what_.contains(measure); }
@@ -45,6 +45,7 @@ class Onlooker {
                   const at::Tensor& branch);
   void see_attention(std::int64_t l, const nn::AttentionInputs& inputs);
   void see_shifts(std::int64_t l, const nn::AttentionInputs& inputs);
+  std::vector<Profile> shift_profiles() const;
 
   std::set<std::string> what_;
   std::vector<Layer> layers_;  // 0 .. N

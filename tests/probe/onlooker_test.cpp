@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/onlooker.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/probe/random.h"
+#include "support/tiny_model.h"
+
+namespace evenkeel::probe {
+namespace {
+
+using testing::some_ids;
+using testing::TinyModel;
+
+std::vector<double> values(const std::vector<Profile>& all, const std::string& measure,
+                           const std::string& part) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Profile& each) {
+    return each.measure == measure && each.part == part;
+  });
+  return found == all.end() ? std::vector<double>() : found->values;
+}
+
+/// What attention reads in each block, of two batches one after another.
+std::vector<std::vector<nn::AttentionInputs>> watched(const TinyModel& tiny, Onlooker& onlooker) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::vector<nn::AttentionInputs>> inputs(3);
+  auto observer = onlooker.observer();
+  const auto see = observer.attention;
+  observer.attention = [&](std::int64_t l, const nn::AttentionInputs& each) {
+    inputs[static_cast<std::size_t>(l - 1)].push_back(each);
+    see(l, each);
+  };
+  for (const auto& ids : {some_ids(1, 16), some_ids(3, 16, 29)}) {
+    tiny.model->hidden(ids, {.observer = &observer});
+  }
+  return inputs;
+}
+
+// Of block l: shifted / sparse over both batches, where the key at place s of key head h is
+// multiplied by 1 + noise * normals(l)[h, s]. Of the model: sums over blocks, divided.
+TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
+  TinyModel tiny("pre_norm");
+  for (std::int64_t i = 0; i < 3; ++i) {  // sharp attention, of a different number in each block
+    const at::NoGradGuard no_grad;
+    tiny.parameters->at(text("blocks.", i, ".attention.qkv.weight")).master.mul_(i + 1);
+  }
+  tiny.parameters->publish();
+  Onlooker onlooker(3, {"sparse_attention", "circuit_collapse"});
+  const auto inputs = watched(tiny, onlooker);
+  const auto profiles = onlooker.profiles();
+  for (const double noise : kNoises) {
+    const auto part = "noise " + shortest(noise);
+    double all_shifted = 0, all_sparse = 0;
+    for (std::int64_t l = 1; l <= 3; ++l) {
+      const auto at = static_cast<std::size_t>(l - 1);
+      const auto drawn = normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {2, 16});
+      double queries = 0, sparse = 0, shifted = 0;
+      for (const auto& each : inputs[at]) {
+        const auto seen = nn::shifts_of(each, (1 + noise * drawn).unsqueeze(0));
+        queries += static_cast<double>(seen.queries);
+        sparse += static_cast<double>(seen.sparse);
+        shifted += static_cast<double>(seen.shifted[0]);
+      }
+      EXPECT_EQ(queries, 4 * 4 * 15);  // 4 rows, 4 heads, all but the first of 16 places
+      EXPECT_EQ(values(profiles, "sparse_attention", "").at(at), sparse / queries);
+      EXPECT_EQ(values(profiles, "circuit_collapse", part).at(at), shifted / sparse);
+      all_shifted += shifted;
+      all_sparse += sparse;
+    }
+    EXPECT_GT(all_shifted, 0);
+    const auto pooled = values(profiles, "circuit_collapse", "model, " + part);
+    EXPECT_EQ(pooled, std::vector<double>{all_shifted / all_sparse});
+    const auto blocks = values(profiles, "circuit_collapse", part);
+    EXPECT_NE(pooled[0], (blocks[0] + blocks[1] + blocks[2]) / 3);
+  }
+}
+
+// With keys of length zero no query looks anywhere: there is nothing that noise could move.
+TEST(Onlooker, HasNoValueWithoutSparseQueries) {
+  TinyModel tiny("pre_norm");
+  {
+    const at::NoGradGuard no_grad;
+    tiny.parameters->at("blocks.1.attention.qkv.weight").master.zero_();
+    tiny.parameters->publish();
+  }
+  Onlooker onlooker(3, {"circuit_collapse"});
+  watched(tiny, onlooker);
+  const auto profiles = onlooker.profiles();
+  const auto blocks = values(profiles, "circuit_collapse", "noise 0.1");
+  EXPECT_TRUE(std::isfinite(blocks.at(0)));
+  EXPECT_TRUE(std::isnan(blocks.at(1)));
+  EXPECT_TRUE(std::isfinite(values(profiles, "circuit_collapse", "model, noise 0.1").at(0)));
+}
+
+}  // namespace
+}  // namespace evenkeel::probe
