@@ -66,10 +66,27 @@ TEST_F(Load, ReadsTextOfAnotherDistributionToMeasureOn) {
   ASSERT_TRUE(files.ood);
   EXPECT_EQ(text_of(*files.ood), "else");
   const auto sums = load({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
-  EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 487.3 KiB");
+  EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 562.2 KiB");
   ASSERT_TRUE(sums.ood);
-  EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 22.6 KiB");
+  EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 28.9 KiB");
   EXPECT_NE(sums.ood->digest, sums.validation.digest);
+}
+
+TEST_F(Load, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
+  const auto both = load({.train = {"builtin:addition"}, .validation = {"builtin:addition"}}, 64);
+  const auto other = load({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
+  const auto one = load({.train = {"builtin:addition"}}, 64);
+  EXPECT_EQ(both.validation.digest, one.validation.digest);
+  EXPECT_EQ(both.validation.description, one.validation.description);
+  EXPECT_EQ(other.validation.digest, one.validation.digest);
+}
+
+TEST_F(Load, RefusesAWindowThatHoldsNoQuestion) {
+  EXPECT_EQ(refusal([] {
+              load({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 17);
+            }),
+            "data.ood: model.context must be at least 18, for the longest question with its "
+            "answer, but is 17");
 }
 
 TEST_F(Load, RefusesAnUnknownBuiltin) {

@@ -109,7 +109,7 @@ TEST(ValidationWindows, HoldWholeDocumentsOfAnExactText) {
                                                       x, x, x, x, x, x, x, x, E}));
   EXPECT_EQ(batch.scored, 21);
   EXPECT_EQ(windows.scored_bytes(), 21);
-  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token(), (1 + 2 + 3 + 4) / 21.0);
+  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token().value(), (1 + 2 + 3 + 4) / 21.0);
 }
 
 TEST(ValidationWindows, HaveTheFloorOfTheWindowsThatAreUsed) {
@@ -117,7 +117,27 @@ TEST(ValidationWindows, HaveTheFloorOfTheWindowsThatAreUsed) {
   const ValidationWindows windows(corpus, 9, 2);  // windows 0 and 2
   EXPECT_EQ(windows.count(), 2);
   EXPECT_EQ(windows.scored_bytes(), 18);
-  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token(), (1 + 3) / 18.0);
+  EXPECT_DOUBLE_EQ(windows.floor_nats_per_token().value(), (1 + 3) / 18.0);
+}
+
+// E1=23E4=5E6=7E: a window of 8 holds the first question, or the other two.
+TEST(ValidationWindows, ScoreOnlyAnswersWhereATextHasThem) {
+  Corpus corpus;
+  corpus.exact = true;
+  corpus.answer_mark = '=';
+  corpus.tokens.push_back(kEndOfText);
+  for (const auto* const sum : {"1=23", "4=5", "6=7"}) corpus.append(sum);
+  const ValidationWindows windows(corpus, 8, 0);
+  ASSERT_EQ(windows.count(), 2);
+  constexpr std::int64_t E = kEndOfText, _ = kIgnored;
+  const auto batch = windows.batch(0, 2);
+  EXPECT_EQ(batch.inputs, (std::vector<std::int64_t>{E, '1', '=', '2', '3', E, E, E,  //
+                                                     E, '4', '=', '5', E, '6', '=', '7'}));
+  EXPECT_EQ(batch.targets, (std::vector<std::int64_t>{_, _, '2', '3', E, _, _, _,  //
+                                                      _, _, '5', E, _, _, '7', E}));
+  EXPECT_EQ(batch.scored, 7);
+  EXPECT_EQ(windows.scored_bytes(), 7);
+  EXPECT_EQ(windows.floor_nats_per_token(), 0);  // known: the question determines the answer
 }
 
 TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
@@ -131,7 +151,7 @@ TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
     EXPECT_EQ(batch.inputs[i], at < 39 ? at : kEndOfText);
     EXPECT_EQ(batch.targets[i], at < 39 ? at + 1 : kIgnored);
   }
-  EXPECT_EQ(windows.floor_nats_per_token(), 0);
+  EXPECT_FALSE(windows.floor_nats_per_token());
 }
 
 TEST(ValidationWindows, SpreadOverTheText) {
@@ -144,7 +164,7 @@ TEST(ValidationWindows, SpreadOverTheText) {
 TEST(ValidationWindows, DoNotClaimAFloorForDocumentsThatAreCut) {
   const auto corpus = exact({3, 20});
   const ValidationWindows windows(corpus, kContext, 0);
-  EXPECT_EQ(windows.floor_nats_per_token(), 0);
+  EXPECT_FALSE(windows.floor_nats_per_token());
   EXPECT_EQ(windows.count(), 2);
 }
 
@@ -154,8 +174,8 @@ TEST(ValidationWindows, ScoreEveryDocumentOfTheSentences) {
   double nats = 0;
   for (const auto& each : corpus.documents) nats += each.nats;
   EXPECT_EQ(windows.scored_bytes(), static_cast<std::int64_t>(corpus.tokens.size()) - 1);
-  EXPECT_NEAR(windows.floor_nats_per_token(), nats / static_cast<double>(corpus.tokens.size() - 1),
-              1e-12);
+  EXPECT_NEAR(windows.floor_nats_per_token().value(),
+              nats / static_cast<double>(corpus.tokens.size() - 1), 1e-12);
 }
 
 }  // namespace

@@ -2,34 +2,34 @@
 #include "evenkeel/evaluate/answers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
-#include "evenkeel/data/additions.h"
 #include "evenkeel/evaluate/loss.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::evaluate {
 namespace {
 
-constexpr std::int64_t kEnd = data::kEndOfText, kMark = '=';
+constexpr std::int64_t kEnd = data::kEndOfText, kNo = data::kIgnored;
 
-/// Two rows of eight: "1=23." and the beginning of "4=5" in the first, "6=7." in the second, whose
-/// rest is not scored. "." stands for the end-of-text.
+/// Two rows of eight: "1=23." and the beginning of "4=5" in the first, "6=7." in the second. "."
+/// stands for the end-of-text.
 data::Batch batch() {
   data::Batch out;
   out.inputs = {kEnd, '1', '=', '2', '3',  kEnd, '4',  '=',
                 kEnd, '6', '=', '7', kEnd, kEnd, kEnd, kEnd};
-  const auto no = data::kIgnored;
-  out.targets = {'1', '=', '2', '3', kEnd, '4', '=', '5', '6', '=', '7', kEnd, no, no, no, no};
+  out.targets = {kNo, kNo, '2', '3', kEnd, kNo, kNo, '5', kNo, kNo, '7', kEnd, kNo, kNo, kNo, kNo};
   out.rows = 2;
   return out;
 }
 
 Answers answers_of(const std::vector<std::int64_t>& guesses) {
   Answers answers;
-  answers.add(batch(), at::tensor(guesses, at::kLong).view({2, 8}), kMark);
+  answers.add(batch(), at::tensor(guesses, at::kLong).view({2, 8}));
   return answers;
 }
 
@@ -50,7 +50,7 @@ TEST(Answers, AreRightIfEveryTokenUpToTheEndIs) {
 
 TEST(Answers, DoNotDependOnWhatIsGuessedElsewhere) {
   auto guesses = batch().targets;
-  for (const std::size_t at : {0, 1, 5, 6, 7, 8, 9, 12, 15}) guesses[at] = '9';
+  for (const std::size_t at : {0, 1, 5, 6, 8, 9, 12, 15}) guesses[at] = '9';
   EXPECT_EQ(answers_of(guesses).right, 2);
 }
 
@@ -59,6 +59,110 @@ TEST(Answers, AreCountedInATextThatHasThem) {
   data::Corpus corpus;
   corpus.tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   EXPECT_FALSE(evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 1).exact);
+}
+
+/// Documents of a question, the mark 20, and two tokens that answer it.
+data::Corpus questions(const std::vector<std::vector<std::uint16_t>>& answers) {
+  data::Corpus corpus;
+  corpus.exact = true;
+  corpus.answer_mark = 20;
+  corpus.tokens.push_back(kEnd);
+  for (std::uint16_t question = 1; const auto& answer : answers) {
+    const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
+    corpus.tokens.insert(corpus.tokens.end(), {question++, 20});
+    corpus.tokens.insert(corpus.tokens.end(), answer.begin(), answer.end());
+    corpus.documents.push_back({begin, static_cast<std::int64_t>(corpus.tokens.size()), 0});
+    corpus.tokens.push_back(kEnd);
+  }
+  return corpus;
+}
+
+/// A model that knows the end-of-text, with a head of its own.
+testing::TinyModel model() {
+  auto shape = testing::tiny_shape(3);
+  shape.vocabulary = data::kByteVocabulary;
+  return testing::TinyModel("hybrid_norm_star", nn::Precision::float64, {.tied = false}, shape);
+}
+
+/// [8, width], of a row of the windows: the end-of-text, the document, and what fills up.
+at::Tensor hidden(const testing::TinyModel& tiny, std::uint16_t question,
+                  const std::vector<std::uint16_t>& answer) {
+  const at::NoGradGuard no_grad;
+  const auto ids = at::tensor({kEnd, std::int64_t{question}, std::int64_t{20},
+                               std::int64_t{answer[0]}, std::int64_t{answer[1]}, kEnd, kEnd, kEnd},
+                              at::kLong);
+  return tiny.model->hidden(ids.unsqueeze(0))[0];
+}
+
+/// [8, V], by hand.
+at::Tensor log_probabilities(const testing::TinyModel& tiny, std::uint16_t question,
+                             const std::vector<std::uint16_t>& answer) {
+  const at::NoGradGuard no_grad;
+  return at::log_softmax(tiny.model->logits(hidden(tiny, question, answer)), -1);
+}
+
+std::uint16_t likeliest(const at::Tensor& log_p) {
+  return static_cast<std::uint16_t>(log_p.argmax(-1).item<std::int64_t>());
+}
+
+// Windows of 8 hold a question each: of 4 tokens, the mark at place 2. Its answer is scored at
+// places 2, 3 and 4: the two tokens and the end.
+TEST(Evaluate, ScoresOnlyAnswersByHand) {
+  const auto tiny = model();
+  const std::vector<std::vector<std::uint16_t>> answers = {{5, 6}, {7, 8}, {9, 3}};
+  const auto corpus = questions(answers);
+  const data::ValidationWindows windows(corpus, 8, 0);
+  ASSERT_EQ(windows.count(), 3);
+  double nats = 0;
+  for (std::uint16_t i = 0; i < 3; ++i) {
+    const auto log_p = log_probabilities(tiny, static_cast<std::uint16_t>(i + 1), answers[i]);
+    nats -= (log_p[2][answers[i][0]] + log_p[3][answers[i][1]] + log_p[4][kEnd]).item<double>();
+  }
+  for (const std::int64_t rows : {1, 2, 3}) {
+    const auto seen = evaluate(*tiny.model, windows, rows);
+    EXPECT_EQ(seen.tokens, 9);
+    EXPECT_NEAR(seen.nats_per_token, nats / 9, 1e-12 * nats);
+    EXPECT_NEAR(seen.bits_per_byte, nats / 9 / std::numbers::ln2, 1e-12 * nats);
+    EXPECT_EQ(seen.floor, 0);
+    EXPECT_NEAR(seen.gap.value(), nats / 9, 1e-12 * nats);
+    EXPECT_EQ(seen.exact, 0);
+  }
+}
+
+/// What greedy decoding writes first.
+std::vector<std::uint16_t> greedy(const testing::TinyModel& tiny, std::uint16_t question) {
+  const auto first = likeliest(log_probabilities(tiny, question, {0, 0})[2]);
+  return {first, likeliest(log_probabilities(tiny, question, {first, 0})[3])};
+}
+
+// The end-of-text is the likeliest token behind the first answer, since its row of the head points
+// to what of the stream there was not before. The last answer is another one.
+TEST(Evaluate, CountsTheAnswersThatGreedyDecodingWrites) {
+  auto tiny = model();
+  std::vector<std::vector<std::uint16_t>> answers;
+  for (std::uint16_t question = 1; question <= 4; ++question) {
+    answers.push_back(greedy(tiny, question));
+  }
+  answers[3][0] = static_cast<std::uint16_t>(answers[3][0] == 7 ? 8 : 7);
+  const auto x = hidden(tiny, 1, answers[0]);
+  {
+    const at::NoGradGuard no_grad;
+    const auto before = at::stack({x[2], x[3]});
+    const auto shared = at::matmul(at::linalg_pinv(before), at::matmul(before, x[4]));
+    tiny.parameters->at("head.weight").master[kEnd].copy_(100 * (x[4] - shared));
+  }
+  double right = 0;
+  for (std::uint16_t i = 0; i < 4; ++i) {
+    const auto log_p = log_probabilities(tiny, static_cast<std::uint16_t>(i + 1), answers[i]);
+    const bool is_right = likeliest(log_p[2]) == answers[i][0] &&
+                          likeliest(log_p[3]) == answers[i][1] && likeliest(log_p[4]) == kEnd;
+    right += is_right ? 1 : 0;
+  }
+  EXPECT_GT(right, 0);
+  EXPECT_LT(right, 4);
+  const auto corpus = questions(answers);
+  const auto seen = evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 4);
+  EXPECT_EQ(seen.exact, right / 4);
 }
 
 }  // namespace

@@ -127,6 +127,16 @@ TEST_F(Report, DrawsTheFloorInNatsAToken) {
   EXPECT_TRUE(has(page({at}), ">entropy floor 1.5000</text>"));
 }
 
+TEST_F(Report, SaysThatOnlyAnswersAreScoredWhereTheyAreCounted) {
+  const auto at = run("a", "pre_norm", 1);
+  EXPECT_EQ(page({at}).find("answers alone"), std::string::npos);
+  const json record = {{"step", 100}, {"val_loss", 1.0}, {"val_exact", 0.25}, {"ood_exact", 0.125}};
+  write_file(at / "metrics.jsonl", read_file(at / "metrics.jsonl") + record.dump() + "\n");
+  const auto with = page({at});
+  EXPECT_NE(with.find("validation, answers alone"), std::string::npos);
+  EXPECT_NE(with.find("Answers right"), std::string::npos);
+}
+
 TEST_F(Report, EscapesWhatTheFilesSay) {
   const auto text = page({run("one", "pre_ln", 0.75)});
   EXPECT_TRUE(has(text, "The &lt;keeper&gt; &amp; \xEF\xBF\xBD friend"));

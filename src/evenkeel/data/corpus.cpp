@@ -30,11 +30,13 @@ Corpus tokens_of(const Documents& documents) {
 struct Builtin {
   const char* name;
   Corpora (*write)();
+  Corpus (*write_validation)();  // without its training text, where that is less work
 };
 const std::vector<Builtin> kBuiltins = {
-    {"sentences", sentences},
-    {"addition", [] { return additions(kAddition); }},
-    {"addition_longer", [] { return additions(kLongerAddition); }}};
+    {"sentences", sentences, [] { return sentences().validation; }},
+    {"addition", [] { return additions(kAddition); }, [] { return additions_held_out(kAddition); }},
+    {"addition_longer", [] { return additions(kLongerAddition); },
+     [] { return additions_held_out(kLongerAddition); }}};
 
 /// The builtin that the list names, or nullptr if it names files.
 /// \param key  of the configuration, for messages
@@ -71,16 +73,18 @@ Corpus named(Corpus corpus, const std::string& what) {
 Corpus to_measure_on(const std::vector<std::string>& inputs, const char* key,
                      const config::Data& data) {
   if (const auto* const builtin = builtin_of(inputs, key)) {
-    return named(builtin->write().validation, text(kBuiltin, builtin->name));
+    return named(builtin->write_validation(), text(kBuiltin, builtin->name));
   }
   const auto texts = read_texts(inputs, data);
   return named(tokens_of(texts.documents), texts.description);
 }
 
 Corpora unchecked(const config::Data& data) {
-  const bool split_off = data.validation == kAuto;
   Corpora corpora;
-  if (const auto* const builtin = builtin_of(data.train, "train")) {
+  const auto* const builtin = builtin_of(data.train, "train");
+  const bool split_off =
+      data.validation == kAuto || (builtin != nullptr && data.validation == data.train);
+  if (builtin != nullptr) {
     auto [train, validation, none] = builtin->write();
     const auto what = text(kBuiltin, builtin->name);
     corpora.train = named(std::move(train), what);
@@ -99,6 +103,16 @@ Corpora unchecked(const config::Data& data) {
   if (!split_off) corpora.validation = to_measure_on(data.validation, "validation", data);
   if (!data.ood.empty()) corpora.ood = to_measure_on(data.ood, "ood", data);
   return corpora;
+}
+
+/// A window with half a question would have nothing to score.
+void check_answers(const Corpus& corpus, const char* key, std::int64_t context) {
+  if (!corpus.answer_mark) return;
+  std::int64_t longest = 0;
+  for (const auto& each : corpus.documents) longest = std::max(longest, each.end - each.begin + 1);
+  if (longest <= context) return;
+  throw Error(Exit::data, text("data.", key, ": model.context must be at least ", longest,
+                               ", for the longest question with its answer, but is ", context));
 }
 
 }  // namespace
@@ -123,6 +137,8 @@ Corpora load(const config::Data& data, std::int64_t context) {
                 "data.validation: must hold text, but \"auto\" leaves none; raise "
                 "data.validation_fraction or name files");
   }
+  check_answers(corpora.validation, "validation", context);
+  if (corpora.ood) check_answers(*corpora.ood, "ood", context);
   return corpora;
 }
 

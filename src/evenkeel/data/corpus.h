@@ -18,7 +18,9 @@ inline constexpr std::int64_t kByteVocabulary = 257;
 /// A part of the text that is on its own: it may be disclosed without what stands before it.
 struct Document {
   std::int64_t begin = 0, end = 0;  // tokens of its text, without the end-of-text that follows
-  double nats = 0;                  // -ln p(document), end-of-text included; only if `exact`
+  /// -ln p of what is scored of it, end-of-text included: of all, or of its answer, which has none.
+  /// Only if the corpus is `exact`.
+  double nats = 0;
 };
 
 /// Documents one after another, each followed by kEndOfText; one kEndOfText stands before all.
@@ -28,7 +30,8 @@ struct Corpus {
   bool exact = false;       // the corpus knows its own probabilities (builtin)
   std::string description;  // "builtin:sentences, 21,003 documents, 3.1 MB"
   std::string digest;       // XXH3-128 of the tokens, hexadecimal
-  /// A token behind which stands, up to the end-of-text, what the text before it determines.
+  /// A token behind which stands, up to the end-of-text, what the text before it determines. Where
+  /// there is one, only these answers are scored.
   std::optional<std::uint16_t> answer_mark;
 
   /// One more document of so many bytes, with its end-of-text.
@@ -41,8 +44,8 @@ struct Corpora {
 };
 
 /// Reads or generates what `data` names; with validation = "auto", splits it.
-/// \throws Error (data): a missing, empty, unreadable or non-UTF-8 file (with the offset), or not
-///         enough text for one window of `context` tokens
+/// \throws Error (data): a missing, empty, unreadable or non-UTF-8 file (with the offset), not
+///         enough text for one window of `context` tokens, or a question longer than that
 Corpora load(const config::Data& data, std::int64_t context);
 
 }  // namespace evenkeel::data

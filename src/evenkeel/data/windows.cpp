@@ -14,17 +14,31 @@ std::int64_t token_count(const Corpus& corpus) {
   return static_cast<std::int64_t>(corpus.tokens.size());
 }
 
-/// Adds a row: the `scored` tokens from `begin` on and their targets, then end-of-text that is
-/// not scored.
-void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_t scored,
+/// Adds a row: so many `tokens` from `begin` on and their targets, then end-of-text that is not
+/// scored.
+void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_t tokens,
              std::int64_t context) {
   const auto from = corpus.tokens.begin() + begin;
-  batch.inputs.insert(batch.inputs.end(), from, from + scored);
-  batch.targets.insert(batch.targets.end(), from + 1, from + 1 + scored);
+  batch.inputs.insert(batch.inputs.end(), from, from + tokens);
+  batch.targets.insert(batch.targets.end(), from + 1, from + 1 + tokens);
   ++batch.rows;
-  batch.scored += scored;
+  batch.scored += tokens;
   batch.inputs.resize(static_cast<std::size_t>(batch.rows * context), kEndOfText);
   batch.targets.resize(static_cast<std::size_t>(batch.rows * context), kIgnored);
+}
+
+/// Of the `tokens` targets from `first` on, those outside of answers are not scored.
+void ignore_questions(Batch& batch, std::size_t first, std::int64_t tokens, std::uint16_t mark) {
+  bool inside = false;
+  for (auto at = first; at < first + static_cast<std::size_t>(tokens); ++at) {
+    inside = inside || batch.inputs[at] == mark;
+    auto& target = batch.targets[at];
+    const bool is_scored = inside;
+    inside = inside && target != kEndOfText;
+    if (is_scored) continue;
+    target = kIgnored;
+    --batch.scored;
+  }
 }
 
 /// Every document alone fits in a window, with the end-of-text before it.
@@ -53,7 +67,7 @@ std::vector<Window> document_windows(const Corpus& corpus, std::int64_t context)
     if (windows.empty() || document.end - windows.back().begin > context) {
       windows.push_back({.begin = document.begin - 1});
     }
-    windows.back().scored = document.end - windows.back().begin;
+    windows.back().tokens = document.end - windows.back().begin;
     windows.back().nats += document.nats;
   }
   return windows;
@@ -64,7 +78,7 @@ std::vector<Window> consecutive_windows(const Corpus& corpus, std::int64_t conte
   std::vector<Window> windows;
   const auto last = token_count(corpus) - 1;
   for (std::int64_t begin = 0; begin < last; begin += context) {
-    windows.push_back({.begin = begin, .scored = std::min(context, last - begin)});
+    windows.push_back({.begin = begin, .tokens = std::min(context, last - begin)});
   }
   return windows;
 }
@@ -114,9 +128,9 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
                           : consecutive_windows<Window>(corpus, context),
                     sequences);
   double nats = 0;
-  for (const auto& window : windows_) {
-    scored_ += window.scored;
-    nats += window.nats;
+  for (std::int64_t i = 0; i < count(); ++i) {
+    scored_ += has_answers() ? batch(i, 1).scored : windows_[static_cast<std::size_t>(i)].tokens;
+    nats += windows_[static_cast<std::size_t>(i)].nats;
   }
   if (exact) floor_ = nats / static_cast<double>(scored_);
 }
@@ -126,7 +140,9 @@ Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
   Batch batch;
   for (std::int64_t i = first; i < first + rows; ++i) {
     const auto& window = windows_[static_cast<std::size_t>(i)];
-    add_row(batch, *corpus_, window.begin, window.scored, context_);
+    const auto begin = batch.targets.size();
+    add_row(batch, *corpus_, window.begin, window.tokens, context_);
+    if (has_answers()) ignore_questions(batch, begin, window.tokens, *corpus_->answer_mark);
   }
   return batch;
 }

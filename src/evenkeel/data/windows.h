@@ -45,7 +45,8 @@ class TrainingWindows {
 /// Validation windows, always the same. A corpus that knows its probabilities is cut so that each
 /// window starts at a document and holds whole documents (the rest is kIgnored), so what is
 /// scored is exactly the documents of `nats`; any other text, and one with a document longer than
-/// a window, is cut into consecutive windows.
+/// a window, is cut into consecutive windows. Of a text with answers only these are scored: what
+/// stands behind a mark in the same window, up to and with the end-of-text.
 class ValidationWindows {
  public:
   /// \param sequences  windows to use, spread evenly; 0: all
@@ -54,22 +55,22 @@ class ValidationWindows {
   std::int64_t count() const { return static_cast<std::int64_t>(windows_.size()); }
   Batch batch(std::int64_t first, std::int64_t rows) const;
 
-  /// -ln p of all documents scored, per scored token; 0 if the corpus does not know it.
-  double floor_nats_per_token() const { return floor_; }
-  /// As of the corpus.
-  std::optional<std::uint16_t> answer_mark() const { return corpus_->answer_mark; }
+  /// -ln p of what is scored of all documents, per scored token; nothing if the corpus does not
+  /// know it.
+  std::optional<double> floor_nats_per_token() const { return floor_; }
+  bool has_answers() const { return corpus_->answer_mark.has_value(); }
   /// Bytes of text that the scored tokens stand for (end-of-text counts as one).
   std::int64_t scored_bytes() const { return scored_; }
 
  private:
   struct Window {
-    std::int64_t begin = 0, scored = 0;  // first input token, and how many targets count
-    double nats = 0;                     // -ln p of its documents; only if the corpus knows it
+    std::int64_t begin = 0, tokens = 0;  // first input token, and how many have a target
+    double nats = 0;                     // of its documents; only if the corpus knows it
   };
   const Corpus* corpus_;
   std::int64_t context_;
   std::vector<Window> windows_;
-  double floor_ = 0;
+  std::optional<double> floor_;
   std::int64_t scored_ = 0;
 };
 

@@ -7,25 +7,21 @@
 
 namespace evenkeel::evaluate {
 
-void Answers::add(const data::Batch& batch, const at::Tensor& likeliest, std::int64_t mark) {
+void Answers::add(const data::Batch& batch, const at::Tensor& likeliest) {
   const auto context = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
   EK_ASSERT(likeliest.sizes() == at::IntArrayRef({batch.rows, context}));
   const auto guesses = likeliest.to(at::kLong).contiguous();
   const auto* const guess = guesses.const_data_ptr<std::int64_t>();
   for (std::int64_t row = 0; row < batch.rows; ++row) {
-    bool inside = false, good = true;
+    bool good = true;
     for (auto i = row * context; i < (row + 1) * context; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (batch.inputs[at] == mark) {
-        inside = true;
-        good = true;
-      }
-      if (!inside || batch.targets[at] == data::kIgnored) continue;
-      good = good && guess[i] == batch.targets[at];
-      if (batch.targets[at] != data::kEndOfText) continue;
+      const auto target = batch.targets[static_cast<std::size_t>(i)];
+      if (target == data::kIgnored) continue;
+      good = good && guess[i] == target;
+      if (target != data::kEndOfText) continue;
       ++asked;
       right += good ? 1 : 0;
-      inside = false;
+      good = true;
     }
   }
 }

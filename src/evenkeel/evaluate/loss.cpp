@@ -22,10 +22,9 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   for (std::int64_t first = 0; first < windows.count(); first += rows) {
     const auto batch = windows.batch(first, std::min(rows, windows.count() - first));
     const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
-    nats += model.loss_sum(ids, targets).item<double>();
-    if (const auto mark = windows.answer_mark()) {
-      answers.add(batch, model.logits(model.hidden(ids)).argmax(-1), *mark);
-    }
+    const auto x = model.hidden(ids);
+    nats += model.loss_sum_of(x, targets).item<double>();
+    if (windows.has_answers()) answers.add(batch, model.logits(x).argmax(-1));
     result.tokens += batch.scored;
   }
   EK_ASSERT(result.tokens > 0);
@@ -35,9 +34,8 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   const double nats_per_byte = nats / static_cast<double>(windows.scored_bytes());
   result.bits_per_byte = nats_per_byte / std::numbers::ln2;
   if (answers.asked > 0) result.exact = answers.share();
-  if (windows.floor_nats_per_token() > 0) {
-    result.floor =
-        windows.floor_nats_per_token() * tokens / static_cast<double>(windows.scored_bytes());
+  if (const auto floor = windows.floor_nats_per_token()) {
+    result.floor = *floor * tokens / static_cast<double>(windows.scored_bytes());
     result.gap = nats_per_byte - *result.floor;
   }
   return result;

@@ -20,7 +20,7 @@ struct Evaluation {
 };
 
 /// The mean loss over validation windows, `rows` of them at once; the result does not depend on
-/// `rows` beyond rounding.
+/// `rows` beyond rounding. Of a text with answers it is theirs.
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t rows);
 

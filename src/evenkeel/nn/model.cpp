@@ -206,17 +206,21 @@ at::Tensor Model::logits(const at::Tensor& x) const {
 
 at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                            const Pass& pass) const {
-  const auto x = hidden(ids, pass).flatten(0, 1);
-  if (!options_.fused) return ops::reference::cross_entropy_sum(logits(x), targets.flatten());
+  return loss_sum_of(hidden(ids, pass), targets);
+}
+
+at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
+  const auto rows = x.flatten(0, 1);
+  if (!options_.fused) return ops::reference::cross_entropy_sum(logits(rows), targets.flatten());
   ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
-    return ops::linear_cross_entropy(x, head(), targets.flatten(), rule);
+    return ops::linear_cross_entropy(rows, head(), targets.flatten(), rule);
   }
   // One scale, or one a word of the vocabulary: the head's rows times it.
   const auto scored = head().narrow(0, 0, options_.vocabulary);
   const auto scaled = (scored * logits_scale_.value().unsqueeze(-1)).to(scored.scalar_type());
-  return ops::linear_cross_entropy(x, scaled, targets.flatten(), rule);
+  return ops::linear_cross_entropy(rows, scaled, targets.flatten(), rule);
 }
 
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {

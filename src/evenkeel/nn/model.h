@@ -74,6 +74,9 @@ class Model {
   at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                       const Pass& pass = {}) const;
 
+  /// The same of what hidden() gave. \param x  [B, T, width]
+  at::Tensor loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const;
+
   /// An empty cache for `batch` sequences of at most `capacity` positions.
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;
 

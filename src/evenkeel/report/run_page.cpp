@@ -108,7 +108,8 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
 
 std::string loss_figure(const Run& run) {
   Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
-  chart.lines.push_back({"validation", run.validation_loss, 1, 0, Stroke::dotted});
+  const auto* const scored = run.exact.size() > 0 ? "validation, answers alone" : "validation";
+  chart.lines.push_back({scored, run.validation_loss, 1, 0, Stroke::dotted});
   if (run.ood_loss.size() > 0) {
     chart.lines.push_back({"out of distribution", run.ood_loss, 5, 0, Stroke::dotted});
   }
