@@ -38,6 +38,21 @@ class Bench(program.Case):
         self.assertIn("adamw", page)
         self.assertEqual("not judged" in page, code == BUSY)
 
+    def test_a_page_of_what_no_bench_wrote(self):
+        run = self.train("run", train_steps=2)
+        before = (run / "metrics.jsonl").read_bytes()
+        self.refuse(65, "run/metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
+                    "report a run, name its folder", "report", "run/metrics.jsonl")
+        self.assertEqual((run / "metrics.jsonl").read_bytes(), before)
+        self.assertFalse((run / "metrics.html").exists())
+
+    def test_a_page_of_one_file_stands_alone(self):
+        self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
+        self.refuse(64, "report: bench.jsonl, a file of a bench, stands alone, but 1 more are named", "report",
+                    "bench.jsonl", "run")
+        self.assertEqual(self.succeed("report", "bench.jsonl", "--output", "page.html")[0], "page.html\n")
+        self.assertIn("Training steps", (self.folder / "page.html").read_text())
+
     def test_an_unknown_operator(self):
         self.refuse(64, '--only rmsnorm: no operator has this name; did you mean "rms_norm"? known: adamw, '
                     "add_rms_norm, attention, layer_norm, linear_cross_entropy, mixture, qkv_norm_rope, rms_norm, rope, "

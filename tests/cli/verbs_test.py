@@ -179,6 +179,18 @@ class TrainedModel(program.Case):
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
 
+    def test_eval_of_another_text_beside_it(self):
+        alone = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
+        self.write("other.txt", "zzz " * 40)
+        words = ["eval", "--run", "run", "--set", "data.ood=other.txt"]
+        seen = json.loads(self.succeed(*words, "--json")[0])
+        self.assertEqual({key: seen[key] for key in alone}, alone)
+        self.assertEqual(set(seen) - set(alone), {"ood_loss", "ood_bits_per_byte"})
+        self.assertGreater(seen["ood_loss"], seen["val_loss"])
+        out, told = self.succeed(*words)
+        self.assertRegex(out, rf"\nout of distribution\n.*\nloss +{seen['ood_loss']:.4f} ")
+        self.assertRegex(told, r"^text   the last 10.0% of book.txt .*\nood    other.txt ")
+
     def test_eval_in_a_wider_precision(self):
         words = ["eval", "--run", "run", "--json"]
         wide = json.loads(self.succeed(*words, "--set", "train.precision=float64")[0])
@@ -254,21 +266,6 @@ class Runs(program.Case):
         self.assertNotRegex(page, r"(src|href)=.https?:")
         out = self.succeed("report", "one", "--json")[0]
         self.assertEqual(json.loads(out), {"report": "one/report.html"})
-
-    def test_report_of_what_no_bench_wrote(self):
-        run = self.train("run", train_steps=2)
-        before = (run / "metrics.jsonl").read_bytes()
-        self.refuse(65, "run/metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
-                    "report a run, name its folder", "report", "run/metrics.jsonl")
-        self.assertEqual((run / "metrics.jsonl").read_bytes(), before)
-        self.assertFalse((run / "metrics.html").exists())
-
-    def test_report_of_a_bench_stands_alone(self):
-        self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
-        self.refuse(64, "report: bench.jsonl, a file of a bench, stands alone, but 1 more are named", "report",
-                    "bench.jsonl", "run")
-        self.assertEqual(self.succeed("report", "bench.jsonl", "--output", "page.html")[0], "page.html\n")
-        self.assertIn("Training steps", (self.folder / "page.html").read_text())
 
     def test_report_into_a_device(self):
         self.train("one", train_steps=1)

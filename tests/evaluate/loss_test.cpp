@@ -68,6 +68,16 @@ TEST(Evaluate, MeasuresFromTheEntropyOfTheTextIfItIsKnown) {
   EXPECT_NEAR(*result.gap, result.nats_per_token - 78.0 / 96, 1e-12);
 }
 
+TEST(Evaluate, IsRecordedWithWhatIsKnown) {
+  EXPECT_EQ(evaluate::record({.nats_per_token = 2, .bits_per_byte = 3}, "val").dump(),
+            R"({"val_loss":2.0,"val_bits_per_byte":3.0})");
+  EXPECT_EQ(
+      evaluate::record(
+          {.nats_per_token = 2, .bits_per_byte = 3, .floor = 1, .gap = 0.5, .exact = 0.25}, "ood")
+          .dump(),
+      R"({"ood_loss":2.0,"ood_bits_per_byte":3.0,"ood_floor":1.0,"ood_gap":0.5,"ood_exact":0.25})");
+}
+
 TEST(Evaluate, PassesNanThrough) {
   TinyModel tiny("hybrid_norm_star", nn::Precision::float32);
   const at::NoGradGuard no_grad;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/verb.h"
@@ -19,33 +20,42 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
+  evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
-void print(const train::Loaded& loaded, const evaluate::Evaluation& seen) {
-  std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
-              static_cast<long long>(loaded.step));
+struct Evaluated {
+  evaluate::Evaluation validation;
+  std::optional<evaluate::Evaluation> ood;  // of data.ood
+};
+
+void print(const evaluate::Evaluation& seen) {
   std::printf("tokens       %s scored\n", with_commas(seen.tokens).c_str());
   std::printf("loss         %.4f nats a token\n", seen.nats_per_token);
   std::printf("perplexity   %.4f\n", seen.perplexity);
   std::printf("bits a byte  %.4f\n", seen.bits_per_byte);
-  if (seen.exact) std::printf("answers      %.4f of them right\n", *seen.exact);
+  if (seen.exact)
+    std::printf("answers      %.4f of them right; only these are scored\n", *seen.exact);
   if (!seen.floor) return;
   std::printf("floor        %.4f nats a byte (the text's own entropy)\n", *seen.floor);
   std::printf("gap          %.4f nats a byte\n", *seen.gap);
 }
 
-nlohmann::ordered_json as_json(const train::Loaded& loaded, const evaluate::Evaluation& seen) {
+void print(const train::Loaded& loaded, const Evaluated& seen) {
+  std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
+              static_cast<long long>(loaded.step));
+  print(seen.validation);
+  if (!seen.ood) return;
+  std::printf("\nout of distribution\n");
+  print(*seen.ood);
+}
+
+nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluated& seen) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},
-                                {"tokens", seen.tokens},
-                                {"val_loss", seen.nats_per_token},
-                                {"perplexity", seen.perplexity},
-                                {"val_bits_per_byte", seen.bits_per_byte}};
-  if (seen.exact) out["val_exact"] = *seen.exact;
-  if (seen.floor) {
-    out["val_floor"] = *seen.floor;
-    out["val_gap"] = *seen.gap;
-  }
+                                {"tokens", seen.validation.tokens},
+                                {"perplexity", seen.validation.perplexity}};
+  out.update(evaluate::record(seen.validation, "val"));
+  if (seen.ood) out.update(evaluate::record(*seen.ood, "ood"));
   return out;
 }
 
@@ -54,17 +64,20 @@ Exit body(const Common& common) {
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto corpora = data::load(loaded.config.data, loaded.config.model.context);
-  if (!common.quiet) std::fprintf(stderr, "text   %s\n", corpora.validation.description.c_str());
-  const data::ValidationWindows windows(corpora.validation, loaded.config.model.context,
-                                        /*sequences=*/0);
-  const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
-  const auto seen = evaluate::evaluate(*loaded.model, windows, rows);
+  const auto seen_of = [&](const char* name, const data::Corpus& text) {
+    if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
+    const data::ValidationWindows windows(text, loaded.config.model.context, /*sequences=*/0);
+    const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
+    return evaluate::evaluate(*loaded.model, windows, rows);
+  };
+  Evaluated seen{seen_of("text", corpora.validation), {}};
+  if (corpora.ood) seen.ood = seen_of("ood", *corpora.ood);
   if (common.json) {
     std::printf("%s\n", as_json(loaded, seen).dump().c_str());
   } else {
     print(loaded, seen);
   }
-  if (!std::isfinite(seen.nats_per_token)) {
+  if (!std::isfinite(seen.validation.nats_per_token)) {
     throw Error(Exit::diverged,
                 text(common.run->string(), ": the loss of step ", loaded.step,
                      " is not finite: the weights have diverged; start another run with a lower "

@@ -41,4 +41,16 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   return result;
 }
 
+nlohmann::ordered_json record(const Evaluation& seen, const std::string& text) {
+  nlohmann::ordered_json out = {{text + "_loss", seen.nats_per_token},
+                                {text + "_bits_per_byte", seen.bits_per_byte}};
+  const auto add = [&](const char* what, const std::optional<double>& value) {
+    if (value) out[text + what] = *value;
+  };
+  add("_floor", seen.floor);
+  add("_gap", seen.gap);
+  add("_exact", seen.exact);
+  return out;
+}
+
 }  // namespace evenkeel::evaluate

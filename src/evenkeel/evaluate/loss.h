@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
@@ -23,5 +26,10 @@ struct Evaluation {
 /// `rows` beyond rounding. Of a text with answers it is theirs.
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t rows);
+
+/// What metrics.jsonl says of it (docs/run_folder.md): "val_loss", "val_bits_per_byte", and what
+/// else is known of "val_floor", "val_gap" and "val_exact".
+/// \param text  "val"; "ood" of the text of data.ood
+nlohmann::ordered_json record(const Evaluation& seen, const std::string& text);
 
 }  // namespace evenkeel::evaluate

@@ -249,29 +249,20 @@ void Run::evaluate() {
   last_evaluation_ = evaluate::evaluate(trainer_->model(), *validation_, rows);
   evaluated_at_ = step;
   const auto& seen = *last_evaluation_;
-  nlohmann::ordered_json line = {
-      {"step", step}, {"val_loss", seen.nats_per_token}, {"val_bits_per_byte", seen.bits_per_byte}};
+  nlohmann::ordered_json line = {{"step", step}};
+  line.update(evaluate::record(seen, "val"));
   auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token),
                    " nats a token, ", four_digits(seen.bits_per_byte), " bits a byte");
   if (seen.floor) {
-    line["val_floor"] = *seen.floor;
-    line["val_gap"] = *seen.gap;
     told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ",
                  four_digits(*seen.floor));
   }
-  if (seen.exact) {
-    line["val_exact"] = *seen.exact;
-    told += text(", ", percent(*seen.exact), " of the answers right");
-  }
+  if (seen.exact) told += text(", ", percent(*seen.exact), " of the answers right");
   if (ood_) {
     const auto other = evaluate::evaluate(trainer_->model(), *ood_, rows);
-    line["ood_loss"] = other.nats_per_token;
+    line.update(evaluate::record(other, "ood"));
     told += text("; out of distribution ", four_digits(other.nats_per_token), " nats a token");
-    if (other.gap) line["ood_gap"] = *other.gap;
-    if (other.exact) {
-      line["ood_exact"] = *other.exact;
-      told += text(", ", percent(*other.exact), " right");
-    }
+    if (other.exact) told += text(", ", percent(*other.exact), " right");
   }
   append(metrics_, line);
   console_.say(told);
