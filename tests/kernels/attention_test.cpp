@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention's tiles against loops, in one version of vectors that CMake names: those of AVX-512 on
-// any processor. What the operator does with them is tested in tests/ops.
+// Attention's tiles against loops: in the version of this processor, and (kernels_wide) in the one
+// for AVX-512 on any processor. What the operator does with them is tested in tests/ops.
 #include "evenkeel/kernels/cpu/attention.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "evenkeel/kernels/cpu/amx.h"
+
 namespace evenkeel::kernels::cpu {
 namespace {
 
@@ -20,6 +22,9 @@ using Values = std::vector<double>;
 struct Attention {
   AttentionSizes sizes;
   Values q, k, v, dy;
+  std::vector<std::int32_t> begins;  // empty: one document
+
+  std::int64_t first_seen_by(std::int64_t i) const { return begins.empty() ? 0 : begins[i]; }
 };
 
 struct Results {
@@ -34,7 +39,16 @@ Attention random(const AttentionSizes& sizes) {
     for (auto& each : values) each = static_cast<float>(normal(engine));
     return values;
   };
-  return {sizes, make(sizes.queries), make(sizes.keys), make(sizes.keys), make(sizes.queries)};
+  return {sizes, make(sizes.queries), make(sizes.keys), make(sizes.keys), make(sizes.queries), {}};
+}
+
+/// Documents of `length` positions; the first one ends earlier.
+void cut(Attention& in, std::int64_t length) {
+  const auto earlier = in.sizes.keys - in.sizes.queries;
+  for (std::int64_t i = 0; i < in.sizes.queries; ++i) {
+    const auto begin = (earlier + i + length / 3) / length * length - length / 3;
+    in.begins.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(0, begin)));
+  }
 }
 
 const double* at(const Values& values, std::int64_t row, std::int64_t width) {
@@ -55,11 +69,12 @@ Results by_loops(const Attention& in) {
     const auto seen = keys - queries + i + 1;
     Values p, slope;
     double sum = 0;
+    const auto from = in.first_seen_by(i);
     for (std::int64_t j = 0; j < seen; ++j) {
       const double s = scale * dot(at(in.q, i, width), at(in.k, j, width), width);
       const double capped = softcap > 0 ? softcap * std::tanh(s / softcap) : s;
       slope.push_back(softcap > 0 ? 1 - std::pow(capped / softcap, 2) : 1);
-      p.push_back(std::exp(capped));
+      p.push_back(j < from ? 0 : std::exp(capped));
       sum += p.back();
     }
     double mean = 0;  // of dp
@@ -84,24 +99,30 @@ Results by_loops(const Attention& in) {
 template <typename T>
 Results by_tiles(const Attention& in) {
   const auto typed = [](const Values& values) {
-    return std::vector<T>(values.begin(), values.end());
+    std::vector<T> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) store(&result[i], values[i]);
+    return result;
   };
+  using F = Wide<T>;
   const auto q = typed(in.q), k = typed(in.k), v = typed(in.v), dy = typed(in.dy);
   std::vector<T> y(q.size()), dq(q.size()), dk(k.size()), dv(k.size());
-  std::vector<T> lse(static_cast<std::size_t>(in.sizes.queries));
+  std::vector<F> lse(static_cast<std::size_t>(in.sizes.queries));
   // Neither may count on zeros there.
-  std::vector<T> scratch(static_cast<std::size_t>(std::max(attention_scratch(in.sizes),
-                                                           attention_backward_scratch(in.sizes))),
-                         std::numeric_limits<T>::quiet_NaN());
+  std::vector<F> scratch(
+      static_cast<std::size_t>(
+          std::max(attention_scratch<T>(in.sizes), attention_backward_scratch<T>(in.sizes))),
+      std::numeric_limits<F>::quiet_NaN());
   const auto width = in.sizes.width;
+  const auto* const begins = in.begins.empty() ? nullptr : in.begins.data();
   attention<T>(in.sizes,
                {.q = {q.data(), width},
                 .k = {k.data(), width},
                 .v = {v.data(), width},
                 .y = {y.data(), width},
-                .lse = lse.data()},
+                .lse = lse.data(),
+                .begins = begins},
                scratch.data());
-  std::fill(scratch.begin(), scratch.end(), std::numeric_limits<T>::quiet_NaN());
+  std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
   attention_backward<T>(in.sizes,
                         {.q = {q.data(), width},
                          .k = {k.data(), width},
@@ -111,10 +132,13 @@ Results by_tiles(const Attention& in) {
                          .lse = lse.data(),
                          .dq = {dq.data(), width},
                          .dk = {dk.data(), width},
-                         .dv = {dv.data(), width}},
+                         .dv = {dv.data(), width},
+                         .begins = begins},
                         scratch.data());
   const auto wide = [](const std::vector<T>& values) {
-    return Values(values.begin(), values.end());
+    Values result;
+    for (const T& each : values) result.push_back(load(&each));
+    return result;
   };
   return {wide(y), wide(dq), wide(dk), wide(dv)};
 }
@@ -137,22 +161,53 @@ void expect_equal(const Attention& in, double tolerance) {
   expect_close(actual.dv, exact.dv, tolerance);
 }
 
-// Around the edges of tiles, of passes, and of widths that fill no vector.
-TEST(AttentionTiles, EqualLoops) {
+/// Calls check(attention) for sizes around the edges of tiles, of passes and of widths that fill no
+/// vector, with and without a cap, as one document and as several.
+template <typename Check>
+void for_each_attention(const Check& check) {
   for (const auto& sizes :
        {AttentionSizes{1, 1, 2}, AttentionSizes{1, 70, 8}, AttentionSizes{12, 12, 16},
         AttentionSizes{13, 45, 20}, AttentionSizes{50, 50, 48}, AttentionSizes{97, 290, 24},
-        AttentionSizes{60, 540, 32}, AttentionSizes{49, 49, 72}}) {
+        AttentionSizes{60, 540, 32}, AttentionSizes{49, 49, 72}, AttentionSizes{260, 1100, 40}}) {
     for (const double softcap : {0.0, 3.0}) {
-      auto each = random(sizes);
-      each.sizes.scale = 0.3;
-      each.sizes.softcap = softcap;
-      SCOPED_TRACE(::testing::Message() << sizes.queries << " of " << sizes.keys << " x "
-                                        << sizes.width << ", cap " << softcap);
-      expect_equal<double>(each, 1e-12);
-      expect_equal<float>(each, 2e-5);
+      for (const std::int64_t documents : {0, 40, 200}) {
+        auto each = random(sizes);
+        each.sizes.scale = 0.3;
+        each.sizes.softcap = softcap;
+        if (documents > 0) cut(each, documents);
+        SCOPED_TRACE(::testing::Message()
+                     << sizes.queries << " of " << sizes.keys << " x " << sizes.width << ", cap "
+                     << softcap << ", documents of " << documents);
+        check(each);
+      }
     }
   }
+}
+
+TEST(AttentionTiles, EqualLoops) {
+  for_each_attention([](const Attention& each) {
+    expect_equal<double>(each, 1e-12);
+    expect_equal<float>(each, 2e-5);
+  });
+}
+
+// Weights and their gradients are rounded to bfloat16 on the way.
+TEST(AttentionTiles, OfAmxEqualLoops) {
+#if defined(EK_VECTOR_BYTES)
+  GTEST_SKIP() << "only the version of this processor has them";
+#else
+  if (!has_amx()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+#endif
+  for_each_attention([](Attention each) {
+    for (auto* const values : {&each.q, &each.k, &each.v, &each.dy}) {
+      for (auto& value : *values) {
+        Bf16 rounded;
+        store(&rounded, value);
+        value = load(&rounded);
+      }
+    }
+    expect_equal<Bf16>(each, 0.012);
+  });
 }
 
 }  // namespace

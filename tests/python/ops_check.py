@@ -60,12 +60,16 @@ def check_heads(dtype, wide):
 
 
 def check_attention(dtype):
-    """5 queries behind 3 other positions, two heads for each key head, with and without a cap."""
+    """5 queries behind 3 other positions, two heads for each key head, with and without a cap, as one
+    document and as two."""
     q, k, v = (tensor(2, *sizes, 8, dtype=dtype) for sizes in ((5, 4), (8, 2), (8, 2)))
-    for cap in (None, 2.0):
-        torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap))
-        y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap)
-        torch.library.opcheck(ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap))
+    two = torch.tensor([[0, 0, 5, 5, 5], [2, 2, 2, 2, 7]], dtype=torch.int32)
+    for cap, begins in ((None, None), (2.0, None), (None, two)):
+        torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap, begins))
+        y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap, begins)
+        torch.library.opcheck(
+            ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap, begins)
+        )
 
 
 def check_head_of_model(dtype):

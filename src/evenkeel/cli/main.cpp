@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/base/products.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
@@ -93,6 +94,7 @@ int with_output_checked(int code) {
 }  // namespace evenkeel::cli
 
 int main(int count, char** words) {
+  evenkeel::fix_order_of_products();
   evenkeel::memory::cache_cpu_tensors();
   return evenkeel::cli::with_output_checked(evenkeel::cli::guarded(count, words));
 }

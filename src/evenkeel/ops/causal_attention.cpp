@@ -14,21 +14,23 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>);
+using Begins = std::optional<Tensor>;
+using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>,
+                  const Begins&);
 using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double,
-                                           std::optional<double>);
+                                           std::optional<double>, const Begins&);
 using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
                                                     const Tensor&, const Tensor&, const Tensor&,
-                                                    double, std::optional<double>);
+                                                    double, std::optional<double>, const Begins&);
 
 class CausalAttention : public torch::autograd::Function<CausalAttention> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
-                        double scale, std::optional<double> softcap) {
+                        double scale, std::optional<double> softcap, const Begins& begins) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Forward>("evenkeel::causal_attention_forward");
-    const auto [y, lse] = run.call(q, k, v, scale, softcap);
-    ctx->save_for_backward({q, k, v, y, lse});
+    const auto [y, lse] = run.call(q, k, v, scale, softcap, begins);
+    ctx->save_for_backward({q, k, v, y, lse, begins.value_or(Tensor())});
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["softcap"] = softcap;
     return y;
@@ -37,15 +39,16 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     static const auto run = registered<Backward>("evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();
+    const auto begins = saved[5].defined() ? Begins(saved[5]) : Begins();
     const auto [dq, dk, dv] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
                                        ctx->saved_data["scale"].toDouble(),
-                                       ctx->saved_data["softcap"].toOptional<double>());
-    return {dq, dk, dv, Tensor(), Tensor()};
+                                       ctx->saved_data["softcap"].toOptional<double>(), begins);
+    return {dq, dk, dv, Tensor(), Tensor(), Tensor()};
   }
 };
 
 Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                      std::optional<double> softcap) {
+                      std::optional<double> softcap, const Begins& begins) {
   check_rows("causal_attention", q);
   check_same("causal_attention", "v", v, "k", k);
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
@@ -58,25 +61,33 @@ Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double 
               name_of(k.scalar_type()));
   TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
               softcap.value_or(0));
-  return CausalAttention::apply(q, k, v, scale, softcap);
+  TORCH_CHECK(!begins || (begins->dim() == 2 && begins->scalar_type() == at::kInt &&
+                          begins->sym_size(0) == q.sym_size(0) &&
+                          begins->sym_size(1) == q.sym_size(1) && begins->device() == q.device()),
+              "[causal_attention] begins must be [B, T] of int32, but is ",
+              begins ? begins->sym_sizes() : c10::SymIntArrayRef(), " of ",
+              begins ? name_of(begins->scalar_type()) : "nothing");
+  return CausalAttention::apply(q, k, v, scale, softcap, begins);
 }
 
 }  // namespace
 
 Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                        std::optional<double> softcap) {
+                        std::optional<double> softcap, const std::optional<at::Tensor>& begins) {
   static const auto run = registered<Op>("evenkeel::causal_attention");
-  return run.call(q, k, v, scale, softcap);
+  return run.call(q, k, v, scale, softcap, begins);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
-  m.def("causal_attention(Tensor q, Tensor k, Tensor v, float scale, float? softcap) -> Tensor");
   m.def(
-      "causal_attention_forward(Tensor q, Tensor k, Tensor v, float scale, float? softcap)"
-      " -> (Tensor y, Tensor lse)");
+      "causal_attention(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
+      " Tensor? begins=None) -> Tensor");
+  m.def(
+      "causal_attention_forward(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
+      " Tensor? begins=None) -> (Tensor y, Tensor lse)");
   m.def(
       "causal_attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse,"
-      " float scale, float? softcap) -> (Tensor dq, Tensor dk, Tensor dv)");
+      " float scale, float? softcap, Tensor? begins=None) -> (Tensor dq, Tensor dk, Tensor dv)");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {

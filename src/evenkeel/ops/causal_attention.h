@@ -7,23 +7,29 @@
 
 namespace evenkeel::ops {
 
-/// Attention of queries to the positions up to their own, without scores in memory.
+/// Attention of queries to the positions up to their own, without scores in memory; within
+/// documents only, if it is told where they begin.
 ///
 ///   y_i = sum_j softmax_j(cap(scale * q_i . k_j)) v_j,  cap(s) = softcap * tanh(s / softcap)
 ///
-/// Scores, softmax and sums are in float32, beside float64 in float64; results are rounded once.
-/// The backward pass computes the scores again, and takes y as it was rounded. Gradients of keys
-/// sum over queries, and over the query heads that read them, in one order for any number of
-/// threads.
+/// Scores, softmax and sums are in float32, beside float64 in float64; results are rounded once. On
+/// a processor with AMX weights of bfloat16, and their gradients, are rounded to it before
+/// products. The backward pass computes the scores again, and takes y as it was rounded. Gradients
+/// of keys sum over queries, and over the query heads that read them, in one order for any number
+/// of threads.
 ///
 /// \param q  [B, T, heads, D]: the last T of the S positions; head i reads key head
 ///           i div (heads / kv_heads)
 /// \param k  [B, S, kv_heads, D], S >= T
 /// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU
+/// \param begins  [B, T], int32: the first position that a query sees, at most its own, never
+/// falling
+///                along T; none: the first of all
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v
 /// \throws c10::Error if shapes or dtypes do not fit, or a soft cap is not positive
 /// \source Vaswani et al. 2017, arXiv:1706.03762, eq. 1; Dao et al. 2022, arXiv:2205.14135
 at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            double scale, std::optional<double> softcap = {});
+                            double scale, std::optional<double> softcap = {},
+                            const std::optional<at::Tensor>& begins = {});
 
 }  // namespace evenkeel::ops

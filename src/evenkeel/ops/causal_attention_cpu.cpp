@@ -48,8 +48,9 @@ AttentionSizes sizes_of(const Tensor& q, const Tensor& k, double scale,
 /// Calls work(task, scratch) for every task, in parallel; each thread has its own scratch.
 template <typename F, typename Work>
 void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like, const Work& work) {
-  constexpr std::int64_t kLine = 64;  // bytes: threads do not write into one cache line
-  const auto each = scratch + kLine / static_cast<std::int64_t>(sizeof(F));
+  // Whole cache lines: they begin where kernels want it, and threads do not write into the same.
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
+  const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
   const auto all =
       at::empty({at::get_num_threads(), each}, like.options().dtype(wide(like.scalar_type())));
   auto* const begin = all.mutable_data_ptr<F>();
@@ -59,29 +60,63 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   });
 }
 
+/// Where the documents of one sequence begin; null without such.
+class Documents {
+ public:
+  explicit Documents(const std::optional<Tensor>& begins) {
+    if (begins) begins_ = begins->contiguous();
+  }
+  const std::int32_t* operator[](std::int64_t b) const {
+    return begins_.defined() ? begins_.const_data_ptr<std::int32_t>() + b * begins_.size(1)
+                             : nullptr;
+  }
+
+ private:
+  Tensor begins_;
+};
+
+/// The query heads of a key head in as few parts as give every thread as much to do.
+std::int64_t parts_of(std::int64_t group, std::int64_t others) {
+  constexpr std::int64_t kMany = 4;  // tasks a thread, which need not come out even
+  const std::int64_t threads = at::get_num_threads();
+  for (std::int64_t parts = 1; parts < group; ++parts) {
+    const auto tasks = others * parts;
+    if (group % parts == 0 && (tasks % threads == 0 || tasks >= kMany * threads)) return parts;
+  }
+  return group;
+}
+
 std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any,
-                                   double scale, std::optional<double> softcap) {
+                                   double scale, std::optional<double> softcap,
+                                   const std::optional<Tensor>& begins) {
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
+  const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
+  const Documents documents(begins);
   auto y = at::empty(q.sizes(), q.options());
   auto lse = at::empty({q.size(0), heads, sizes.queries}, q.options().dtype(wide(q.scalar_type())));
   if (y.numel() == 0) return {y, lse};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
-    using F = Wide<Raw<scalar_t>>;
-    for_each_task<F>(q.size(0) * heads, kernels::cpu::attention_scratch(sizes), q,
-                     [&](std::int64_t task, F* scratch) {
-                       const auto b = task / heads, h = task % heads;
-                       kernels::cpu::attention<Raw<scalar_t>>(
-                           sizes,
-                           {.q = head_in<scalar_t>(q, b, h),
-                            .k = head_in<scalar_t>(k, b, h / group),
-                            .v = head_in<scalar_t>(v, b, h / group),
-                            .y = head_out<scalar_t>(y, b, h),
-                            .lse = out<F>(lse) + task * sizes.queries},
-                           scratch);
-                     });
+    using T = Raw<scalar_t>;
+    for_each_task<Wide<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
+                           [&](std::int64_t task, Wide<T>* scratch) {
+                             const auto first = task * own;  // of all query heads
+                             const auto b = first / heads, h = first % heads;
+                             kernels::cpu::attention<T>(
+                                 sizes,
+                                 {.q = head_in<scalar_t>(q, b, h),
+                                  .k = head_in<scalar_t>(k, b, h / group),
+                                  .v = head_in<scalar_t>(v, b, h / group),
+                                  .y = head_out<scalar_t>(y, b, h),
+                                  .lse = out<Wide<T>>(lse) + first * sizes.queries,
+                                  .begins = documents[b],
+                                  .heads = own,
+                                  .q_head = q.stride(2),
+                                  .y_head = y.stride(2)},
+                                 scratch);
+                           });
   });
   return {y, lse};
 }
@@ -89,7 +124,9 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, con
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
                                             const Tensor& k_any, const Tensor& v_any,
                                             const Tensor& y_any, const Tensor& lse_any,
-                                            double scale, std::optional<double> softcap) {
+                                            double scale, std::optional<double> softcap,
+                                            const std::optional<Tensor>& begins) {
+  const Documents documents(begins);
   const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
   const auto lse = lse_any.contiguous();
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
@@ -102,7 +139,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
     using F = Wide<Raw<scalar_t>>;
-    for_each_task<F>(q.size(0) * kv_heads, kernels::cpu::attention_backward_scratch(sizes), q,
+    for_each_task<F>(q.size(0) * kv_heads,
+                     kernels::cpu::attention_backward_scratch<Raw<scalar_t>>(sizes), q,
                      [&](std::int64_t task, F* scratch) {
                        const auto b = task / kv_heads, h = task % kv_heads;
                        kernels::cpu::attention_backward<Raw<scalar_t>>(
@@ -116,6 +154,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                             .dq = head_out<scalar_t>(dq, b, h * group),
                             .dk = head_out<scalar_t>(dk, b, h),
                             .dv = head_out<scalar_t>(dv, b, h),
+                            .begins = documents[b],
                             .heads = group,
                             .q_head = q.stride(2),
                             .y_head = y.stride(2),

@@ -13,7 +13,8 @@ namespace {
 using at::Tensor;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
-                                   double /*scale*/, std::optional<double> /*softcap*/) {
+                                   double /*scale*/, std::optional<double> /*softcap*/,
+                                   const std::optional<Tensor>& /*begins*/) {
   return {like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
                                     q.options().dtype(wide(q.scalar_type())))};
 }
@@ -21,7 +22,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const T
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& q, const Tensor& k,
                                             const Tensor& v, const Tensor& /*y*/,
                                             const Tensor& /*lse*/, double /*scale*/,
-                                            std::optional<double> /*softcap*/) {
+                                            std::optional<double> /*softcap*/,
+                                            const std::optional<Tensor>& /*begins*/) {
   return {like(q), like(k), like(v)};
 }
 

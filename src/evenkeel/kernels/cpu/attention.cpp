@@ -52,9 +52,11 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
 }
 
+/// One query head; keys and values are packed.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void forward(const AttentionSizes& sizes,
-                                           const AttentionHead<T>& head, Wide<T>* scratch) {
+                                           const AttentionHead<T>& head, std::int64_t h,
+                                           Wide<T>* scratch) {
   using F = Wide<T>;
   using L = Lanes<F, kBytes>;
   using V = typename L::V;
@@ -72,11 +74,10 @@ template <int kBytes, typename T>
   F* const sums = scratch + at.sums;
   F largest[kQueries], total[kQueries];
 
-  pack_panels<L::kPanel>(head.k, sizes.keys, width, keys);
-  copy_rows(head.v, 0, sizes.keys, width, F(1), values, stride);
+  const HeadRows<const T> q = {head.q.rows + h * head.q_head, head.q.stride};
   for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
     const auto rows = std::min(kQueries, sizes.queries - q0);
-    copy_rows(head.q, q0, rows, width, static_cast<F>(sizes.scale), queries, width);
+    copy_rows(q, q0, rows, width, static_cast<F>(sizes.scale), queries, width);
     std::fill(queries + rows * width, queries + kQueries * width, F(0));
     std::fill(sums, sums + kQueries * stride, F(0));
     std::fill(largest, largest + kQueries, -std::numeric_limits<F>::infinity());
@@ -86,7 +87,8 @@ template <int kBytes, typename T>
       return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
     };
     const auto seen = earlier + q0 + rows;
-    for (std::int64_t k0 = 0; k0 < seen; k0 += kKeys) {
+    const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+    for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
       const auto count = std::min(kKeys, seen - k0);
       for (std::int64_t j = 0; j < count; j += L::kPanel) {
         for (std::int64_t r = 0; r < rows; r += L::kRows) {
@@ -98,16 +100,18 @@ template <int kBytes, typename T>
       }
       for (std::int64_t r = 0; r < rows; ++r) {
         F* const row = scores + r * kStride;
-        const auto own = std::clamp<std::int64_t>(earlier + q0 + r + 1 - k0, 0, count);
-        if (own > 0) {
-          if (sizes.softcap > 0) cap_row(row, own, static_cast<F>(sizes.softcap));
-          const F now = largest_of(row, own, largest[r]);
+        const auto own = keys_of(head.begins, q0 + r, earlier, k0, count);
+        if (!own.is_empty()) {
+          F* const first = row + own.begin;
+          const auto many = own.end - own.begin;
+          if (sizes.softcap > 0) cap_row(first, many, static_cast<F>(sizes.softcap));
+          const F now = largest_of(first, many, largest[r]);
           const F shrink = exp_below(largest[r] - now);
-          total[r] = (k0 > 0 ? total[r] * shrink : 0) + weigh_row(row, own, now);
-          if (k0 > 0) scale_row(sums + r * stride, width, shrink);
+          total[r] = (k0 > begin ? total[r] * shrink : 0) + weigh_row(first, many, now);
+          if (k0 > begin) scale_row(sums + r * stride, width, shrink);
           largest[r] = now;
         }
-        std::fill(row + own, row + count, F(0));
+        clear_outside(row, own, count);
       }
       for (std::int64_t r = 0; r < rows; r += L::kRows) {
         const auto depth = std::min(count, seen_by(r) - k0);
@@ -117,12 +121,12 @@ template <int kBytes, typename T>
       }
     }
     for (std::int64_t r = 0; r < rows; ++r) {
-      T* const y = head.y.rows + (q0 + r) * head.y.stride;
+      T* const y = head.y.rows + h * head.y_head + (q0 + r) * head.y.stride;
       const F* const sum = sums + r * stride;
       const F inverse = 1 / total[r];
 #pragma omp simd
       for (std::int64_t d = 0; d < width; ++d) store(y + d, sum[d] * inverse);
-      head.lse[q0 + r] = largest[r] + std::log(total[r]);
+      head.lse[h * sizes.queries + q0 + r] = largest[r] + std::log(total[r]);
     }
   }
 }
@@ -131,7 +135,12 @@ struct Forward {
   template <int kBytes, typename T>
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes, const AttentionHead<T>& head,
                                          Wide<T>* scratch) {
-    forward<kBytes>(sizes, head, scratch);
+    using F = Wide<T>;
+    const Scratch at(sizes);
+    const auto width = sizes.width;
+    pack_panels<Lanes<F, kBytes>::kPanel>(head.k, sizes.keys, width, scratch + at.keys);
+    copy_rows(head.v, 0, sizes.keys, width, F(1), scratch + at.values, padded(width));
+    for (std::int64_t h = 0; h < head.heads; ++h) forward<kBytes>(sizes, head, h, scratch);
   }
 };
 
@@ -147,15 +156,23 @@ int vector_bytes() {
 #endif
 }
 
+template <typename T>
 std::int64_t attention_scratch(const AttentionSizes& sizes) {
+  if (in_amx_tiles<T>()) return attention_amx_scratch(sizes);
   return Scratch(sizes).end;
 }
 
 template <typename T>
 void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (in_amx_tiles<T>()) return attention_amx(sizes, head, scratch);
+  }
   Versions<Forward, AttentionHead<T>, Wide<T>>::run(sizes, head, scratch);
 }
 
+template std::int64_t attention_scratch<double>(const AttentionSizes&);
+template std::int64_t attention_scratch<float>(const AttentionSizes&);
+template std::int64_t attention_scratch<Bf16>(const AttentionSizes&);
 template void attention(const AttentionSizes&, const AttentionHead<double>&, double*);
 template void attention(const AttentionSizes&, const AttentionHead<float>&, float*);
 template void attention(const AttentionSizes&, const AttentionHead<Bf16>&, float*);

@@ -5,12 +5,14 @@
 
 #include "evenkeel/kernels/cpu/simd.h"
 
-/// Causal attention of one head, in tiles: scores are never all in memory.
+/// Causal attention of one key head, in tiles: scores are never all in memory.
 ///
-///   s_ij = cap(scale q_i . k_j),  j <= i + keys - queries;  cap(s) = softcap tanh(s / softcap)
+///   s_ij = cap(scale q_i . k_j),  begins_i <= j <= i + keys - queries
 ///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
+///   cap(s) = softcap tanh(s / softcap)
 ///
-/// Arithmetic is in Wide<T>; what is stored is rounded once.
+/// Arithmetic is in Wide<T>; what is stored is rounded once. Bfloat16 goes through the tiles of AMX
+/// where the processor has them (attention_amx.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {
@@ -31,25 +33,33 @@ struct HeadRows {
   std::int64_t stride = 0;
 };
 
+/// A key head and the query heads that read it, one after another.
 template <typename T>
 struct AttentionHead {
-  HeadRows<const T> q, k, v;
+  HeadRows<const T> q, k, v;  // q, y: of the first query head
   HeadRows<T> y;
-  Wide<T>* lse = nullptr;  // [queries]
+  Wide<T>* lse = nullptr;                // [heads, queries]
+  const std::int32_t* begins = nullptr;  // [queries], never falling: where documents begin, or null
+  std::int64_t heads = 1;
+  std::int64_t q_head = 0, y_head = 0;  // from one to the next
 };
 
-/// The gradient of one key head: that of its query heads, one after another.
+/// The gradient of the same.
 template <typename T>
 struct AttentionGradient {
-  HeadRows<const T> q, k, v, y, dy;  // of the first query head
-  const Wide<T>* lse = nullptr;      // [heads, queries]
+  HeadRows<const T> q, k, v, y, dy;
+  const Wide<T>* lse = nullptr;
   HeadRows<T> dq, dk, dv;
-  std::int64_t heads = 1;                                         // that read this key head
-  std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;  // from one to the next
+  const std::int32_t* begins = nullptr;
+  std::int64_t heads = 1;
+  std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
 };
 
-/// Values of scratch that attention() and attention_backward() need.
+/// Values of scratch that attention() and attention_backward() need; it begins at a multiple of 64
+/// bytes.
+template <typename T>
 std::int64_t attention_scratch(const AttentionSizes& sizes);
+template <typename T>
 std::int64_t attention_backward_scratch(const AttentionSizes& sizes);
 
 template <typename T>

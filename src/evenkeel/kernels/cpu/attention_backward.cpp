@@ -107,7 +107,8 @@ template <int kBytes, typename T>
         delta[r] = product_of(wide, upstream + r * stride, width);
       }
       std::fill(dq, dq + stride, F(0));
-      for (std::int64_t k0 = 0; k0 < seen; k0 += kKeys) {
+      const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+      for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
         const auto count = std::min(kKeys, seen - k0);
         for (std::int64_t j = 0; j < count; j += L::kPanel) {
           for (std::int64_t r = 0; r < rows; r += L::kRows) {
@@ -123,12 +124,18 @@ template <int kBytes, typename T>
         for (std::int64_t r = 0; r < rows; ++r) {
           F* const weight = weights + r * kStride;
           F* const gradient = gradients + r * kStride;
-          const auto own = std::clamp<std::int64_t>(earlier + q0 + r + 1 - k0, 0, count);
-          if (sizes.softcap > 0) cap_row(weight, own, static_cast<F>(sizes.softcap));
-          weigh_backward(weight, gradient, own, head.lse[h * sizes.queries + q0 + r], delta[r],
-                         static_cast<F>(sizes.softcap));
-          std::fill(weight + own, weight + count + L::kRows, F(0));
-          std::fill(gradient + own, gradient + count + L::kRows, F(0));
+          const auto own = keys_of(head.begins, q0 + r, earlier, k0, count);
+          if (!own.is_empty()) {
+            const auto many = own.end - own.begin;
+            if (sizes.softcap > 0) {
+              cap_row(weight + own.begin, many, static_cast<F>(sizes.softcap));
+            }
+            weigh_backward(weight + own.begin, gradient + own.begin, many,
+                           head.lse[h * sizes.queries + q0 + r], delta[r],
+                           static_cast<F>(sizes.softcap));
+          }
+          clear_outside(weight, own, count + L::kRows);
+          clear_outside(gradient, own, count + L::kRows);
         }
         for (std::int64_t r = 0; r < rows; r += L::kRows) {
           const auto depth = std::min(count, seen_by(r) - k0);
@@ -177,16 +184,24 @@ struct Backward {
 
 }  // namespace
 
+template <typename T>
 std::int64_t attention_backward_scratch(const AttentionSizes& sizes) {
+  if (in_amx_tiles<T>()) return attention_amx_backward_scratch(sizes);
   return Scratch(sizes).end;
 }
 
 template <typename T>
 void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                         Wide<T>* scratch) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (in_amx_tiles<T>()) return attention_amx_backward(sizes, head, scratch);
+  }
   Versions<Backward, AttentionGradient<T>, Wide<T>>::run(sizes, head, scratch);
 }
 
+template std::int64_t attention_backward_scratch<double>(const AttentionSizes&);
+template std::int64_t attention_backward_scratch<float>(const AttentionSizes&);
+template std::int64_t attention_backward_scratch<Bf16>(const AttentionSizes&);
 template void attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);
 template void attention_backward(const AttentionSizes&, const AttentionGradient<float>&, float*);
 template void attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&, float*);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/attention_amx.h"
+#include "evenkeel/kernels/cpu/attention_range.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/tile.h"
 
@@ -65,6 +70,14 @@ template <typename T, typename F>
   }
 }
 
+/// Zeros in row[0, count), but for `own`.
+template <typename F>
+[[gnu::always_inline]] inline void clear_outside(F* row, const Range& own, std::int64_t count) {
+  const auto begin = own.is_empty() ? count : own.begin;
+  std::fill(row, row + begin, F(0));
+  if (begin < count) std::fill(row + own.end, row + count, F(0));
+}
+
 /// tanh(x): no cancellation near 0.
 template <typename F>
 [[gnu::always_inline]] inline F tanh_of(F x) {
@@ -84,6 +97,16 @@ template <typename F>
   const F inverse = 1 / softcap;
 #pragma omp simd
   for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
+}
+
+/// Whether values of T go through the tiles of AMX.
+template <typename T>
+bool in_amx_tiles() {
+#if defined(EK_VECTOR_BYTES)
+  return false;
+#else
+  return std::is_same_v<T, Bf16> && has_amx();
+#endif
 }
 
 /// Bytes of the vectors of this processor.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Compiles a function for processors with AMX bfloat16; only such may call it. A lambda in it is
+/// not compiled so.
+#if defined(__x86_64__)
+#define EK_AMX \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,amx-tile,amx-bf16")))
+#else
+#define EK_AMX
+#endif
+
+namespace evenkeel::kernels::cpu {
+
+inline constexpr double kLog2OfE = 1.4426950408889634;
+
+/// Whether the processor has tiles of bfloat16, EVENKEEL_ISA does not hide them and the kernel lets
+/// this process use them (Linux wants to be asked). The first call asks.
+bool has_amx();
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/attention_amx.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/amx_pack.h"
+#include "evenkeel/kernels/cpu/attention_range.h"
+
+/// Scores stand with a row for each key: then weights and their gradients are left factors of the
+/// gradients of values and keys as they are, and only for that of the queries are they stored once
+/// more, in pairs of keys. With p = exp(s - lse), d_i = dy_i . y_i, all of one block:
+///
+///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+constexpr std::int64_t kQueries = 128, kKeys = 128;                        // of a block
+constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // no power of two apart
+
+struct Scratch {
+  explicit Scratch(const AttentionSizes& sizes)
+      : depth(up_to(kTwoTiles, sizes.width)),
+        positions(up_to(kTwoTiles, sizes.keys)),
+        key_stride(positions + 32),
+        key_rows(0),
+        value_rows(key_rows + positions * depth / 2),
+        key_columns(value_rows + positions * depth / 2),
+        dk(key_columns + depth * key_stride / 2),
+        dv(dk + positions * depth),
+        queries(dv + positions * depth),
+        query_rows(queries + kQueries * depth / 2),
+        upstream(query_rows + kQueries * depth / 2),
+        upstream_rows(upstream + kQueries * depth / 2),
+        scores(upstream_rows + kQueries * depth / 2),
+        slopes(scores + kKeys * kScores),
+        weights(slopes + kKeys * kScores),
+        gradients(weights + kKeys * kWeights / 2),
+        pairs(gradients + kKeys * kWeights / 2),
+        dq(pairs + kKeys * kQueries / 2),
+        end(dq + depth * kScores) {}
+  std::int64_t depth, positions, key_stride;
+  std::int64_t key_rows, value_rows, key_columns, dk, dv, queries, query_rows, upstream,
+      upstream_rows, scores, slopes, weights, gradients, pairs, dq, end;
+};
+
+/// The parts of scratch.
+struct Parts {
+  Scratch at;
+  Bf16 *key_rows, *value_rows;                // left factors [keys, width]
+  Bf16* key_columns;                          // left factor [width, keys]
+  float *dk, *dv;                             // [keys, width]
+  std::uint32_t *queries, *upstream;          // right factors [width, queries]
+  std::uint32_t *query_rows, *upstream_rows;  // right factors [queries, width]
+  float *scores, *slopes;                     // [keys, queries]: s^T, and v dy^T
+  Bf16 *weights, *gradients;                  // left factors [keys, queries]: p^T, ds^T
+  std::uint32_t* pairs;                       // right factor [keys, queries]: ds^T
+  float* dq;                                  // [width, queries]
+  float lse[kQueries], mean[kQueries];        // lse in units of log 2; d_i above
+
+  Parts(const AttentionSizes& sizes, float* scratch) : at(sizes) {
+    const auto rows = [&](std::int64_t begin) { return reinterpret_cast<Bf16*>(scratch + begin); };
+    const auto words = [&](std::int64_t begin) {
+      return reinterpret_cast<std::uint32_t*>(scratch + begin);
+    };
+    key_rows = rows(at.key_rows), value_rows = rows(at.value_rows);
+    key_columns = rows(at.key_columns);
+    dk = scratch + at.dk, dv = scratch + at.dv;
+    queries = words(at.queries), upstream = words(at.upstream);
+    query_rows = words(at.query_rows), upstream_rows = words(at.upstream_rows);
+    scores = scratch + at.scores, slopes = scratch + at.slopes;
+    weights = rows(at.weights), gradients = rows(at.gradients);
+    pairs = words(at.pairs), dq = scratch + at.dq;
+  }
+};
+
+struct Factors {
+  __m512 scale;  // of scores, in units of log 2; with a cap of what goes into tanh
+  __m512 cap;    // softcap in units of log 2
+  bool has_cap;
+};
+
+/// Sixteen weights and their gradients.
+EK_LANES void weigh_16(const float* scores, const float* slopes, const float* lse,
+                       const float* mean, const Factors& by, __mmask16 seen, __m512& weight,
+                       __m512& gradient) {
+  __m512 score = _mm512_mul_ps(_mm512_loadu_ps(scores), by.scale);
+  __m512 rest = _mm512_set1_ps(1);
+  if (by.has_cap) {
+    const __m512 t = lanes::tanh_of(score);
+    rest = _mm512_fnmadd_ps(t, t, rest);
+    score = _mm512_mul_ps(t, by.cap);
+  }
+  const __m512 below = _mm512_sub_ps(score, _mm512_loadu_ps(lse));
+  weight = _mm512_maskz_mov_ps(seen, lanes::exp2_of(below));
+  const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
+  gradient = _mm512_maskz_mul_ps(seen, weight, slope);
+  if (by.has_cap) gradient = _mm512_mul_ps(gradient, rest);
+}
+
+/// Two rows of weights and gradients, queries [from, to).
+/// \param seen  by the queries of this block: the first key, and the second
+EK_LANES void weigh_pair(const Parts& part, std::int64_t j, std::int64_t from, std::int64_t to,
+                         const Range (&seen)[2], const Factors& by) {
+  for (auto i = from; i < to; i += kTwoTiles) {
+    __m512i gradients[2];
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+      const auto at = (j + row) * kScores + i;
+      const __mmask32 mask =
+          lanes::first_of_32(seen[row].end - i) & ~lanes::first_of_32(seen[row].begin - i);
+      __m512 weight[2], gradient[2];
+      weigh_16(part.scores + at, part.slopes + at, part.lse + i, part.mean + i, by,
+               static_cast<__mmask16>(mask), weight[0], gradient[0]);
+      weigh_16(part.scores + at + 16, part.slopes + at + 16, part.lse + i + 16, part.mean + i + 16,
+               by, static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
+      const auto to_row = (j + row) * kWeights + i;
+      lanes::store_32(part.weights + to_row, weight[0], weight[1]);
+      gradients[row] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(gradient[1], gradient[0]));
+      _mm512_storeu_si512(part.gradients + to_row, gradients[row]);
+    }
+    std::uint32_t* const pairs = part.pairs + i * (kKeys / 2) + j / 2 * kTile;
+    lanes::store_pairs(pairs, pairs + kKeys / 2 * kTile, gradients[0], gradients[1]);
+  }
+}
+
+/// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
+EK_LANES void take_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                           std::int64_t h, std::int64_t q0, std::int64_t rows, Parts& part) {
+  const auto depth = part.at.depth;
+  const auto all = up_to(kTwoTiles, rows);
+  const HeadRows<const Bf16> q = {head.q.rows + h * head.q_head, head.q.stride};
+  const HeadRows<const Bf16> dy = {head.dy.rows + h * head.dy_head, head.dy.stride};
+  const SomeRows queries = {q, q0, rows, all, sizes.width};
+  const SomeRows upstream = {dy, q0, rows, all, sizes.width};
+  pack_as_columns(queries, depth, part.queries);
+  pack_as_rows(queries, depth, part.query_rows, kQueries / 2 * kTile);
+  pack_as_columns(upstream, depth, part.upstream);
+  pack_as_rows(upstream, depth, part.upstream_rows, kQueries / 2 * kTile);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Bf16* const y = head.y.rows + h * head.y_head + (q0 + i) * head.y.stride;
+    __m512 sum = _mm512_setzero_ps();
+    for (std::int64_t d = 0; d < sizes.width; d += 16) {
+      const auto mask = lanes::first_of_16(sizes.width - d);
+      sum = _mm512_fmadd_ps(lanes::load_16(y + d, mask), lanes::load_16(upstream.row(i) + d, mask),
+                            sum);
+    }
+    part.mean[i] = _mm512_reduce_add_ps(sum);
+    part.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
+  }
+  std::fill(part.mean + rows, part.mean + all, 0.F);
+  std::fill(part.lse + rows, part.lse + all, 0.F);
+}
+
+/// The transpose of dq, [width, queries], times `factor`, rounded.
+EK_LANES void store_queries(const float* dq, std::int64_t rows, std::int64_t width, float factor,
+                            const HeadRows<Bf16>& to) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  for (std::int64_t i = 0; i < rows; i += 16) {
+    for (std::int64_t d = 0; d < width; d += 16) {
+      __m512i words[16];
+#pragma GCC unroll 16
+      for (int k = 0; k < 16; ++k) words[k] = _mm512_loadu_si512(dq + (d + k) * kScores + i);
+      lanes::transpose(words);
+      for (int k = 0; k < 16 && i + k < rows; ++k) {
+        lanes::store_16(to.rows + (i + k) * to.stride + d,
+                        _mm512_mul_ps(_mm512_castsi512_ps(words[k]), factors),
+                        lanes::first_of_16(width - d));
+      }
+    }
+  }
+}
+
+/// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
+EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                     std::int64_t h, std::int64_t q0, const Factors& by, Parts& part) {
+  const auto depth = part.at.depth;
+  const auto wide = up_to(kTile, sizes.width);
+  const auto rows = std::min(kQueries, sizes.queries - q0);
+  const auto all = up_to(kTwoTiles, rows);
+  const auto before = sizes.keys - sizes.queries + q0;  // the position of the first of them
+  take_queries(sizes, head, h, q0, rows, part);
+  std::fill(part.dq, part.dq + depth * kScores, 0.F);
+  const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+  for (auto k0 = begin; k0 < before + rows; k0 += kKeys) {
+    const auto count = std::min(kKeys, before + rows - k0);
+    const auto high = up_to(kTwoTiles, count);
+    // Keys that two tiles of queries see, and the first two tiles of queries that see a key.
+    const auto seen_by = [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(up_to(kTwoTiles, before + i + kTwoTiles - k0), 0, high);
+    };
+    const auto first_of = [&](std::int64_t j) {
+      return std::clamp<std::int64_t>(k0 + j - before, 0, all) / kTwoTiles * kTwoTiles;
+    };
+    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
+      const AmxRight q = {part.queries + i / 2 * depth, depth / 2 * kTile};
+      const AmxRight dy = {part.upstream + i / 2 * depth, depth / 2 * kTile};
+      multiply<false>({part.key_rows + k0 * depth, depth}, q, part.scores + i, kScores, seen_by(i),
+                      kTwoTiles, depth);
+      multiply<false>({part.value_rows + k0 * depth, depth}, dy, part.slopes + i, kScores,
+                      seen_by(i), kTwoTiles, depth);
+    }
+    for (std::int64_t j = 0; j < high; j += 2) {
+      const Range seen[2] = {
+          queries_of(head.begins, k0 + j, sizes.keys - sizes.queries, q0, rows),
+          queries_of(head.begins, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
+      weigh_pair(part, j, first_of(j / kTwoTiles * kTwoTiles), all, seen, by);
+    }
+    for (std::int64_t j = 0; j < high; j += kTwoTiles) {
+      const auto first = first_of(j);
+      multiply<true>({part.weights + j * kWeights + first, kWeights},
+                     {part.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     part.dv + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+      multiply<true>({part.gradients + j * kWeights + first, kWeights},
+                     {part.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     part.dk + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+    }
+    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
+      multiply<true>({part.key_columns + k0, part.at.key_stride},
+                     {part.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, part.dq + i, kScores, wide,
+                     kTwoTiles, seen_by(i));
+    }
+  }
+  store_queries(part.dq, rows, sizes.width, static_cast<float>(sizes.scale),
+                {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
+}
+
+EK_LANES void store_rows(const float* from, std::int64_t depth, std::int64_t count,
+                         std::int64_t width, float factor, const HeadRows<Bf16>& to) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  for (std::int64_t j = 0; j < count; ++j) {
+    for (std::int64_t d = 0; d < width; d += 16) {
+      lanes::store_16(to.rows + j * to.stride + d,
+                      _mm512_mul_ps(_mm512_loadu_ps(from + j * depth + d), factors),
+                      lanes::first_of_16(width - d));
+    }
+  }
+}
+
+EK_LANES Factors factors_of(const AttentionSizes& sizes) {
+  const bool has_cap = sizes.softcap > 0;
+  const double scale = has_cap ? sizes.scale / sizes.softcap : sizes.scale * kLog2OfE;
+  return {.scale = _mm512_set1_ps(static_cast<float>(scale)),
+          .cap = _mm512_set1_ps(static_cast<float>(sizes.softcap * kLog2OfE)),
+          .has_cap = has_cap};
+}
+
+}  // namespace
+
+std::int64_t attention_amx_backward_scratch(const AttentionSizes& sizes) {
+  return Scratch(sizes).end;
+}
+
+EK_AMX void attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                                   float* scratch) {
+  const AmxTiles tiles;
+  Parts part(sizes, scratch);
+  const auto depth = part.at.depth, positions = part.at.positions;
+  const SomeRows keys = {head.k, 0, sizes.keys, positions, sizes.width};
+  copy_rows(keys, depth, part.key_rows);
+  copy_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, part.value_rows);
+  copy_transposed(keys, depth, part.key_columns, part.at.key_stride);
+  std::fill(part.dk, part.dk + positions * depth, 0.F);
+  std::fill(part.dv, part.dv + positions * depth, 0.F);
+  const Factors by = factors_of(sizes);
+  for (std::int64_t h = 0; h < head.heads; ++h) {
+    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
+      backward(sizes, head, h, q0, by, part);
+    }
+  }
+  store_rows(part.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
+  store_rows(part.dv, depth, sizes.keys, sizes.width, 1, head.dv);
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#endif

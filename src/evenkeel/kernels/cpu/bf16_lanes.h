@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/simd.h"
+
+/// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
+/// of which have AVX-512 with bfloat16.
+namespace evenkeel::kernels::cpu::lanes {
+
+/// For functions of an EK_AMX function, which must be part of it.
+#define EK_LANES EK_AMX [[gnu::always_inline]] inline
+
+/// The first `count` of 16 or 32 lanes; none below 0.
+inline __mmask16 first_of_16(std::int64_t count) {
+  return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
+}
+inline __mmask32 first_of_32(std::int64_t count) {
+  return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
+}
+
+/// 2^x for x <= 0, to a unit in the last place; 0 below the normal numbers, at which the processor
+/// would stop for a hundred cycles. NaN gives NaN.
+EK_LANES __m512 exp2_of(__m512 x) {
+  const __m512 least = _mm512_set1_ps(-126);
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ);
+  const __m512 bounded = _mm512_max_ps(least, x);  // the second one if it is a NaN
+  const __m512 n = _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 f = _mm512_sub_ps(bounded, n);
+  // The best polynomial of degree 5 for |f| <= 1/2: 7.5e-8 of the value.
+  __m512 p = _mm512_set1_ps(0x1.5c08e4p-10F);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.3d0c54p-7F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.c6b6e4p-5F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.ebf918p-3F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.62e428p-1F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
+  return _mm512_maskz_scalef_ps(normal, p, n);
+}
+
+/// tanh(x), to 1e-7 (not relative to the value).
+EK_LANES __m512 tanh_of(__m512 x) {
+  const __m512 size = _mm512_abs_ps(x);
+  const __m512 e = exp2_of(_mm512_mul_ps(size, _mm512_set1_ps(-2 * 1.44269504F)));
+  const __m512 one = _mm512_set1_ps(1);
+  const __m512 y = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
+  const __m512 sign = _mm512_and_ps(x, _mm512_set1_ps(-0.0F));
+  return _mm512_or_ps(y, sign);
+}
+
+/// Stores 32 values, rounded to nearest.
+EK_LANES void store_32(Bf16* to, __m512 low, __m512 high) {
+  _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+}
+/// Stores the lanes of `mask`.
+EK_LANES void store_16(Bf16* to, __m512 values, __mmask16 mask) {
+  _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
+}
+/// Loads the lanes of `mask`, zeros elsewhere.
+EK_LANES __m512 load_16(const Bf16* from, __mmask16 mask) {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+/// Lanes 2i (or 2i + 1) of a, then those of b.
+EK_LANES __m512i even_of(__m512i a, __m512i b) {
+  const __m512i low = _mm512_maskz_mov_epi16(0x55555555, a);
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
+                                  _mm512_packus_epi32(low, _mm512_maskz_mov_epi16(0x55555555, b)));
+}
+EK_LANES __m512i odd_of(__m512i a, __m512i b) {
+  return even_of(_mm512_srli_epi32(a, 16), _mm512_srli_epi32(b, 16));
+}
+
+/// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the others at `high`.
+EK_LANES void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
+  // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
+  const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27
+  const __m512i odd = _mm512_unpackhi_epi16(a, b);   // pairs 4-7, 12-15, 20-23, 28-31
+  const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  _mm512_storeu_si512(low, _mm512_permutex2var_epi64(even, first, odd));
+  _mm512_storeu_si512(high, _mm512_permutex2var_epi64(even, second, odd));
+}
+
+/// Sixteen rows of sixteen words become columns.
+EK_LANES void transpose(__m512i (&r)[16]) {
+  __m512i t[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+    r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+    r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+    r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+  }
+  // r[4 g + c] holds column 4 q + c of rows 4 g to 4 g + 3 in its quarter q.
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    const __m512i a = _mm512_shuffle_i32x4(r[c], r[c + 4], 0x88);  // quarters 0, 2 of groups 0, 1
+    const __m512i b = _mm512_shuffle_i32x4(r[c + 8], r[c + 12], 0x88);  // of groups 2, 3
+    const __m512i d = _mm512_shuffle_i32x4(r[c], r[c + 4], 0xdd);       // quarters 1, 3
+    const __m512i e = _mm512_shuffle_i32x4(r[c + 8], r[c + 12], 0xdd);
+    t[c] = _mm512_shuffle_i32x4(a, b, 0x88);
+    t[c + 8] = _mm512_shuffle_i32x4(a, b, 0xdd);
+    t[c + 4] = _mm512_shuffle_i32x4(d, e, 0x88);
+    t[c + 12] = _mm512_shuffle_i32x4(d, e, 0xdd);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) r[i] = t[i];
+}
+
+}  // namespace evenkeel::kernels::cpu::lanes

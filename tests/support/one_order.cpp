@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// In every test that multiplies, as the program does it in main().
+#include "evenkeel/base/products.h"
+
+namespace {
+
+[[maybe_unused]] const bool is_done = (evenkeel::fix_order_of_products(), true);
+
+}  // namespace
