@@ -30,19 +30,14 @@ TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {
   EXPECT_EQ(bytes.weights, 1096 * 4);
   EXPECT_EQ(bytes.gradients, 1096 * 4);
   EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
-  EXPECT_EQ(footprint({.split = true, .compute_bytes = 4}).gradients, 1096 * 4);
 }
 
-// Masters and moments are float32; matrices have bfloat16 copies and gradients, gains have not.
+// Masters, gradients and moments are float32; matrices have bfloat16 copies, gains have not.
 TEST(Footprint, HoldsMastersBesideBfloat16Copies) {
   const auto bytes = footprint({.compute_bytes = 2});
   EXPECT_EQ(bytes.weights, 1096 * 4 + 1040 * 2);
-  EXPECT_EQ(bytes.gradients, 1040 * 2 + 56 * 4);
+  EXPECT_EQ(bytes.gradients, 1096 * 4);
   EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
-}
-
-TEST(Footprint, HoldsFloat32SumsWhereBfloat16GradientsOfPartsAdd) {
-  EXPECT_EQ(footprint({.split = true, .compute_bytes = 2}).gradients, 1040 * (2 + 4) + 56 * 4);
 }
 
 TEST(Footprint, HoldsDoublesInFloat64) {

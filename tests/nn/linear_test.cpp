@@ -38,6 +38,30 @@ TEST(Linear, HasTheSameBitsWhetherItsInputIsKeptOrComputedAgain) {
   }
 }
 
+// As the gradient buffers of a model take it: float32 beside bfloat16.
+TEST(Linear, AddsTheGradientOfItsWeightWhereItIsTold) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    at::manual_seed(2);
+    const auto x = at::randn({3, 40, 32}, at::kDouble).to(type).requires_grad_();
+    const auto w = at::randn({48, 32}, at::kDouble).to(type).requires_grad_();
+    const auto dy = at::randn({3, 40, 48}, at::kDouble).to(type);
+    linear(x, w).backward(dy);
+    const auto dx = x.grad().clone();
+    const auto wide = type == at::kBFloat16 ? at::kFloat : type;
+    const auto sum = at::ones({48, 32}, wide);
+    x.mutable_grad().reset();
+    linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
+    EXPECT_TRUE(x.grad().equal(dx));
+    const auto exact = dy.flatten(0, 1).to(at::kDouble).t().mm(x.flatten(0, 1).to(at::kDouble));
+    const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
+    EXPECT_LT((sum.to(at::kDouble) - 1 - exact).abs().max().item<double>(),
+              tolerance * exact.abs().max().item<double>());
+    const auto again = w.detach().requires_grad_();
+    linear(x, {again, sum}).backward(dy);
+    EXPECT_FALSE(again.grad().defined());
+  }
+}
+
 TEST(Linear, KeepsNothingOfWhatCanBeHadAgain) {
   const auto w = at::randn({3, 4}).requires_grad_();
   const auto x = at::randn({2, 4});

@@ -73,6 +73,7 @@ std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch)
     tiny.parameters->zero_gradients();
     const auto loss = tiny.model->loss_sum(ids.narrow(0, row, 1), targets.narrow(0, row, 1));
     (loss / static_cast<double>(batch.scored)).backward();
+    tiny.parameters->collect();
     std::size_t i = 0;
     for (const auto& group : tiny.parameters->groups()) {
       if (row == 0) sums.push_back(at::zeros_like(group.gradient, at::kFloat));
@@ -82,8 +83,8 @@ std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch)
   return sums;
 }
 
-// With beta1 = 0 and no clipping the first moment is the gradient. Parts that are added in their
-// bfloat16 buffer differ from the sum in every second value.
+// With beta1 = 0 and no clipping the first moment is the gradient. Parts that are added in bfloat16
+// differ from the sum in every second value, by up to 2^-9 of it.
 TEST(Learner, SumsBfloat16PartsInFloat32) {
   TinyModel tiny("hybrid_norm_star", Precision::bfloat16);
   const auto batch = uneven_batch();
@@ -92,7 +93,7 @@ TEST(Learner, SumsBfloat16PartsInFloat32) {
   learner.learn(batch, /*rows=*/1, /*rate=*/0);
   const auto& actual = learner.optimizer().first();
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_TRUE(close(actual[i], expected[i], 0, 0)) << "group " << i;
+    EXPECT_TRUE(close(actual[i], expected[i], 1e-5, 1e-7)) << "group " << i;
   }
 }
 

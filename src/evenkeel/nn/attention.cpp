@@ -124,7 +124,7 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
 
 at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode mode,
                                  KeyValueCache* cache, const Observer* observer) const {
-  const auto [q, k, v] = heads_of(linear(x, qkv(mode)), rotary, mode);
+  const auto [q, k, v] = heads_of(linear(x, qkv.weight(mode)), rotary, mode);
   auto keys = k.transpose(1, 2);
   auto values = v.transpose(1, 2);
   if (cache != nullptr) {
@@ -145,8 +145,8 @@ at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode
     return normed(context_norm, rows, mode).flatten(-2);
   };
   const bool later = context_norm && context_norm->comes_again(recompute, mode);
-  if (!later) return linear(read(beside), output(mode));
-  return linear({read(beside), beside.detach(), read}, output(mode));
+  if (!later) return linear(read(beside), output.weight(mode));
+  return linear({read(beside), beside.detach(), read}, output.weight(mode));
 }
 
 }  // namespace evenkeel::nn

@@ -37,8 +37,8 @@ Activation hidden_of(const FeedForward& half, const at::Tensor& products, Mode m
 }  // namespace
 
 at::Tensor FeedForward::operator()(const Activation& x, Mode mode) const {
-  const auto products = up_gate_scale(linear(x, up_gate(mode)));
-  return linear(hidden_of(*this, products, mode), down(mode));
+  const auto products = up_gate_scale(linear(x, up_gate.weight(mode)));
+  return linear(hidden_of(*this, products, mode), down.weight(mode));
 }
 
 }  // namespace evenkeel::nn

@@ -133,8 +133,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   Footprint out;
   const bool copies = batching.compute_bytes < 4;
   out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
-  out.gradients = (parameters - gains) * bytes + gains * wide;
-  if (copies && batching.split) out.gradients += (parameters - gains) * wide;
+  out.gradients = parameters * wide;
   out.moments = 2 * parameters * wide;
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
@@ -162,10 +161,11 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
                          : all;
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
-  const auto chunk = static_cast<double>(ops::head_chunk_tokens(shape.vocabulary));
+  const auto chunk =
+      static_cast<double>(ops::head_chunk_tokens(shape.vocabulary, batching.compute_bytes));
   const double logits = block_of(std::min(tokens, chunk) * vocabulary * bytes);
-  // The head's gradient, and the same times that of the loss.
-  const double head_gradients = static_cast<double>(rows) * d * (wide + bytes);
+  // The head's gradient before it is added to the others; that of the embedding is smaller.
+  const double head_gradients = static_cast<double>(rows) * d * wide;
   const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
   const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.

@@ -22,7 +22,6 @@ struct Footprint {
 
 struct Batching {
   std::int64_t sequences = 1;      // that go through the model at once
-  bool split = false;              // a step takes several such parts
   std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
   bool explicit_attention = false;
   bool flash_attention = false;  // LibTorch's: under a soft cap scores are written down

@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include "evenkeel/nn/matrix.h"
+
 namespace evenkeel::nn {
 
 /// What a matrix product reads, and perhaps how the same bits can be had again from what is kept
@@ -23,8 +25,8 @@ struct Activation {
 };
 
 /// x W^T, with the gradients of at::linear(), bit for bit. Of an activation that can be had again
-/// only what it comes from is kept: the backward pass computes it for the gradient of w.
-/// \param w  [rows, columns]
-at::Tensor linear(const Activation& x, const at::Tensor& w);
+/// only what it comes from is kept: the backward pass computes it for the gradient of w. Where w
+/// says where its gradient goes, the backward pass adds it there, and autograd sees none.
+at::Tensor linear(const Activation& x, const Weight& w);
 
 }  // namespace evenkeel::nn

@@ -42,8 +42,13 @@ void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tens
   right.copy_(unit(times(v.t().contiguous(), left)));
 }
 
-Matrix::Matrix(at::Tensor stored, std::vector<Part> parts)
-    : stored_(std::move(stored)), parts_(std::move(parts)) {}
+Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, at::Tensor gradient)
+    : stored_(std::move(stored)), parts_(std::move(parts)), gradient_(std::move(gradient)) {}
+
+Weight Matrix::weight(Mode mode) const {
+  if (parts_.empty()) return {stored_, gradient_};
+  return (*this)(mode);
+}
 
 at::Tensor Matrix::operator()(Mode mode) const {
   if (parts_.empty()) return stored_;

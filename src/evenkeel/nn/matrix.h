@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/nn/mode.h"
@@ -14,6 +15,16 @@ namespace evenkeel::nn {
 ///   left = unit(V right), right = unit(V^T left)
 /// \param v  [rows, columns]; left [rows], right [columns]
 void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
+
+/// What a product multiplies with, and where the gradient of it goes.
+struct Weight {
+  at::Tensor value;  // [rows, columns]
+  at::Tensor
+      gradient;  // [rows, columns] it is added to by the product itself; undefined: autograd's
+
+  Weight(at::Tensor of, at::Tensor into = {})  // NOLINT: a tensor is one
+      : value(std::move(of)), gradient(std::move(into)) {}
+};
 
 /// A stored matrix of a block, and the rules by which the forward pass computes what it multiplies
 /// with out of it. Without rules that is the matrix itself. Stacked experts, [E, rows, columns],
@@ -29,8 +40,9 @@ class Matrix {
   };
 
   Matrix() = default;
-  /// \param parts  all rows, in order; none for a matrix that stands as it is
-  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {});
+  /// \param parts     all rows, in order; none for a matrix that stands as it is
+  /// \param gradient  where that of the stored matrix is summed, if products may add to it
+  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, at::Tensor gradient = {});
 
   /// The shape and dtype of the stored matrix:
   ///   weight_norm    row j = row_gain_j * v_j / |v_j|
@@ -39,11 +51,15 @@ class Matrix {
   /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2; Zhai et al. 2023, arXiv:2303.06296
   at::Tensor operator()(Mode mode) const;
 
+  /// The same for a product.
+  Weight weight(Mode mode) const;
+
   const at::Tensor& stored() const { return stored_; }
 
  private:
   at::Tensor stored_;
   std::vector<Part> parts_;
+  at::Tensor gradient_;
 };
 
 }  // namespace evenkeel::nn

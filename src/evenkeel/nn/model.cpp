@@ -193,12 +193,12 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   return final_norm_ ? state.stream.normed(*final_norm_, pass.mode) : state.stream.value();
 }
 
-const at::Tensor& Model::head() const {
-  return parameters_->at(options_.tied ? "embedding.weight" : "head.weight").value;
+const Parameter& Model::head() const {
+  return parameters_->at(options_.tied ? "embedding.weight" : "head.weight");
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {
-  auto y = at::linear(x, head().narrow(0, 0, options_.vocabulary))
+  auto y = at::linear(x, head().value.narrow(0, 0, options_.vocabulary))
                .to(master_dtype(parameters_->precision()));
   y = logits_scale_(y);
   return logits_softcap_ ? at::tanh(y / *logits_softcap_) * *logits_softcap_ : y;
@@ -215,10 +215,10 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
   ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
-    return ops::linear_cross_entropy(rows, head(), targets.flatten(), rule);
+    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().gradient);
   }
   // One scale, or one a word of the vocabulary: the head's rows times it.
-  const auto scored = head().narrow(0, 0, options_.vocabulary);
+  const auto scored = head().value.narrow(0, 0, options_.vocabulary);
   const auto scaled = (scored * logits_scale_.value().unsqueeze(-1)).to(scored.scalar_type());
   return ops::linear_cross_entropy(rows, scaled, targets.flatten(), rule);
 }

@@ -117,7 +117,7 @@ class Model {
   HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
-  const at::Tensor& head() const;  // [rows, width]
+  const Parameter& head() const;  // [rows, width]
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
   State embedded(const at::Tensor& ids, Mode mode) const;
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,

@@ -82,7 +82,8 @@ Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
     return part.row_gain.defined() || part.gamma.defined();
   });
   if (plain) parts.clear();
-  return Matrix(parameters_->at(prefix + stored + ".weight").value, std::move(parts));
+  const auto& parameter = parameters_->at(prefix + stored + ".weight");
+  return Matrix(parameter.value, std::move(parts), parameter.gradient);
 }
 
 Model::HalfBlock Model::half_block(const Slots& slots, const std::string& prefix,

@@ -8,6 +8,15 @@
 
 namespace evenkeel::nn {
 
+namespace {
+
+/// Whether autograd cannot add to its gradient: it wants the dtype of the value.
+bool is_beside(const Parameter& parameter) {
+  return parameter.value.scalar_type() != parameter.gradient.scalar_type();
+}
+
+}  // namespace
+
 at::ScalarType compute_dtype(Precision precision) {
   switch (precision) {
     case Precision::bfloat16:
@@ -40,7 +49,7 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     if (size == 0) continue;
     const bool small = role != Role::embedding && role != Role::matrix;
     const auto values = small ? masters : compute_dtype(precision);
-    Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, values)};
+    Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, masters)};
     group.value = values == masters ? group.master : at::zeros({size}, values);
     groups_.push_back(group);
   }
@@ -52,12 +61,15 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     }
     std::size_t group = 0;
     while (groups_[group].role != each.role) ++group;
-    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}};
+    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
     filled[group] += each.numel();
     parameter.master = parameter.part_of(groups_[group].master);
     parameter.value = parameter.part_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
-    parameter.value.mutable_grad() = parameter.part_of(groups_[group].gradient);
+    parameter.gradient = parameter.part_of(groups_[group].gradient);
+    if (parameter.value.scalar_type() == masters) {
+      parameter.value.mutable_grad() = parameter.gradient;
+    }
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -88,6 +100,24 @@ void Parameters::publish() {
 
 void Parameters::zero_gradients() {
   for (auto& group : groups_) group.gradient.zero_();
+  for (auto& parameter : all_) {
+    if (is_beside(parameter)) parameter.value.mutable_grad().reset();
+  }
+}
+
+void Parameters::collect() {
+  const at::NoGradGuard no_grad;
+  for (auto& parameter : all_) {
+    if (!is_beside(parameter) || !parameter.value.grad().defined()) continue;
+    parameter.gradient.add_(parameter.value.grad());
+    parameter.value.mutable_grad().reset();
+  }
+}
+
+std::vector<at::Tensor> Parameters::gradients() const {
+  std::vector<at::Tensor> all;
+  for (const auto& group : groups_) all.push_back(group.gradient);
+  return all;
 }
 
 }  // namespace evenkeel::nn

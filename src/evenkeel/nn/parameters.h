@@ -24,7 +24,7 @@ struct Group {
   Role role = Role::matrix;
   at::Tensor master;    // [n], float32 or float64: what the optimizer changes and checkpoints hold
   at::Tensor value;     // [n], what the forward pass reads: master itself, or a bfloat16 copy of it
-  at::Tensor gradient;  // [n], of value's dtype; backward adds into it
+  at::Tensor gradient;  // [n], of master's dtype: what collect() and products have added up
 };
 
 struct Parameter {
@@ -34,6 +34,7 @@ struct Parameter {
   std::int64_t begin = 0;  // where it starts in the group's buffers
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
+  at::Tensor gradient;     // a view of its group's gradient; beside equal dtypes also value.grad()
 
   /// Its part of a buffer that is laid out like its group's.
   at::Tensor part_of(const at::Tensor& flat) const;
@@ -63,7 +64,13 @@ class Parameters {
 
   /// Rounds every master into what the forward pass reads; after masters were changed by hand.
   void publish();
+
   void zero_gradients();
+  /// After each backward pass: adds to the gradients what autograd left beside bfloat16 values, in
+  /// bfloat16. Where parts of a batch follow one another they are summed in float32 this way.
+  void collect();
+  /// Those of groups(), in order.
+  std::vector<at::Tensor> gradients() const;
 
  private:
   Precision precision_;

@@ -6,11 +6,13 @@
 
 namespace evenkeel::ops {
 
-/// Tokens whose logits linear_cross_entropy() holds at a time: 32 Mi logits, but at least 256
+/// Tokens whose logits linear_cross_entropy() holds at a time: 128 MiB of them, but at least 256
 /// tokens, or the products would be slow.
-constexpr std::int64_t head_chunk_tokens(std::int64_t vocabulary) {
-  constexpr std::int64_t kLogits = std::int64_t{1} << 25, kLeast = 256, kMost = 4096, kStep = 64;
-  return std::clamp(kLogits / std::max<std::int64_t>(vocabulary, 1) / kStep * kStep, kLeast, kMost);
+/// \param bytes  of one logit
+constexpr std::int64_t head_chunk_tokens(std::int64_t vocabulary, std::int64_t bytes) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 27, kLeast = 256, kMost = 4096, kStep = 64;
+  const auto row = std::max<std::int64_t>(vocabulary, 1) * bytes;
+  return std::clamp(kBytes / row / kStep * kStep, kLeast, kMost);
 }
 
 }  // namespace evenkeel::ops

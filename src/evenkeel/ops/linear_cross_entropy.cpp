@@ -3,7 +3,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
+#include <ATen/core/ivalue.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
@@ -15,6 +15,7 @@
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/head_chunk.h"
 #include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::ops {
 
@@ -40,9 +41,19 @@ Tensor fixed_order_sum(const Tensor& losses) {
   return rows.view({-1, kRow}).sum(1).sum(0);
 }
 
-/// What weights are summed in: a bfloat16 sum of chunks would round at each of them.
-at::ScalarType sum_dtype(const Tensor& weight) {
-  return wide(weight.scalar_type());
+/// x w^T. On the CPU a product of bfloat16 with tens of thousands of columns is slower than its
+/// slices are.
+void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
+  constexpr std::int64_t kColumns = 2048;
+  if (!x.is_cpu() || x.scalar_type() != at::kBFloat16) {
+    at::mm_out(logits, x, weight.t());
+    return;
+  }
+  for (std::int64_t first = 0; first < weight.size(0); first += kColumns) {
+    const auto here = std::min(kColumns, weight.size(0) - first);
+    auto columns = logits.narrow(1, first, here);
+    at::mm_out(columns, x, weight.narrow(0, first, here).t());
+  }
 }
 
 /// On every device: the products are LibTorch's, the rows between them ours.
@@ -51,34 +62,29 @@ Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
                 bool with_gradient) {
   static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
   const auto count = x.size(0);
-  const auto tokens = std::min(count, head_chunk_tokens(vocabulary));
+  const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
   const auto scored = weight.narrow(0, 0, vocabulary);
   const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
   const auto buffer = at::empty({tokens, vocabulary}, x.options());
   auto dx =
       with_gradient ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::empty({0}, x.options());
   auto dweight = with_gradient
-                     ? at::zeros(weight.sizes(), weight.options().dtype(sum_dtype(weight)))
+                     ? at::zeros(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
                      : at::empty({0}, weight.options());
   for (std::int64_t first = 0; first < count; first += tokens) {
     const auto here = std::min(tokens, count - first);
     const auto part = x.narrow(0, first, here);
     auto logits = buffer.narrow(0, 0, here);
-    at::mm_out(logits, part, scored.t());
+    multiply(part, scored, logits);
     losses.narrow(0, first, here)
         .copy_(rows_of_logits.call(logits, targets.narrow(0, first, here), scale, softcap,
                                    with_gradient));
     if (!with_gradient) continue;
     auto dx_part = dx.narrow(0, first, here);
     at::mm_out(dx_part, logits, scored);
-    auto sum = dweight.narrow(0, 0, vocabulary);
-    if (sum.scalar_type() == logits.scalar_type()) {
-      sum.addmm_(logits.t(), part);
-    } else {
-      sum.add_(at::mm(logits.t(), part));
-    }
+    add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part);
   }
-  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx, dweight.to(weight.scalar_type())};
+  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx, dweight};
 }
 
 Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
@@ -86,7 +92,8 @@ Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                bool with_gradient) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
   return {at::empty({}, x.options().dtype(wide(x.scalar_type()))),
-          with_gradient ? like(x) : none(x), with_gradient ? like(weight) : none(weight)};
+          with_gradient ? like(x) : none(x),
+          with_gradient ? like(weight).to(wide(weight.scalar_type())) : none(weight)};
 }
 
 Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scale*/,
@@ -94,25 +101,43 @@ Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scal
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
 }
 
+/// Where the gradient of the weight goes, if not to autograd.
+struct Into : torch::CustomClassHolder {
+  Tensor gradient;
+};
+
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& targets, std::int64_t vocabulary, double scale,
-                        std::optional<double> softcap, bool with_gradient) {
+                        std::optional<double> softcap, bool with_gradient, const Tensor* gradient) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
     const auto [loss, dx, dweight] =
         run.call(x, weight, targets, vocabulary, scale, softcap, with_gradient);
     ctx->save_for_backward({dx, dweight});
+    ctx->saved_data["dtype"] = weight.scalar_type();
+    if (gradient != nullptr && gradient->defined()) {
+      auto into = c10::make_intrusive<Into>();
+      into->gradient = *gradient;
+      ctx->saved_data["into"] = at::IValue::make_capsule(std::move(into));
+    }
     return loss;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     const auto saved = ctx->get_saved_variables();
-    const auto times = [&](const Tensor& gradient) {
-      return gradient * upstream[0].to(gradient.scalar_type());
-    };
-    return {times(saved[0]), times(saved[1]), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+    const auto dx = saved[0] * upstream[0].to(saved[0].scalar_type());
+    Tensor dweight;
+    const auto into = ctx->saved_data.find("into");
+    if (into == ctx->saved_data.end()) {
+      dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
+                    .to(ctx->saved_data["dtype"].toScalarType());
+    } else {
+      const auto capsule = into->second.toCapsule();
+      static_cast<const Into&>(*capsule).gradient.add_(saved[1], upstream[0].item());
+    }
+    return {dx, dweight, Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -139,13 +164,19 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
   check(x, weight, targets, vocabulary);
   const bool with_gradient =
       at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
-  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap, with_gradient);
+  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap, with_gradient,
+                                   nullptr);
 }
 
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                            const LogitsRule& rule) {
+                            const LogitsRule& rule, const Tensor& gradient) {
+  if (gradient.defined() && at::GradMode::is_enabled() && weight.requires_grad()) {
+    check(x, weight, targets, rule.vocabulary);
+    return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
+                                     /*with_gradient=*/true, &gradient);
+  }
   static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
   return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
 }

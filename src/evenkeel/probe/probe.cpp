@@ -10,7 +10,6 @@
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch.h"
-#include "evenkeel/nn/gradient_sums.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/onlooker.h"
 
@@ -38,11 +37,11 @@ class States {
   std::map<std::string, at::Tensor> copies_;
 };
 
-/// The mean loss of a batch; with its gradient, if `gradient` is given.
+/// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
 double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
-            const nn::Pass& options, nn::GradientSums* gradient = nullptr) {
-  const at::AutoGradMode mode(gradient != nullptr);
-  if (gradient != nullptr) gradient->start(rows < batch.rows);
+            const nn::Pass& options, nn::Parameters* parameters = nullptr) {
+  const at::AutoGradMode mode(parameters != nullptr);
+  if (parameters != nullptr) parameters->zero_gradients();
   const auto scored = static_cast<double>(batch.scored);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
@@ -50,9 +49,9 @@ double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
     loss += sum.item<double>();
-    if (gradient == nullptr) continue;
+    if (parameters == nullptr) continue;
     (sum / scored).backward();
-    gradient->add();
+    parameters->collect();
   }
   return loss / scored;
 }
@@ -90,9 +89,8 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   const auto observer = onlooker.observer();
   const nn::Pass looking = {.mode = nn::Mode::training, .observer = &observer};
   if (what.contains("grad_norm")) {
-    nn::GradientSums gradient(parameters);
-    seen.loss = pass(model, batch, rows, looking, &gradient);
-    add(gradient_norms(parameters, gradient.all(), scheme));
+    seen.loss = pass(model, batch, rows, looking, &parameters);
+    add(gradient_norms(parameters, parameters.gradients(), scheme));
   } else {
     seen.loss = pass(model, batch, rows, looking);
   }

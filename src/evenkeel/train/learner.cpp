@@ -56,7 +56,7 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       parameters_(&parameters),
       optimizer_(options, parameters),
       hooks_(model, parameters),
-      gradients_(parameters) {}
+      gradients_(parameters.gradients()) {}
 
 Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
                        const Judge& judge) {
@@ -84,7 +84,7 @@ Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
 Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
   EK_ASSERT(batch.scored > 0 && rows > 0);
   const auto scored = static_cast<double>(batch.scored);
-  gradients_.start(rows < batch.rows);
+  parameters_->zero_gradients();
   probe::RoutingMeter meter;
   auto observer = hooks_.observer();
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
@@ -105,7 +105,7 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
              router.z * (share * experts_.router_z);
     }
     loss.backward();
-    gradients_.add();
+    parameters_->collect();
   }
   outcome.loss /= scored;
   outcome.routing = meter.seen();

@@ -10,7 +10,6 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/windows.h"
-#include "evenkeel/nn/gradient_sums.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
@@ -58,7 +57,7 @@ class Learner {
   Outcome learn(const data::Batch& batch, std::int64_t rows, double rate, const Judge& judge = {});
 
   /// Of the last batch's mean loss, before clipping: one flat buffer a group.
-  const std::vector<at::Tensor>& gradients() const { return gradients_.all(); }
+  const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
   /// Updates made so far: what bias correction counts.
   std::int64_t updates() const { return updates_; }
@@ -75,7 +74,7 @@ class Learner {
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
   Hooks hooks_;
-  nn::GradientSums gradients_;
+  std::vector<at::Tensor> gradients_;
   std::int64_t updates_ = 0;
 };
 

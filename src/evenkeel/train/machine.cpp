@@ -87,7 +87,6 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
   return nn::footprint(
       scheme, rows, config.model.tied,
       {.sequences = sequences,
-       .split = sequences < config.train.batch,
        .compute_bytes = bytes,
        .explicit_attention = config.kernels.attention == "explicit" ||
                              (config.kernels.attention == "auto" && !config.kernels.fused),

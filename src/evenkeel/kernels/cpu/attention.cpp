@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/cpu.h"
 #include "evenkeel/kernels/cpu/attention_parts.h"
+#include "evenkeel/kernels/cpu/reduce.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -29,21 +30,15 @@ struct Scratch {
 
 template <typename F>
 [[gnu::always_inline]] inline F largest_of(const F* __restrict row, std::int64_t count, F largest) {
-#pragma omp simd reduction(max : largest)
-  for (std::int64_t j = 0; j < count; ++j) largest = row[j] > largest ? row[j] : largest;
-  return largest;
+  return largest_over(count, largest, [row](std::int64_t j) { return row[j]; });
 }
 
 /// row = exp(row - largest); the sum.
 template <typename F>
 [[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
-  F sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t j = 0; j < count; ++j) {
-    row[j] = exp_below(row[j] - largest);
-    sum += row[j];
-  }
-  return sum;
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) row[j] = exp_below(row[j] - largest);
+  return sum_over<F>(count, [row](std::int64_t j) { return row[j]; });
 }
 
 template <typename F>

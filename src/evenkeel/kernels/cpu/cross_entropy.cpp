@@ -20,10 +20,7 @@ template <typename T, typename Z, typename Slope>
   using F = Wide<T>;
   T* const logits = row.logits;
   const auto width = row.width;
-  F largest = -std::numeric_limits<F>::infinity();
-#pragma omp simd reduction(max : largest)
-  for (std::int64_t i = 0; i < width; ++i) largest = std::max(largest, z(i));
-  const F top = largest;
+  const F top = largest_over(width, -std::numeric_limits<F>::infinity(), z);
   const double sum =
       sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - top)); });
   const double loss = std::log(sum) + static_cast<double>(top) - static_cast<double>(z(row.target));

@@ -86,7 +86,9 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const Wide<T>* __rest
 /// In float32 only beside bfloat16: what cancels in float32 rows would show.
 template <typename T>
 EK_CLONES void layer_norm_row_backward(const LayerNormGradient<T>& row, std::int64_t width) {
-  const auto g = [&](std::int64_t i) { return load(row.dy + i) * load(row.gain + i); };
+  const auto g = [dy = row.dy, gain = row.gain](std::int64_t i) {
+    return static_cast<float>(load(dy + i)) * static_cast<float>(load(gain + i));
+  };
   if (std::is_same_v<T, Bf16> && are_moderate<T>(row.moments.rstd, width, g)) {
     backward<float>(row, width);
   } else {

@@ -64,10 +64,9 @@ template <typename F, typename T, typename Beside>
   const F rstd = static_cast<F>(row.rstd);
   const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
 
-  const double dot = sum_over(width, [=](std::int64_t i) {
-    return static_cast<double>(at(dy + i) * at(gain + i) * (at(x + i) * rstd));
-  });
-  const F mean = static_cast<F>(dot / static_cast<double>(width));
+  const F dot = sum_over<F>(
+      width, [=](std::int64_t i) { return at(dy + i) * at(gain + i) * (at(x + i) * rstd); });
+  const F mean = dot / static_cast<F>(width);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const F upstream = at(dy + i);
@@ -83,7 +82,9 @@ template <typename F, typename T, typename Beside>
 template <typename T, typename Beside>
 [[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& row, std::int64_t width,
                                                const Beside& beside) {
-  const auto g = [&](std::int64_t i) { return load(row.dy + i) * load(row.gain + i); };
+  const auto g = [dy = row.dy, gain = row.gain](std::int64_t i) {
+    return static_cast<float>(load(dy + i)) * static_cast<float>(load(gain + i));
+  };
   if (std::is_same_v<T, Bf16> && are_moderate<T>(row.rstd, width, g)) {
     backward<float>(row, width, beside);
   } else {

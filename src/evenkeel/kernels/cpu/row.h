@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "evenkeel/kernels/cpu/reduce.h"
 #include "evenkeel/kernels/cpu/simd.h"
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
@@ -13,25 +14,6 @@
 /// is in float32, at twice the rate, where no more than the rounding of the result is at stake and
 /// all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {
-
-/// term(0) + ... + term(width - 1), in 16 interleaved sums that a binary tree combines: one order
-/// for every instruction set. For functions under EK_CLONES, hence always inlined.
-template <typename Term>
-[[gnu::always_inline]] inline double sum_over(std::int64_t width, const Term& term) {
-  constexpr int kLanes = 16;
-  double lane[kLanes];
-  for (double& each : lane) each = 0;
-  std::int64_t i = 0;
-  for (; i + kLanes <= width; i += kLanes) {
-#pragma omp simd
-    for (int k = 0; k < kLanes; ++k) lane[k] += term(i + k);
-  }
-  for (int k = 0; i < width; ++i, ++k) lane[k] += term(i);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
-  }
-  return lane[0];
-}
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
 /// Rows of float and bfloat16 lie there as they are.
@@ -64,11 +46,8 @@ template <typename T, typename Value>
                                                 const Value& value) {
   if constexpr (std::is_same_v<T, double>) return false;
   if (!is_moderate(factor)) return false;
-  float largest = 0;
-#pragma omp simd reduction(max : largest)
-  for (std::int64_t i = 0; i < width; ++i) {
-    largest = std::max(largest, std::abs(static_cast<float>(value(i))));
-  }
+  const float largest = largest_over(
+      width, 0.F, [value](std::int64_t i) { return std::abs(static_cast<float>(value(i))); });
   return is_moderate(static_cast<double>(largest));
 }
 
