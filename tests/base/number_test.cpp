@@ -17,6 +17,13 @@ TEST(Shortest, ReadsBackAsTheSameBits) {
   EXPECT_EQ(shortest(400), "400.0");
 }
 
+TEST(Percent, HasThreeDigits) {
+  EXPECT_EQ(percent(0.125), "12.5 %");
+  EXPECT_EQ(percent(0.00042), "0.042 %");
+  EXPECT_EQ(percent(0), "0 %");
+  EXPECT_EQ(percent(1), "100 %");
+}
+
 TEST(WithCommas, GroupsByThree) {
   EXPECT_EQ(with_commas(7), "7");
   EXPECT_EQ(with_commas(-123), "-123");

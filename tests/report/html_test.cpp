@@ -47,12 +47,6 @@ TEST(Fixed, HasTheDecimalsAndADashForNoNumber) {
   EXPECT_EQ(fixed(INFINITY, 4), "–");
 }
 
-TEST(Percent, HasADecimalBelowOne) {
-  EXPECT_EQ(percent(0.1234), "12 %");
-  EXPECT_EQ(percent(0.0042), "0.4 %");
-  EXPECT_EQ(percent(0), "0 %");
-}
-
 TEST(Page, IsWellFormed) {
   EXPECT_EQ(fault_of(page("a < b", element("p", "x", "y"))), "");
   EXPECT_EQ(element("p", "x", "y"), "<p class=\"y\">x</p>");

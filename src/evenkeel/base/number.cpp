@@ -39,6 +39,12 @@ std::string with_digits(double value, int digits) {
   return out.data();
 }
 
+std::string percent(double share) {
+  constexpr double kHundred = 100;
+  constexpr int kDigits = 3;
+  return with_digits(kHundred * share, kDigits) + " %";
+}
+
 std::string with_commas(std::int64_t value) {
   auto digits = std::to_string(value);
   const std::size_t first = value < 0 ? 1 : 0;

@@ -12,6 +12,9 @@ std::string shortest(double value);
 /// At most so many significant digits: 0.123456 -> "0.123"; "nan", "inf".
 std::string with_digits(double value, int digits);
 
+/// A share with at most three significant digits: 0.125 -> "12.5 %".
+std::string percent(double share);
+
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::int64_t value);
 

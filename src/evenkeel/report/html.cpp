@@ -94,12 +94,6 @@ std::string fixed(double value, int decimals) {
   return out.data();
 }
 
-std::string percent(double share) {
-  constexpr double kHundred = 100;
-  const double value = share * kHundred;
-  return fixed(value, value > 0 && value < 1 ? 1 : 0) + " %";
-}
-
 std::string page(std::string_view title, std::string_view body) {
   return text(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"

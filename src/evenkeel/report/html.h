@@ -16,9 +16,6 @@ std::string element(std::string_view tag, std::string_view content, std::string_
 /// A number as text with a fixed count of decimals: 1.0230; "–" where there is none (NaN).
 std::string fixed(double value, int decimals);
 
-/// 0.1234 -> "12 %"; below one per cent with one decimal.
-std::string percent(double share);
-
 /// The whole page: document type, head with the style sheet, body.
 std::string page(std::string_view title, std::string_view body);
 

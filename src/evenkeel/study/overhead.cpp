@@ -18,8 +18,7 @@ Table overhead_table(const Results& results) {
                {"ms a step", Column::Kind::number},
                {"tokens a second", Column::Kind::number}}};
   if (results.study.measure.of != Measure::Of::step_time) return table;
-  constexpr int kDigits = 3, kPlaces = 3;
-  const auto per_cent = [](double share) { return with_digits(100 * share, kDigits) + " %"; };
+  constexpr int kPlaces = 3;
   for (const auto& arm : results.arms) {
     std::vector<double> times, speeds;
     for (const auto& member : arm.members) {
@@ -31,8 +30,8 @@ Table overhead_table(const Results& results) {
     table.rows.push_back(
         {{arm.name},
          {with_commas(arm.norm_parameters)},
-         {per_cent(static_cast<double>(arm.norm_parameters) / all)},
-         {per_cent(arm.norms_share)},
+         {percent(static_cast<double>(arm.norm_parameters) / all)},
+         {percent(arm.norms_share)},
          {times.empty() ? "–" : report::fixed(report::median(times), kPlaces)},
          {speeds.empty() ? "–" : with_commas(std::llround(report::median(speeds)))}});
   }

@@ -252,7 +252,7 @@ Table tuning_table(const Results& results) {
   }
   Table table{{{"arm", Kind::name}, {"value"}}};
   for (const double share : shares) {
-    table.columns.push_back({"loss at " + report::percent(share), Kind::number});
+    table.columns.push_back({"loss at " + percent(share), Kind::number});
   }
   table.columns.push_back({""});
   table.columns.push_back({"folders in the pool", Kind::code});
@@ -291,7 +291,7 @@ Table runs_table(const Results& results) {
 std::string times_text(const Results& results) {
   auto out = "Training took " + duration_text(results.seconds);
   if (!results.tunings.empty()) {
-    out += text(", ", report::percent(results.search_share), " of it in searches");
+    out += text(", ", percent(results.search_share), " of it in searches");
   }
   return out + ".";
 }

@@ -45,12 +45,6 @@ std::string four_digits(double value) {
   return out.data();
 }
 
-std::string percent(double share) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.1f %%", 100 * share);
-  return out.data();
-}
-
 bool due(std::int64_t step, std::int64_t every) {
   return every > 0 && step % every == 0;
 }
