@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "evenkeel/base/file.h"
 #include "store/support.h"
 
 namespace evenkeel::store {
@@ -56,6 +57,24 @@ TEST(ListRuns, TellsWhatStatusAndMetricsSay) {
   EXPECT_EQ(listed[0].val_loss, 2.25);
   EXPECT_EQ(listed[0].val_gap, 0.125);
   EXPECT_GE(listed[0].age_seconds, 0);
+}
+
+TEST(Status, IsReadAsItWasWritten) {
+  const auto run = new_run_folder(fresh_folder(), "a");
+  EXPECT_FALSE(read_status(run).has_value());
+  write_status(run, {"finished", 30, 40, "pre_norm", "tiny", 0.25});
+  const auto status = read_status(run);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->state, "finished");
+  EXPECT_EQ(status->step, 30);
+  EXPECT_EQ(status->steps, 40);
+  EXPECT_EQ(status->scheme, "pre_norm");
+  EXPECT_EQ(status->preset, "tiny");
+  EXPECT_EQ(status->others, 0.25);
+  write_status(run, {"training", 0, 40, "pre_norm", "tiny"});
+  EXPECT_FALSE(read_status(run)->others.has_value());
+  write_file(run / "status.json", "{\"state\": \"fini");
+  EXPECT_FALSE(read_status(run).has_value());
 }
 
 TEST(ListRuns, CallsARunInterruptedIfNobodyHoldsItsLock) {

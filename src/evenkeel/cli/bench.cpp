@@ -44,12 +44,12 @@ void add_bench_options(const Command& command, BenchOptions& options) {
       .not_empty();
 }
 
-QuietWatch::QuietWatch() : before_(bench::load_now(kLook)) {}
+QuietWatch::QuietWatch() : before_(load_now(kLook)) {}
 
 std::string QuietWatch::verdict() const {
   const auto during = load_.others();
   const double worst = std::max(before_.value_or(0), during.value_or(0));
-  if (worst <= bench::Load::kMost) return "";
+  if (worst <= Load::kMost) return "";
   return text("not judged: others took ", std::lround(100 * worst),
               " % of the processors' time; run it again on a quiet machine");
 }

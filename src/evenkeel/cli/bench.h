@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "evenkeel/bench/load.h"
+#include "evenkeel/base/load.h"
 #include "evenkeel/bench/timing.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/train/machine.h"
@@ -35,7 +35,7 @@ class QuietWatch {
 
  private:
   std::optional<double> before_;
-  bench::Load load_;
+  Load load_;
 };
 
 /// "[0.971, 1.031]"

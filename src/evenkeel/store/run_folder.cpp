@@ -48,34 +48,32 @@ std::int64_t integer_in(const nlohmann::json& object, const char* key) {
   return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
 }
 
+/// Left as it is where there is no such number.
+void take_number(std::optional<double>& value, const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at != object.end() && at->is_number()) value = at->get<double>();
+}
+
 /// Fills in what status.json says. \param locked  asked before the file is read: a run that ends
 /// in between then counts as ended, not as interrupted
 void add_status(RunSummary& run, bool locked) {
-  const auto status = parse_json(read_file(run.folder / kStatusName));
-  if (!status.is_object() || string_in(status, "state").empty()) {
-    run.state = "damaged";
-    return;
-  }
-  run.state = string_in(status, "state");
+  const auto status = read_status(run.folder);
+  run.state = status ? status->state : "damaged";
+  if (!status) return;
   if (run.state == "training" && !locked) run.state = "interrupted";
-  run.scheme = string_in(status, "scheme");
-  run.preset = string_in(status, "preset");
-  run.step = integer_in(status, "step");
-  run.steps = integer_in(status, "steps");
+  run.scheme = status->scheme;
+  run.preset = status->preset;
+  run.step = status->step;
+  run.steps = status->steps;
 }
 
 /// Fills in the last value of each metric, and the last step, which a status may lag behind.
 void add_metrics(RunSummary& run) {
-  const auto last = [](std::optional<double>& value, const nlohmann::json& record,
-                       const char* key) {
-    const auto at = record.find(key);
-    if (at != record.end() && at->is_number()) value = at->get<double>();
-  };
   for (const auto& record : read_records(run.folder / kMetricsName)) {
     run.step = std::max(run.step, integer_in(record, "step"));
-    last(run.loss, record, "loss");
-    last(run.val_loss, record, "val_loss");
-    last(run.val_gap, record, "val_gap");
+    take_number(run.loss, record, "loss");
+    take_number(run.val_loss, record, "val_loss");
+    take_number(run.val_gap, record, "val_gap");
   }
 }
 
@@ -111,11 +109,26 @@ path new_run_folder(const path& runs, const std::string& stem) {
 void write_status(const path& run, const Status& status) {
   EK_ASSERT(status.state == "training" || status.state == "stopped" || status.state == "finished" ||
             status.state == "diverged");
-  write_file(run / kStatusName, json_text({{"state", status.state},
-                                           {"step", status.step},
-                                           {"steps", status.steps},
-                                           {"scheme", status.scheme},
-                                           {"preset", status.preset}}));
+  nlohmann::ordered_json out = {{"state", status.state},
+                                {"step", status.step},
+                                {"steps", status.steps},
+                                {"scheme", status.scheme},
+                                {"preset", status.preset}};
+  if (status.others) out["others"] = *status.others;
+  write_file(run / kStatusName, json_text(out));
+}
+
+std::optional<Status> read_status(const path& run) {
+  if (!is_file(run / kStatusName)) return std::nullopt;
+  const auto json = parse_json(read_file(run / kStatusName));
+  if (!json.is_object() || string_in(json, "state").empty()) return std::nullopt;
+  Status status{.state = string_in(json, "state"),
+                .step = integer_in(json, "step"),
+                .steps = integer_in(json, "steps"),
+                .scheme = string_in(json, "scheme"),
+                .preset = string_in(json, "preset")};
+  take_number(status.others, json, "others");
+  return status;
 }
 
 std::vector<RunSummary> list_runs(const path& runs) {

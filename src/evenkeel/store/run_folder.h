@@ -69,11 +69,15 @@ struct Status {
   std::string state;  // "training", "stopped", "finished" or "diverged"
   std::int64_t step = 0, steps = 0;
   std::string scheme, preset;
+  std::optional<double> others = std::nullopt;  // share of the processors' time that others took
 };
 
 /// Replaces RUN/status.json in one step.
 /// \throws Error (io)
 void write_status(const std::filesystem::path& run, const Status& status);
+
+/// What it says; none if it is missing or no status.
+std::optional<Status> read_status(const std::filesystem::path& run);
 
 /// What `evenkeel runs` lists. `state` is that of Status, or
 ///   "interrupted"  the status says training, but nobody holds the lock

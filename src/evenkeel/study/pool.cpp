@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/pool.h"
 
-#include <nlohmann/json.hpp>
-
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::study {
 
@@ -57,14 +55,12 @@ Standing standing_of(const std::filesystem::path& run) {
   Standing standing;
   if (!exists(run / "run.toml", none)) return standing;
   standing.state = Standing::State::begun;
-  if (!exists(run / "status.json", none)) return standing;
-  const auto status = nlohmann::json::parse(read_file(run / "status.json"), nullptr, false);
-  if (!status.is_object()) return standing;
-  standing.step = status.value("step", std::int64_t{0});
-  standing.steps = status.value("steps", std::int64_t{0});
-  const auto state = status.value("state", std::string());
-  if (state == "finished") standing.state = Standing::State::finished;
-  if (state == "diverged") standing.state = Standing::State::diverged;
+  const auto status = store::read_status(run);
+  if (!status) return standing;
+  standing.step = status->step;
+  standing.steps = status->steps;
+  if (status->state == "finished") standing.state = Standing::State::finished;
+  if (status->state == "diverged") standing.state = Standing::State::diverged;
   return standing;
 }
 

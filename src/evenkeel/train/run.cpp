@@ -99,6 +99,7 @@ void Run::check_probes() {
 void Run::begin() {
   const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
+  if (const auto status = store::read_status(open_.folder)) others_ = status->others;
   if (newest.found) {
     resume(*newest.found);
   } else {
@@ -127,6 +128,7 @@ void Run::start_from(const std::filesystem::path& from) {
 }
 
 void Run::step() {
+  if (!load_) load_.emplace();
   const auto started = Clock::now();
   const auto faults = minor_faults();
   const auto step = trainer_->step();
@@ -169,6 +171,7 @@ void Run::save(bool must) {
 }
 
 void Run::close(const std::string& state) {
+  if (load_) others_ = std::max(others_, load_->others());
   if (evaluated_at_ != trainer_->progress().step && state != "diverged") evaluate();
   if (state != "diverged") write_sample();
   mark(state);
@@ -279,7 +282,8 @@ void Run::mark(const std::string& state) const {
                                      .step = progress.step,
                                      .steps = progress.steps,
                                      .scheme = open_.config.scheme.name,
-                                     .preset = open_.config.preset});
+                                     .preset = open_.config.preset,
+                                     .others = others_});
 }
 
 /// Records that cannot be written are told once; the run itself goes on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/load.h"
+#include "evenkeel/base/load.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace evenkeel::bench {
+namespace evenkeel {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::optional<double> load_now(double seconds) {
   return load.others();
 }
 
-}  // namespace evenkeel::bench
+}  // namespace evenkeel

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/load.h"
+#include "evenkeel/base/load.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-namespace evenkeel::bench {
+namespace evenkeel {
 namespace {
 
 TEST(Ticks, AreReadFromTheFirstLine) {
@@ -35,4 +35,4 @@ TEST(Load, DoesNotCountItsOwnWork) {
 }
 
 }  // namespace
-}  // namespace evenkeel::bench
+}  // namespace evenkeel

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace evenkeel::bench {
+namespace evenkeel {
 
 /// What processors did since the machine started, in ticks of all of them together.
 struct Ticks {
@@ -35,4 +35,4 @@ class Load {
 /// The same over `seconds` of doing nothing.
 std::optional<double> load_now(double seconds);
 
-}  // namespace evenkeel::bench
+}  // namespace evenkeel
