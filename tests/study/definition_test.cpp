@@ -113,6 +113,16 @@ TEST(Definition, NamesSettingsThatConflict) {
   EXPECT_EQ(study.settings, (std::vector<std::string>{"train.steps=4"}));
 }
 
+TEST(Definition, ThreadsAreSetOnlyWhereRunsStandAlone) {
+  const std::string axis = std::string(kGrid) + "train.threads = [1, 2]\n";
+  EXPECT_EQ(error_of(axis),
+            "my.toml: train.threads has no effect in grid.train.threads: runs side by side share "
+            "the cores; set alone = true, or leave it out");
+  EXPECT_EQ(combinations(read("alone = true\n" + axis)).size(), 4U);
+  auto study = read(kGrid);
+  EXPECT_THROW(add_setting(study, "train.threads=1"), Error);
+}
+
 TEST(Definition, ASchemesNormIsAnAxisBesideTheScheme) {
   const auto study = read(
       "[settings]\nscheme = \"pre_norm\"\n[grid]\nscheme.norm = [\"rms_norm\", \"layer_norm\"]\n");

@@ -51,6 +51,22 @@ TEST(Addresses, DoNotNameWhatDoesNot) {
   }
 }
 
+// What a step takes is no number of the configuration alone.
+TEST(Addresses, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
+  Addresses addresses;
+  const auto timed = [&](const std::vector<std::string>& sets, const std::string& with) {
+    return addresses.of(configuration(sets), "float32", with);
+  };
+  const auto usual = timed({}, "evenkeel (abc) on a processor");
+  EXPECT_NE(usual, address({}));
+  EXPECT_NE(usual, timed({}, "evenkeel (def) on a processor"));
+  for (const char* const set :
+       {"train.threads=1", "checkpoint.every=7", "model.recompute=block", "seed=2"}) {
+    EXPECT_NE(timed({set}, "evenkeel (abc) on a processor"), usual) << set;
+  }
+  EXPECT_EQ(timed({"train.precision=float32"}, "evenkeel (abc) on a processor"), usual);
+}
+
 TEST(Addresses, NameTheTextAndNotItsPath) {
   const auto folder = std::filesystem::path(testing::TempDir());
   std::string book;

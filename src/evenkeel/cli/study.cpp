@@ -109,9 +109,9 @@ fs::path pool_of(const study::Wish& wish) {
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
-Exit tell_outlook(const study::Wish& wish, bool json) {
-  const auto seen = study::outlook(wish, pool_of(wish));
-  const double free = train::available_bytes();
+Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json) {
+  const auto seen = study::outlook(wish, means);
+  const double free = means.bytes;
   if (json) {
     const nlohmann::ordered_json out = {{"arms", seen.arms},
                                         {"runs", seen.runs},
@@ -201,9 +201,6 @@ Exit body(const Options& options) {
   check_device(options.common);
   if (options.study.empty()) return list(options.common.json);
   const auto wish = wish_of(options);
-  if (options.dry_run) return tell_outlook(wish, options.common.json);
-  train::catch_signals();
-  study::Live live(options.common.quiet);
   study::Means means{
       .program = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .pool = pool_of(wish),
@@ -211,6 +208,9 @@ Exit body(const Options& options) {
       .bytes = train::available_bytes(),
       .minutes = wish.study.minutes,
       .stop_wanted = [] { return train::stop_wanted(); }};
+  if (options.dry_run) return tell_outlook(wish, means, options.common.json);
+  train::catch_signals();
+  study::Live live(options.common.quiet);
   const auto results = study::conduct(wish, std::move(means), live);
   if (options.common.json) {
     std::printf("%s\n", as_json(results, wish.folder).dump().c_str());

@@ -117,9 +117,12 @@ bool Campaign::Active::fits(const Job& job) const {
 }
 
 /// One each while there are more runs than cores, or than the memory holds; the last ones share
-/// them.
+/// them. Alone as many as its configuration says, or all.
 int Campaign::Active::threads_for(const Job& job) const {
-  if (means.alone) return working.empty() ? means.cores : 0;
+  if (means.alone) {
+    const auto own = static_cast<int>(job.config.train.threads);
+    return !working.empty() ? 0 : own > 0 ? own : means.cores;
+  }
   int free = means.cores;
   for (const auto& each : working) free -= each.threads;
   auto runs = static_cast<double>(waiting.size() + working.size());

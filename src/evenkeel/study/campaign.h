@@ -34,7 +34,7 @@ struct Means {
   std::filesystem::path pool;     // of run folders
   std::filesystem::path logs;     // what each process printed
   int cores = 1;
-  bool alone = false;  // one run at a time, with all cores
+  bool alone = false;  // one run at a time, with all cores or as many as its configuration says
   double bytes = 0;    // free memory; 0: not known
   double minutes = 0;  // no run is started later; 0: no limit
   std::function<bool()> stop_wanted;

@@ -19,7 +19,6 @@
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/page.h"
-#include "evenkeel/study/pool.h"
 #include "evenkeel/study/tune.h"
 
 namespace evenkeel::study {
@@ -49,10 +48,9 @@ class Conduct {
   Conduct(const Wish& wish, Means means, Live& live)
       : wish_(wish),
         study_(wish.study),
-        pool_(means.pool),
-        alone_(study_.alone ? text(", alone on ", means.cores, " threads") : ""),
+        means_(std::move(means)),
         live_(live),
-        campaign_(std::move(means), live),
+        campaign_(means_, live),
         arms_(combinations(wish.study)) {}
 
   Results results();
@@ -67,8 +65,7 @@ class Conduct {
 
   const Wish& wish_;
   const Study& study_;
-  fs::path pool_;
-  std::string alone_;  // what tells runs that are timed from others of the pool
+  const Means means_;
   Live& live_;
   Campaign campaign_;
   std::vector<Combination> arms_;
@@ -78,7 +75,7 @@ class Conduct {
 
 Job Conduct::job(const std::string& name, config::Config config) {
   const auto need = wish_.need(config);
-  auto key = addresses_.of(config, need.arithmetic + alone_);
+  auto key = key_of(addresses_, wish_, means_, config, need);
   return {std::move(key), name, std::move(config), need.bytes, need.flops};
 }
 
@@ -90,7 +87,7 @@ config::Config Conduct::config_of_arm(std::size_t arm, std::int64_t seed) const 
 
 /// Slow is not failed: in a share of the steps no threshold of the whole run counts.
 double Conduct::loss_of(const std::string& key) const {
-  const auto folder = pool_ / key;
+  const auto folder = means_.pool / key;
   if (standing_of(folder).state != Standing::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
   return report::last(run.validation_loss.y);
@@ -98,7 +95,7 @@ double Conduct::loss_of(const std::string& key) const {
 
 Member Conduct::member_of(std::int64_t seed, const std::string& key, const Ending& ending) const {
   Member member{.seed = seed, .key = key, .value = std::nan("")};
-  const auto folder = pool_ / key;
+  const auto folder = means_.pool / key;
   if (standing_of(folder).state != Standing::State::absent) member.run = report::read_run(folder);
   if (ending.how == Ending::How::untried) {
     member.why = "not run yet";
@@ -120,7 +117,7 @@ Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endi
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
     const auto need = wish_.need(config);
-    const auto key = addresses_.of(config, need.arithmetic + alone_);
+    const auto key = key_of(addresses_, wish_, means_, config, need);
     arm.members.push_back(member_of(seed, key, endings.at(key)));
     arm.parameters = need.parameters;
     arm.norm_parameters = need.norm_parameters;
@@ -142,9 +139,9 @@ void Conduct::count_cost(Results& results) const {
   }
   for (const auto& tuning : results.tunings) {
     for (const auto& each : tuning.tries) {
-      const bool is_there = standing_of(pool_ / each.key).state != Standing::State::absent;
+      const bool is_there = standing_of(means_.pool / each.key).state != Standing::State::absent;
       if (is_there && counted.insert(each.key).second) {
-        searches += report::read_run(pool_ / each.key).seconds;
+        searches += report::read_run(means_.pool / each.key).seconds;
       }
     }
   }
@@ -256,7 +253,13 @@ Results conduct(const Wish& wish, Means means, Live& live) {
   return results;
 }
 
-Outlook outlook(const Wish& wish, const fs::path& pool) {
+std::string key_of(Addresses& addresses, const Wish& wish, const Means& means,
+                   const config::Config& config, const Need& need) {
+  const auto machine = text(wish.program, ", ", means.cores, " cores");
+  return addresses.of(config, need.arithmetic, wish.study.alone ? machine : "");
+}
+
+Outlook outlook(const Wish& wish, const Means& means) {
   Outlook out;
   Addresses addresses;
   const auto arms = combinations(wish.study);
@@ -281,7 +284,8 @@ Outlook outlook(const Wish& wish, const fs::path& pool) {
         out.largest = arm.name;
       }
       if (wish.study.tune) continue;  // its rate is not known yet
-      const auto state = standing_of(pool / addresses.of(config, need.arithmetic)).state;
+      const auto key = key_of(addresses, wish, means, config, need);
+      const auto state = standing_of(means.pool / key).state;
       if (state == Standing::State::finished || state == Standing::State::diverged) ++out.there;
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evenkeel/study/campaign.h"
+#include "evenkeel/study/pool.h"
 #include "evenkeel/study/results.h"
 
 namespace evenkeel::study {
@@ -25,7 +26,7 @@ struct Wish {
   Study study;
   std::filesystem::path folder;  // of the study
   std::function<Need(const config::Config&)> need;
-  std::string program;      // "evenkeel 0.1.0 (abc) on ..."
+  std::string program;      // version, commit, processor: what a time belongs to
   std::string command;      // that was given
   bool takes_over = false;  // a changed study file is welcome
 };
@@ -44,6 +45,11 @@ struct Outlook {
   double most_bytes = 0;                      // of one run
   std::string largest;                        // that run
 };
-Outlook outlook(const Wish& wish, const std::filesystem::path& pool);
+/// \param means  of which only `pool` and `cores` count
+Outlook outlook(const Wish& wish, const Means& means);
+
+/// The folder of the pool that holds a run of this study.
+std::string key_of(Addresses& addresses, const Wish& wish, const Means& means,
+                   const config::Config& config, const Need& need);
 
 }  // namespace evenkeel::study

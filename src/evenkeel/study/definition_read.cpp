@@ -109,10 +109,15 @@ bool is_same_key(const std::string& one, const std::string& other) {
   return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
 }
 
-/// No key is set at two places.
+/// No key is set at two places, nor without effect.
 void check_conflicts(const Study& study, const std::string& where) {
   std::vector<std::pair<std::string, std::string>> owners;  // key, who sets it
   const auto add = [&](const std::string& key, const std::string& owner) {
+    if (key == "train.threads" && !study.alone) {
+      throw Error(Exit::usage,
+                  text(where, ": train.threads has no effect in ", owner,
+                       ": runs side by side share the cores; set alone = true, or leave it out"));
+    }
     for (const auto& [other, by] : owners) {
       if (!is_same_key(key, other) || by == owner) continue;
       const bool refines = key.starts_with("scheme.") && other == "scheme";  // another norm in it

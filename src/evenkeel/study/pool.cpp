@@ -22,13 +22,16 @@ std::string text_of(const config::Config& config) {
   return out;
 }
 
-/// The configuration without what changes no number, and without the name of its preset.
-config::Config bare(config::Config config) {
+/// The configuration without what changes neither numbers nor, of a run that is timed, its time;
+/// and without the name of its preset.
+config::Config bare(config::Config config, bool is_timed) {
   config.preset = "any";
-  config.train.threads = 0;
   config.train.precision = "auto";  // what it comes to is named by itself
-  config.model.recompute = "none";
-  config.checkpoint = {};
+  if (!is_timed) {
+    config.train.threads = 0;
+    config.model.recompute = "none";
+    config.checkpoint = {};
+  }
   config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
   config.data.ood.clear();                                    // so is its own
   return config;
@@ -36,7 +39,9 @@ config::Config bare(config::Config config) {
 
 }  // namespace
 
-std::string Addresses::of(const config::Config& config, const std::string& arithmetic) {
+std::string Addresses::of(const config::Config& config, const std::string& arithmetic,
+                          const std::string& timed_with) {
+  const bool is_timed = !timed_with.empty();
   auto& digest = digests_[text_of(config)];
   if (digest.empty()) {
     const auto corpora = data::load(config.data, config.model.context);
@@ -44,8 +49,9 @@ std::string Addresses::of(const config::Config& config, const std::string& arith
     if (corpora.ood) digest += corpora.ood->digest;
   }
   const auto whole =
-      text("numerics ", kNumerics, "\narithmetic ", arithmetic, "\ntext ", digest, "\n",
-           config::to_toml(bare(config)), config::toml_text(config.scheme.merged));
+      text("numerics ", kNumerics, "\narithmetic ", arithmetic, is_timed ? "\ntimed with " : "",
+           timed_with, "\ntext ", digest, "\n", config::to_toml(bare(config, is_timed)),
+           config::toml_text(config.scheme.merged));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
 }

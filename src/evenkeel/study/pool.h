@@ -16,12 +16,15 @@ inline constexpr int kNumerics = 2;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the
 /// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumerics. What decides
-/// only when things are saved or on how many threads they are computed does not count.
+/// only how long a run takes counts where it is timed: when things are saved, what is computed
+/// again, threads, and the program and machine.
 class Addresses {
  public:
+  /// \param timed_with  program and machine, of a run that is timed; "" of any other
   /// \return "pre_norm-0123456789abcdef", a folder of the pool
   /// \throws Error (data) where the text cannot be read
-  std::string of(const config::Config& config, const std::string& arithmetic);
+  std::string of(const config::Config& config, const std::string& arithmetic,
+                 const std::string& timed_with = "");
 
  private:
   std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
