@@ -210,7 +210,7 @@ class Study(program.Case):
                                 ('{ probe = "grad_norm", step = 7 }', "is never probed"),
                                 ('"step_time"', "set alone = true"),
                                 ('"ood_loss"', "set data.ood"),
-                                ('"val_exact"', "right answers are counted in builtin:addition")]:
+                                ('"val_wrong"', "answers are counted in builtin:addition")]:
             self.write("two.toml", f"measure = {measure}\n" + study())
             done = self.evenkeel("study", "two.toml")
             self.assertEqual(done.returncode, 64)
@@ -238,11 +238,11 @@ class Study(program.Case):
             self.assertGreater(ms, 0)
 
     def test_answers_in_and_out_of_distribution(self):
-        sums = study(more='[[claims]]\nsays = "answers"\nmeasure = "ood_exact"\n'
+        sums = study(more='[[claims]]\nsays = "answers"\nmeasure = "ood_wrong"\n'
                           'of = { scheme = "hybrid_norm" }\nthan = { scheme = "pre_norm" }\n')
         sums = sums.replace('data.train = "book.txt"', 'data.train = "builtin:addition"\n'
                                                        'data.ood = "builtin:addition_longer"')
-        self.write("sums.toml", 'measure = "val_exact"\n' + sums)
+        self.write("sums.toml", 'measure = "val_wrong"\n' + sums)
         self.succeed("study", "sums.toml")
         run = self.folder / "runs/studies/pool" / self.rows("runs/studies/sums")[0]["folder"]
         last = [line for line in program.metrics(run) if "val_loss" in line][-1]
@@ -250,7 +250,7 @@ class Study(program.Case):
             self.assertTrue(0 <= last[share] <= 1, last)
         self.assertGreater(last["ood_loss"], 0)
         value = float(self.rows("runs/studies/sums")[0]["value"])
-        self.assertAlmostEqual(value, last["val_exact"])
+        self.assertAlmostEqual(value, 1 - last["val_exact"])
 
     def test_strict_says_no_if_a_claim_is_contradicted(self):
         self.write("two.toml", study().replace("[[claims]]", '[[claims]]\nis = "fails"')

@@ -23,8 +23,8 @@ using Words = std::vector<std::pair<std::string, Word>>;
 
 const Words<Measure::Of> kMeasures = {
     {"val_loss", Measure::Of::val_loss},  {"val_gap", Measure::Of::val_gap},
-    {"loss", Measure::Of::loss},          {"val_exact", Measure::Of::val_exact},
-    {"ood_loss", Measure::Of::ood_loss},  {"ood_exact", Measure::Of::ood_exact},
+    {"loss", Measure::Of::loss},          {"val_wrong", Measure::Of::val_wrong},
+    {"ood_loss", Measure::Of::ood_loss},  {"ood_wrong", Measure::Of::ood_wrong},
     {"step_time", Measure::Of::step_time}};
 const Words<Measure::As> kProfiles = {
     {"slope", Measure::As::slope},     {"steepness", Measure::As::steepness},
@@ -204,9 +204,9 @@ std::string Measure::name() const {
   if (of == Of::val_loss) return "validation loss";
   if (of == Of::val_gap) return "validation loss above the entropy";
   if (of == Of::loss) return "training loss";
-  if (of == Of::val_exact) return "share of right answers";
+  if (of == Of::val_wrong) return "share of wrong answers";
   if (of == Of::ood_loss) return "loss out of distribution";
-  if (of == Of::ood_exact) return "share of right answers out of distribution";
+  if (of == Of::ood_wrong) return "share of wrong answers out of distribution";
   if (of == Of::step_time) return "time of a step";
   return text(name_of(kProfiles, as), " of ", probe, part.empty() ? "" : " (" + part + ")",
               " over blocks", step == 0 ? "" : text(" at step ", step));

@@ -28,15 +28,15 @@ struct Axis {
 /// Some arms: axis -> label. An axis that is not named may have any value.
 using Selection = std::map<std::string, std::string>;
 
-/// A number that a run comes to.
+/// A number that a run comes to; less is better, of all that are no probe's.
 struct Measure {
   enum class Of {
     val_loss,
     val_gap,
     loss,
-    val_exact,  // share of the answers got right, of a text that has some
+    val_wrong,  // share of the answers got wrong, of a text that has some
     ood_loss,   // of data.ood
-    ood_exact,
+    ood_wrong,
     step_time,  // ln of the median milliseconds of a step: a difference of 0.01 is one per cent
     probe
   };

@@ -41,6 +41,12 @@ double of_probe(const report::Run& run, const Measure& measure) {
   return of_profile(map->at(step), measure.as);
 }
 
+/// The first of what is measured on: of the text out of distribution, or of that of validation.
+const std::string& measured_text(const config::Data& data, bool is_out) {
+  if (is_out) return data.ood.front();
+  return data.validation.front() == "auto" ? data.train.front() : data.validation.front();
+}
+
 }  // namespace
 
 double measured(const report::Run& run, const Measure& measure) {
@@ -51,12 +57,12 @@ double measured(const report::Run& run, const Measure& measure) {
       return report::last(run.gap.y);
     case Measure::Of::loss:
       return report::final_loss(run);
-    case Measure::Of::val_exact:
-      return report::last(run.exact.y);
+    case Measure::Of::val_wrong:
+      return 1 - report::last(run.exact.y);
     case Measure::Of::ood_loss:
       return report::last(run.ood_loss.y);
-    case Measure::Of::ood_exact:
-      return report::last(run.ood_exact.y);
+    case Measure::Of::ood_wrong:
+      return 1 - report::last(run.ood_exact.y);
     case Measure::Of::step_time:
       return std::log(milliseconds_of(run));
     case Measure::Of::probe:
@@ -78,20 +84,18 @@ void check_measure(const Measure& measure, const config::Config& config, bool al
   const auto must = [](bool good, const auto&... words) {
     if (!good) throw Error(Exit::usage, text("measure: ", words...));
   };
-  const auto& train = config.data.train.front();
-  const bool is_out = measure.of == Of::ood_loss || measure.of == Of::ood_exact;
-  const auto& asked = is_out && !config.data.ood.empty() ? config.data.ood.front() : train;
-  must(measure.of != Of::val_gap || train.starts_with("builtin:"),
-       "\"val_gap\" is for built-in text, whose entropy is known, but data.train is ", train,
-       "; take \"val_loss\"");
+  const bool is_out = measure.of == Of::ood_loss || measure.of == Of::ood_wrong;
   must(!is_out || !config.data.ood.empty(),
        "what is out of distribution needs a text: set data.ood, for instance to "
        "\"builtin:addition_longer\"");
-  must(
-      (measure.of != Of::val_exact && measure.of != Of::ood_exact) ||
-          asked.starts_with("builtin:addition"),
-      "right answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
-      asked);
+  const auto& asked = measured_text(config.data, is_out);
+  must(measure.of != Of::val_gap || asked.starts_with("builtin:"),
+       "\"val_gap\" is for built-in text, whose entropy is known, but the validation text is ",
+       asked, "; take \"val_loss\"");
+  must((measure.of != Of::val_wrong && measure.of != Of::ood_wrong) ||
+           asked.starts_with("builtin:addition"),
+       "answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
+       asked);
   must(measure.of != Of::step_time || alone,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
