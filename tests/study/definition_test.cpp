@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
 #include "evenkeel/study/arms.h"
 #include "evenkeel/study/catalogue.h"
 
@@ -228,6 +230,39 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
       for (const auto& arm : combinations(study)) {
         EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
       }
+    }
+  }
+}
+
+// Six that all agree are the fewest that a sign test at 5 % can decide.
+TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
+  for (const auto& name : catalogue()) {
+    const auto source = find_study(name);
+    for (const auto& size : sizes_of(source.toml, source.place)) {
+      if (!size.starts_with("desk")) continue;  // others are for a look, or too dear for six
+      const auto study = read_study(source.toml, source.place, size);
+      const bool asks =
+          std::any_of(study.claims.begin(), study.claims.end(),
+                      [](const Claim& each) { return each.kind == Claim::Kind::further; });
+      EXPECT_TRUE(!asks || study.seeds.size() >= 6) << name << ", " << size;
+    }
+  }
+}
+
+TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
+  const auto source = find_study("addition");
+  const auto study = read_study(source.toml, source.place, "desk");
+  for (const auto& arm : combinations(study)) {
+    EXPECT_EQ(config_of(study, arm, 1, {}).model.init, "megatron") << arm.name;
+  }
+}
+
+TEST(Studies, HaveNoSizeThatTheDocumentationDoesNotName) {
+  const auto words = read_file(EK_TESTS "/../docs/studies.md");
+  for (const auto& name : catalogue()) {
+    const auto source = find_study(name);
+    for (const auto& size : sizes_of(source.toml, source.place)) {
+      EXPECT_NE(words.find("`" + size + "`"), std::string::npos) << name << ", " << size;
     }
   }
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/base/load.h"
+
 namespace evenkeel::study {
 namespace {
 
@@ -223,6 +225,51 @@ TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
   apart.study.claims[0].kind = Claim::Kind::alike;
   apart.study.claims[0].margin = 0.01;
   EXPECT_EQ(verdict_of(apart).outcome, Outcome::contradicted);
+}
+
+// As where no answer is right: tests of equivalence go by how differences scatter.
+TEST(Judge, DoesNotCallEqualConstantsAProvenEquivalence) {
+  auto results = two({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].margin = 0.05;
+  const auto verdict = verdict_of(results);
+  EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+  EXPECT_EQ(verdict.p, 1);
+  EXPECT_EQ(verdict.sentence,
+            "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
+            "judged: no seed changes what either arm comes to, and runs that do not scatter cannot "
+            "show that two arms are alike");
+  results.arms = two({1, 1, 1}, {1.01, 1.01, 1.01}).arms;
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::unjudged);
+  results.arms = two({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2}).arms;  // the same bits, seed by seed
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+}
+
+// The rule of `bench`: timings are void where others took more than a tenth of the machine.
+TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
+  auto results = two({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].measure.of = results.study.measure.of = Measure::Of::step_time;
+  results.study.baseline = {{"scheme", "pre"}};
+  for (auto& arm : results.arms) {
+    for (auto& member : arm.members) {
+      const double seed = static_cast<double>(member.seed);
+      member.run.step_seconds.add(1, arm.name == "pre" ? 0.02 : 0.010 + 1e-5 * seed);
+      member.run.others = Load::kMost;
+    }
+  }
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+  results.arms[1].members[2].run.others = 0.34;
+  judge(results);
+  for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
+    EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+    EXPECT_EQ(verdict.p, 1);
+    EXPECT_NE(verdict.sentence.find("; not judged: others took up to 34 % of the processors' time "
+                                    "while 1 of 6 runs were timed"),
+              std::string::npos)
+        << verdict.sentence;
+  }
+  results.study.claims[0].measure.of = Measure::Of::val_loss;  // which no load changes
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::undecided);
 }
 
 TEST(Judge, SaysSoWhereFinishedRunsDidNotMeasure) {

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/load.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/arms.h"
 #include "evenkeel/study/family.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/measured.h"
+#include "evenkeel/study/reach.h"
 #include "evenkeel/study/sentences.h"
 
 namespace evenkeel::study {
@@ -33,6 +35,35 @@ std::vector<double> differences_of(const Arm& of, const Arm& than, const Measure
   return out;
 }
 
+/// Why times of these two can't be compared; "" if they can.
+std::string disturbance_of(const Arm& of, const Arm& than) {
+  std::int64_t disturbed = 0, all = 0;
+  double most = 0;
+  for (const auto* const arm : {&of, &than}) {
+    for (const auto& member : arm->members) {
+      if (member.state != State::finished) continue;
+      const double others = member.run.others.value_or(0);
+      ++all;
+      if (others > Load::kMost) ++disturbed;
+      most = std::max(most, others);
+    }
+  }
+  if (disturbed == 0) return "";
+  return text("others took up to ", percent(most), " of the processors' time while ", disturbed,
+              " of ", all,
+              " runs were timed; remove their folders from the pool, and give the "
+              "command again on a quiet machine");
+}
+
+/// Whether an arm came to one and the same value under all seeds.
+bool is_constant(const Arm& arm, const Measure& measure) {
+  std::set<double> values;
+  for (const auto& member : arm.members) {
+    if (member.state == State::finished) values.insert(measured(member.run, measure));
+  }
+  return values.size() == 1;
+}
+
 bool is_whole(const Arm& arm) {
   return count_of(arm, State::failed) + count_of(arm, State::finished) ==
          static_cast<std::int64_t>(arm.members.size());
@@ -45,7 +76,8 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   const auto differences = differences_of(of, than, measure);
   if (differences.size() >= 2) {
     verdict.difference = paired(differences);
-    verdict.p = verdict.difference->p;
+    if (measure.of == Measure::Of::step_time) verdict.unjudged = disturbance_of(of, than);
+    if (verdict.unjudged.empty()) verdict.p = verdict.difference->p;
   } else if (is_whole(of) && is_whole(than)) {
     const auto all = static_cast<std::int64_t>(of.members.size());
     verdict.p = p_of_shares(count_of(of, State::failed), all, count_of(than, State::failed), all);
@@ -112,59 +144,18 @@ Verdict judged_runs(const Claim& claim, const Arm& arm) {
   return verdict;
 }
 
-/// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
-/// of the runs is missing, 0 where the first already fails.
-std::vector<double> reach_of(const Results& results, const Claim& claim, const Selection& arms,
-                             const Selection& rest) {
-  std::vector<std::pair<double, const Arm*>> along;
-  for (const auto& arm : results.arms) {
-    auto others = rest_of(arm.labels, arms);
-    const auto label = others[claim.along];
-    others.erase(claim.along);
-    if (is_in(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
+/// Tests for the kind `alike`, in place of that for a difference. They go by how differences
+/// scatter: where no seed changes anything, as where no answer is right, there is nothing to go by.
+void test_margin(Verdict& verdict, const Arm& of, const Arm& than, const Claim& claim) {
+  if (verdict.unjudged.empty() && is_constant(of, claim.measure) &&
+      is_constant(than, claim.measure)) {
+    verdict.unjudged =
+        "no seed changes what either arm comes to, and runs that do not scatter cannot show that "
+        "two arms are alike";
   }
-  std::sort(along.begin(), along.end());
-  std::vector<double> reach(results.study.seeds.size(), 0);
-  for (std::size_t seed = 0; seed < reach.size(); ++seed) {
-    for (const auto& [value, arm] : along) {
-      const auto state = arm->members[seed].state;
-      if (state == State::missing || state == State::crashed) reach[seed] = std::nan("");
-      if (state != State::finished) break;
-      reach[seed] = value;
-    }
-  }
-  return reach;
-}
-
-/// One verdict for each combination of the axes that are neither named nor gone along.
-std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
-  std::vector<Verdict> out;
-  std::set<Selection> seen;
-  for (const auto& arm : results.arms) {
-    if (!is_in(arm.labels, claim.of) || !is_in(arm.labels, claim.at)) continue;
-    auto rest = rest_of(arm.labels, claim.of);
-    rest.erase(claim.along);
-    if (!seen.insert(rest).second) continue;
-    const auto ours = reach_of(results, claim, claim.of, rest);
-    const auto theirs = reach_of(results, claim, claim.than, rest);
-    Verdict verdict{.where = name_of(results.study, rest),
-                    .of = name_of(results.study, claim.of),
-                    .than = name_of(results.study, claim.than)};
-    std::int64_t further = 0, shorter = 0;
-    bool is_measured = true;
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      is_measured = is_measured && std::isfinite(ours[i]) && std::isfinite(theirs[i]);
-      if (ours[i] > theirs[i]) ++further;
-      if (ours[i] < theirs[i]) ++shorter;
-    }
-    if (is_measured) {
-      verdict.p = p_of_signs(further, shorter);
-      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::holds;  // if p allows
-    }
-    verdict.sentence = reach_sentence(claim, verdict, ours, theirs);
-    out.push_back(std::move(verdict));
-  }
-  return out;
+  const bool is_judged = verdict.unjudged.empty();
+  verdict.p = is_judged ? p_of_alike(*verdict.difference, claim.margin) : 1;
+  verdict.p_beyond = is_judged ? p_of_beyond(*verdict.difference, claim.margin) : 1;
 }
 
 void judge_claims(Results& results) {
@@ -181,8 +172,7 @@ void judge_claims(Results& results) {
         } else {
           verdict = compared(*place.of, *place.than, claim.measure);
           if (claim.kind == Claim::Kind::alike && verdict.difference) {
-            verdict.p = p_of_alike(*verdict.difference, claim.margin);
-            verdict.p_beyond = p_of_beyond(*verdict.difference, claim.margin);
+            test_margin(verdict, *place.of, *place.than, claim);
           }
         }
         verdict.where = place.name;
@@ -217,6 +207,11 @@ std::string pair_of(const Verdict& verdict, const Measure& measure) {
   return text(measure.name(), '\n', first, '\n', second, '\n');
 }
 
+/// Whether its p-value is one of something.
+bool is_asked(const Verdict& verdict) {
+  return verdict.unjudged.empty() && (verdict.difference || verdict.p < 1);
+}
+
 /// Every p-value that was asked for, corrected together. `needed` is of the level that a verdict
 /// then had to reach.
 void correct(Results& results) {
@@ -225,7 +220,7 @@ void correct(Results& results) {
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
     before.push_back(verdict.p);
-    if (!verdict.difference && verdict.p == 1) continue;  // nothing was asked of the runs
+    if (!is_asked(verdict)) continue;
     if (claim.kind == Claim::Kind::further) {
       family.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
     } else if (claim.kind == Claim::Kind::alike && verdict.difference) {
@@ -238,7 +233,7 @@ void correct(Results& results) {
   }
   for (auto& verdict : results.against_baseline) {
     before.push_back(verdict.p);
-    if (!verdict.difference && verdict.p == 1) continue;
+    if (!is_asked(verdict)) continue;
     family.ask(pair_of(verdict, results.study.measure), verdict.p);
   }
   family.correct();
@@ -251,6 +246,21 @@ void correct(Results& results) {
       }
       ++i;
     }
+  }
+}
+
+/// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
+void conclude(Verdict& verdict, const Arm& of, const Arm& than, const Measure& measure,
+              const Claim* claim) {
+  if (!verdict.unjudged.empty()) {
+    verdict.outcome = Outcome::unjudged;
+    verdict.sentence = unjudged_sentence(verdict, of, than, measure);
+  } else if (claim != nullptr && claim->kind == Claim::Kind::alike) {
+    verdict.outcome = alike_outcome(verdict);
+    verdict.sentence = margin_sentence(verdict, of, than, *claim);
+  } else {
+    verdict.outcome = outcome_of(verdict, of, than);
+    verdict.sentence = difference_sentence(verdict, of, than, measure);
   }
 }
 
@@ -272,16 +282,11 @@ void conclude(Results& results) {
       verdict.sentence = runs_sentence(*of, results.study);
       continue;
     }
-    verdict.outcome =
-        claim.kind == Claim::Kind::alike ? alike_outcome(verdict) : outcome_of(verdict, *of, *than);
-    verdict.sentence = claim.kind == Claim::Kind::alike
-                           ? margin_sentence(verdict, *of, *than, claim)
-                           : difference_sentence(verdict, *of, *than, claim.measure);
+    conclude(verdict, *of, *than, claim.measure, &claim);
   }
   for (auto& verdict : results.against_baseline) {
-    const auto &of = *arm_named(results, verdict.of), &than = *arm_named(results, verdict.than);
-    verdict.outcome = outcome_of(verdict, of, than);
-    verdict.sentence = difference_sentence(verdict, of, than, results.study.measure);
+    conclude(verdict, *arm_named(results, verdict.of), *arm_named(results, verdict.than),
+             results.study.measure, nullptr);
   }
 }
 

@@ -34,6 +34,8 @@ std::string word_of(Outcome outcome) {
       return "undecided";
     case Outcome::unmeasured:
       return "not measured";
+    case Outcome::unjudged:
+      return "not judged";
   }
   return {};
 }
@@ -67,7 +69,8 @@ std::string word_of(Member::State state) {
 }
 
 std::string class_of(Outcome outcome) {
-  return outcome == Outcome::unmeasured ? "unmeasured" : word_of(outcome);
+  const bool is_open = outcome == Outcome::unmeasured || outcome == Outcome::unjudged;
+  return is_open ? "unmeasured" : word_of(outcome);
 }
 
 std::string class_of(Member::State state) {
@@ -91,8 +94,8 @@ std::string summary_of(const Results& results) {
   if (all == 0) return "No claim is measured yet.";
   auto out = text("Of ", all, all == 1 ? " outcome" : " outcomes");
   const char* before = " ";
-  for (const auto outcome :
-       {Outcome::holds, Outcome::contradicted, Outcome::undecided, Outcome::unmeasured}) {
+  for (const auto outcome : {Outcome::holds, Outcome::contradicted, Outcome::undecided,
+                             Outcome::unmeasured, Outcome::unjudged}) {
     const auto count =
         std::count_if(results.verdicts.begin(), results.verdicts.end(),
                       [&](const Verdict& verdict) { return verdict.outcome == outcome; });
@@ -108,7 +111,7 @@ std::string summary_of(const Results& results) {
 /// Where both sides have a number, its sign: a difference that is not told from none has none. What
 /// a paper says without a number, or says to be alike, is the claim itself.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
-  if (verdict.outcome == Outcome::unmeasured || !is_published(claim)) return Direction::unknown;
+  if (class_of(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
   const bool has_sign = std::isfinite(claim.paper) && verdict.difference &&
                         (claim.kind != Claim::Kind::alike || std::abs(claim.paper) >= claim.margin);
   if (has_sign) {

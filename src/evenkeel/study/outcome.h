@@ -8,7 +8,7 @@
 /// Outcomes as words, which are also the classes that colour them on the page.
 namespace evenkeel::study {
 
-/// "holds", "contradicted", "undecided", "not measured".
+/// "holds", "contradicted", "undecided", "not measured", "not judged".
 std::string word_of(Verdict::Outcome outcome);
 
 /// "agrees", "disagrees", "undecided", "unknown".

@@ -57,12 +57,13 @@ struct Tuning {
 
 /// What became of one claim at one place, or of one arm against the baseline.
 struct Verdict {
-  enum class Outcome { holds, contradicted, undecided, unmeasured };
+  enum class Outcome { holds, contradicted, undecided, unmeasured, unjudged };
   Outcome outcome = Outcome::unmeasured;
   std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
   std::string where;                     // "layers 16"; "" where the claim has one place only
   std::string of, than;                  // names of the arms
   std::optional<Difference> difference;  // of less than
+  std::string unjudged;                  // why nothing follows from it; "" where something does
   double p = 1;                          // corrected for all that the study asks
   double p_beyond = 1;                   // of `alike`: that it is beyond the margin; corrected
   std::optional<std::int64_t> needed;    // seeds to tell such a difference apart

@@ -26,6 +26,11 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
 std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                             const Claim& claim);
 
+/// Of numbers that nothing follows from: "time of a step of hybrid_norm less that of pre_norm: 1.2
+/// [0.4, 2.1] % (8 seeds); not judged: others took up to 34 % of the processors' time ..."
+std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+                              const Measure& measure);
+
 /// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"
 std::string runs_sentence(const Arm& arm, const Study& study);
 

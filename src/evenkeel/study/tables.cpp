@@ -47,7 +47,11 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
     const auto p = verdict->p < 1 ? p_text(verdict->p) : kNothing;
     return {{kNothing}, {kNothing}, {p}, {kNothing}};
   }
-  return {{difference_text(*verdict->difference, results.study.measure)},
+  const auto difference = difference_text(*verdict->difference, results.study.measure);
+  if (!verdict->unjudged.empty()) {
+    return {{difference}, {kNothing}, {word_of(verdict->outcome)}, {kNothing}};
+  }
+  return {{difference},
           {effect_text(verdict->difference->effect)},
           {p_text(verdict->p)},
           {needed_text(*verdict)}};

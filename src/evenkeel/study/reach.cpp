@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/reach.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "evenkeel/study/arms.h"
+#include "evenkeel/study/sentences.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Outcome = Verdict::Outcome;
+using State = Member::State;
+
+/// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
+/// of the runs is missing, 0 where the first already fails.
+std::vector<double> reach_of(const Results& results, const Claim& claim, const Selection& arms,
+                             const Selection& rest) {
+  std::vector<std::pair<double, const Arm*>> along;
+  for (const auto& arm : results.arms) {
+    auto others = rest_of(arm.labels, arms);
+    const auto label = others[claim.along];
+    others.erase(claim.along);
+    if (is_in(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
+  }
+  std::sort(along.begin(), along.end());
+  std::vector<double> reach(results.study.seeds.size(), 0);
+  for (std::size_t seed = 0; seed < reach.size(); ++seed) {
+    for (const auto& [value, arm] : along) {
+      const auto state = arm->members[seed].state;
+      if (state == State::missing || state == State::crashed) reach[seed] = std::nan("");
+      if (state != State::finished) break;
+      reach[seed] = value;
+    }
+  }
+  return reach;
+}
+
+}  // namespace
+
+std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
+  std::vector<Verdict> out;
+  std::set<Selection> seen;
+  for (const auto& arm : results.arms) {
+    if (!is_in(arm.labels, claim.of) || !is_in(arm.labels, claim.at)) continue;
+    auto rest = rest_of(arm.labels, claim.of);
+    rest.erase(claim.along);
+    if (!seen.insert(rest).second) continue;
+    const auto ours = reach_of(results, claim, claim.of, rest);
+    const auto theirs = reach_of(results, claim, claim.than, rest);
+    Verdict verdict{.where = name_of(results.study, rest),
+                    .of = name_of(results.study, claim.of),
+                    .than = name_of(results.study, claim.than)};
+    std::int64_t further = 0, shorter = 0;
+    bool is_measured = true;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      is_measured = is_measured && std::isfinite(ours[i]) && std::isfinite(theirs[i]);
+      if (ours[i] > theirs[i]) ++further;
+      if (ours[i] < theirs[i]) ++shorter;
+    }
+    if (is_measured) {
+      verdict.p = p_of_signs(further, shorter);
+      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::holds;  // if p allows
+    }
+    verdict.sentence = reach_sentence(claim, verdict, ours, theirs);
+    out.push_back(std::move(verdict));
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "evenkeel/study/results.h"
+
+namespace evenkeel::study {
+
+/// What the seeds say of a claim of the kind `further`, before any correction: one verdict for each
+/// combination of the axes that are neither named nor gone along, by a sign test over the seeds.
+std::vector<Verdict> judged_reach(const Results& results, const Claim& claim);
+
+}  // namespace evenkeel::study
