@@ -230,6 +230,15 @@ class Study(program.Case):
         self.assertEqual(self.finish(process)[0], 0)
         self.assertEqual(most, 1)
         self.assertEqual(len(list(pool.iterdir())), 8)  # none of those that ran side by side
+        timed = [pool / row["folder"] for row in self.rows("runs/studies/timed")]
+        timed.sort(key=lambda run: (run / "run.toml").stat().st_mtime_ns)
+        states = [json.loads((run / "status.json").read_text()) for run in timed]
+        self.assertEqual([state["scheme"] for state in states],  # every second round backwards
+                         ["pre_norm", "hybrid_norm", "hybrid_norm", "pre_norm"])
+        for state in states:
+            self.assertTrue(0 <= state["others"] <= 1, state)
+        out, _ = self.succeed("study", "timed.toml", "--dry-run")
+        self.assertIn("4 runs, 4 of them are there", out)
         page = (self.folder / "runs/studies/timed/report.md").read_text()
         table = page.split("## Counted and measured")[1].split("## ")[0]
         for scheme in ("pre_norm", "hybrid_norm"):

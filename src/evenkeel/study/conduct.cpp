@@ -165,8 +165,11 @@ Results Conduct::results() {
     if (tunings_.empty()) return results;
   }
   std::vector<Job> jobs;
-  for (const auto seed : study_.seeds) {  // seed by seed: pairs are there early
-    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs are there early
+    const auto seed = study_.seeds[round];
+    for (std::size_t place = 0; place < arms_.size(); ++place) {
+      // There and back again: so a machine that slows down is fair to all arms.
+      const auto arm = round % 2 == 0 ? place : arms_.size() - 1 - place;
       jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
     }
   }
