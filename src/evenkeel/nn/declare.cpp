@@ -160,6 +160,15 @@ std::int64_t active_parameters(const std::vector<Declared>& declared, const norm
   return active;
 }
 
+namespace {
+
+/// How many feed-forwards of width `inner` work on a token in block i, from 0.
+double feed_forwards(const norm::Shape& shape, std::int64_t i) {
+  return static_cast<double>(shape.chooses(i) ? shape.experts.working() : shape.dense_parts());
+}
+
+}  // namespace
+
 double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   const auto& shape = scheme.shape;
   const auto d = static_cast<double>(shape.width);
@@ -169,10 +178,8 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   const double attention = d * (d + 2 * key_width) + d * d;
   double weights = layers * attention + static_cast<double>(rows) * d;
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    const auto& experts = shape.experts;
-    const auto parts = shape.chooses(i) ? experts.working() : shape.dense_parts();
-    weights += 3 * d * inner * static_cast<double>(parts);
-    if (shape.chooses(i)) weights += d * static_cast<double>(experts.count);
+    weights += 3 * d * inner * feed_forwards(shape, i);
+    if (shape.chooses(i)) weights += d * static_cast<double>(shape.experts.count);
   }
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
 }
@@ -180,8 +187,21 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
 double norm_flops_per_token(const norm::Scheme& scheme) {
   constexpr double kEach = 12;
   double values = 0;
-  for (const auto& slot : norm::slots_of(scheme)) values += static_cast<double>(slot.width);
+  for (const auto& slot : norm::slots_of(scheme)) {
+    const bool is_hidden = slot.place == "feed_forward.hidden";
+    values += static_cast<double>(slot.width) *
+              (is_hidden ? feed_forwards(scheme.shape, slot.block - 1) : 1);
+  }
   return kEach * values;
+}
+
+double paper_norms_share(const norm::Scheme& scheme) {
+  const auto slots = norm::slots_of(scheme);
+  const auto norms =
+      std::count_if(slots.begin(), slots.end(), [](const auto& slot) { return slot.block > 0; });
+  const auto& shape = scheme.shape;
+  return static_cast<double>(norms) /
+         static_cast<double>(shape.layers * (6 * shape.width + shape.context));
 }
 
 }  // namespace evenkeel::nn

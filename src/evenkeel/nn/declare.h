@@ -51,8 +51,15 @@ std::int64_t active_parameters(const std::vector<Declared>& declared, const norm
 double flops_per_token(const norm::Scheme& scheme, std::int64_t rows);
 
 /// Those of the norms, forward and backward: 12 for each value that a norm sees (forward 4: square,
-/// sum, scale, gain), whatever its kind.
-/// \source arXiv 2503.04598, table 11
+/// sum, scale, gain), whatever its kind; of hidden values those of all feed-forwards that work on
+/// the token.
 double norm_flops_per_token(const norm::Scheme& scheme);
+
+/// The norms' share of the FLOPs of a forward pass as the paper counts it, for n norms a block,
+/// each of d values whatever it sees, in a model without head and final norm, whose attention looks
+/// behind and ahead and whose feed-forward is 8/3 d wide:
+///   4 n s d / (24 s d^2 + 4 s^2 d) = n / (6 d + s)
+/// \source arXiv 2503.04598, table 11: n is 2 for Pre-Norm, 4 for HybridNorm
+double paper_norms_share(const norm::Scheme& scheme);
 
 }  // namespace evenkeel::nn
