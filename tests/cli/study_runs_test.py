@@ -243,8 +243,12 @@ class Study(program.Case):
         table = page.split("## Counted and measured")[1].split("## ")[0]
         for scheme in ("pre_norm", "hybrid_norm"):
             row = re.search(rf"^\| {scheme.replace('_', '.?_')} \|(.*)$", table, re.MULTILINE)[1]
-            ms = float(row.split("|")[3])
-            self.assertGreater(ms, 0)
+            cells = [cell.strip() for cell in row.split("|")]
+            plan = json.loads(self.succeed("plan", "--scheme", scheme, "--json",
+                                           *program.small())[0])
+            share = plan["norm_flops_per_token"] / plan["flops_per_token"]
+            self.assertEqual(cells[2], f"{100 * share:.3g} %")
+            self.assertGreater(float(cells[4]), 0)
 
     def test_answers_in_and_out_of_distribution(self):
         sums = study(more='[[claims]]\nsays = "answers"\nmeasure = "ood_wrong"\n'

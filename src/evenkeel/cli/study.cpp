@@ -45,13 +45,15 @@ study::Need need_of(const config::Config& config) {
   const auto rows = train::embedding_rows(config.model, shape.vocabulary);
   const auto counts = nn::count(nn::declare(scheme, rows, config.model.tied));
   const auto machine = train::use_machine(config.train);
+  const double flops = nn::flops_per_token(scheme, rows);
   const auto tokens =
       static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
           .bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
-          .flops = tokens * nn::flops_per_token(scheme, rows),
-          .norms_share = nn::norm_flops_per_token(scheme) / nn::flops_per_token(scheme, rows),
+          .flops = tokens * flops,
+          .norms_share = nn::norm_flops_per_token(scheme) / flops,
+          .paper_norms_share = nn::paper_norms_share(scheme),
           .steps = train::steps_of(config),
           .arithmetic = text(ops::name_of(nn::compute_dtype(machine.precision)), ' ', machine.isa,
                              " libtorch ", train::provenance_of(machine).at("libtorch"))};

@@ -10,6 +10,7 @@
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/panels.h"
 #include "evenkeel/study/sentences.h"
+#include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
 
@@ -57,9 +58,10 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
       const auto values = values_of(arm);
       const auto interval =
           values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_of(values).interval;
-      line.points.add(tick.at, mean_value(arm));
-      line.spread.low.push_back(interval.low);
-      line.spread.high.push_back(interval.high);
+      const auto& measure = results.study.measure;
+      line.points.add(tick.at, shown(mean_value(arm), measure));
+      line.spread.low.push_back(shown(interval.low, measure));
+      line.spread.high.push_back(shown(interval.high, measure));
     }
   }
   return line;

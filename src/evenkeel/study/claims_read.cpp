@@ -221,10 +221,14 @@ std::string Measure::unit() const {
     case Of::ood_loss:
       return "nats a token";
     case Of::step_time:
-      return "ln ms";
+      return "ms";
     default:
       return "";
   }
+}
+
+std::string Measure::difference_unit() const {
+  return of == Of::step_time ? "%" : unit();
 }
 
 std::optional<double> number_of(const std::string& label) {

@@ -122,6 +122,7 @@ Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endi
     arm.parameters = need.parameters;
     arm.norm_parameters = need.norm_parameters;
     arm.norms_share = need.norms_share;
+    arm.paper_norms_share = need.paper_norms_share;
     arm.tokens = tokens_of(config, need);
     arm.init = init_of(config);
   }

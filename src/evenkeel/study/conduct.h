@@ -15,9 +15,10 @@ namespace evenkeel::study {
 /// What a configuration takes on this machine; asked of the floors that know models.
 struct Need {
   std::int64_t parameters = 0, norm_parameters = 0;
-  double bytes = 0;        // of memory
-  double flops = 0;        // of the whole run
-  double norms_share = 0;  // FLOPs of norms over those of products and attention
+  double bytes = 0;              // of memory
+  double flops = 0;              // of the whole run
+  double norms_share = 0;        // FLOPs of norms over those of products and attention
+  double paper_norms_share = 0;  // the same as the paper counts it
   std::int64_t steps = 0;
   std::string arithmetic;  // precision, instructions, LibTorch: what bits depend on
 };

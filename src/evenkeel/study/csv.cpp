@@ -7,6 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/outcome.h"
+#include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
 
@@ -53,9 +54,9 @@ std::string csv(const Results& results) {
       const bool is_finished = member.state == Member::State::finished;
       fields.insert(fields.end(),
                     {text(member.seed), word_of(member.state), member.why,
-                     is_finished ? number(member.value) : "", number(report::final_loss(run)),
-                     number(report::last(run.validation_loss.y)), text(arm.parameters),
-                     number(run.tokens), member.key});
+                     is_finished ? number(shown(member.value, results.study.measure)) : "",
+                     number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
+                     text(arm.parameters), number(run.tokens), member.key});
       out += line_of(fields);
     }
   }

@@ -37,7 +37,7 @@ struct Measure {
     val_wrong,  // share of the answers got wrong, of a text that has some
     ood_loss,   // of data.ood
     ood_wrong,
-    step_time,  // ln of the median milliseconds of a step: a difference of 0.01 is one per cent
+    step_time,  // ln of the median milliseconds of a step: times are compared by their ratio
     probe
   };
   /// What a profile over blocks comes to.
@@ -46,8 +46,9 @@ struct Measure {
   std::string probe, part;  // of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // 0: the last one that was probed
   As as = As::mean;
-  std::string name() const;  // "validation loss", "slope of grad_norm at step 100"
-  std::string unit() const;  // "nats a token"
+  std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
+  std::string unit() const;             // as reports show it: "nats a token", "ms"
+  std::string difference_unit() const;  // the same of a difference: "nats a token", "%"
   bool operator==(const Measure&) const = default;
 };
 

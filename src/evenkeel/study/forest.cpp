@@ -33,15 +33,26 @@ constexpr const char* kOpen = "c6";
 struct Row {
   const Arm* arm;
   const Verdict* verdict;
+  double mean = 0;  // of the difference, as it is shown
+  Interval interval{};
   bool has_difference() const { return verdict->difference.has_value(); }
 };
+
+Row row_of(const Arm& arm, const Verdict& verdict, const Measure& measure) {
+  Row row{&arm, &verdict};
+  if (!row.has_difference()) return row;
+  const auto& [low, high] = verdict.difference->interval;
+  row.mean = shown_difference(verdict.difference->mean, measure);
+  row.interval = {shown_difference(low, measure), shown_difference(high, measure)};
+  return row;
+}
 
 std::vector<Row> rows_of(const Results& results) {
   std::vector<Row> rows;
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
     const auto* const verdict = against_baseline(results, arm);
-    if (verdict != nullptr) rows.push_back({&arm, verdict});
+    if (verdict != nullptr) rows.push_back(row_of(arm, *verdict, results.study.measure));
   }
   return rows;
 }
@@ -53,23 +64,22 @@ report::Axis axis_of(const std::vector<Row>& rows) {
   constexpr double kOutlier = 10, kMargin = 0.03;
   std::vector<double> sizes;
   for (const auto& row : rows) {
-    if (row.has_difference()) sizes.push_back(std::abs(row.verdict->difference->mean));
+    if (row.has_difference()) sizes.push_back(std::abs(row.mean));
   }
   const double middle = report::median(sizes);
   const double most = middle > 0 ? kOutlier * middle : INFINITY;
   double low = 0, high = 0;
   for (const auto& row : rows) {
     if (!row.has_difference()) continue;
-    const double mean = std::clamp(row.verdict->difference->mean, -most, most);
+    const double mean = std::clamp(row.mean, -most, most);
     low = std::min(low, mean);
     high = std::max(high, mean);
   }
   const double reach = high - low, least = low - reach, largest = high + reach;
   for (const auto& row : rows) {
     if (!row.has_difference() || reach == 0) continue;
-    const auto& interval = row.verdict->difference->interval;
-    low = std::min(low, std::clamp(interval.low, least, largest));
-    high = std::max(high, std::clamp(interval.high, least, largest));
+    low = std::min(low, std::clamp(row.interval.low, least, largest));
+    high = std::max(high, std::clamp(row.interval.high, least, largest));
   }
   const double margin = kMargin * (high - low);
   return report::linear_axis(low - margin, high + margin, kTicks);
@@ -88,17 +98,16 @@ std::string drawn(const Row& row, const Measure& measure, const Field& field, do
   if (!row.has_difference()) {
     return out + report::row_label("end", report::kRowWidth, y, "finished " + runs_text(*row.arm));
   }
-  const auto& difference = *row.verdict->difference;
   const auto* const colour = colour_of(*row.verdict);
   out += text("<path class=\"bar ", colour, "\" d=\"",
-              report::interval_path(difference.interval.low, difference.interval.high, field, y),
-              "\"/>\n");
-  if (field.holds(difference.mean)) {
-    out += text("<circle class=\"", colour, "\" cx=\"", unit(field.across(difference.mean)),
-                "\" cy=\"", unit(y), "\" r=\"3.4\"><title>", escaped(row.verdict->sentence),
+              report::interval_path(row.interval.low, row.interval.high, field, y), "\"/>\n");
+  if (field.holds(row.mean)) {
+    out += text("<circle class=\"", colour, "\" cx=\"", unit(field.across(row.mean)), "\" cy=\"",
+                unit(y), "\" r=\"3.4\"><title>", escaped(row.verdict->sentence),
                 "</title></circle>\n");
   }
-  return out + report::row_label("end", report::kRowWidth, y, difference_text(difference, measure));
+  return out + report::row_label("end", report::kRowWidth, y,
+                                 difference_text(*row.verdict->difference, measure));
 }
 
 std::string note_of(const std::vector<Row>& rows) {
@@ -126,8 +135,8 @@ std::string forest(const Results& results) {
     const auto first = at * kRowsAFigure;
     const auto part = figures == 1 ? "" : text(", ", at + 1, " of ", figures);
     out += report::row_figure(
-        "Difference to the baseline" + part, measure_text(measure), at == 0 ? note_of(rows) : "",
-        field, std::min(rows.size() - first, kRowsAFigure), 0,
+        "Difference to the baseline" + part, difference_measure_text(measure),
+        at == 0 ? note_of(rows) : "", field, std::min(rows.size() - first, kRowsAFigure), 0,
         [&](std::size_t row, double y) { return drawn(rows[first + row], measure, field, y); });
   }
   return out;

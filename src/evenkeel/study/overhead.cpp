@@ -1,45 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/overhead.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/report/html.h"
+#include "evenkeel/study/league.h"
 #include "evenkeel/study/measured.h"
+#include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
+
+namespace {
+
+constexpr const char* kNothing = "–";
+
+/// What the finished runs of an arm took.
+struct Times {
+  std::vector<double> milliseconds, speeds, others;
+};
+
+Times times_of(const Arm& arm) {
+  Times times;
+  for (const auto& member : arm.members) {
+    if (member.state != Member::State::finished) continue;
+    times.milliseconds.push_back(milliseconds_of(member.run));
+    times.speeds.push_back(report::median(report::finite(member.run.tokens_per_second.y)));
+    if (member.run.others) times.others.push_back(*member.run.others);
+  }
+  return times;
+}
+
+std::string difference_of(const Results& results, const Arm& arm) {
+  if (is_baseline(results.study, arm)) return "baseline";
+  const auto* const verdict = against_baseline(results, arm);
+  const bool has_difference = verdict != nullptr && verdict->difference;
+  return has_difference ? difference_text(*verdict->difference, results.study.measure) : kNothing;
+}
+
+}  // namespace
 
 Table overhead_table(const Results& results) {
   Table table{{{"arm", Column::Kind::name},
                {"parameters of norms", Column::Kind::number},
                {"of all", Column::Kind::number},
                {"FLOPs of norms", Column::Kind::number},
+               {"as the paper counts", Column::Kind::number},
                {"ms a step", Column::Kind::number},
-               {"tokens a second", Column::Kind::number}}};
-  if (results.study.measure.of != Measure::Of::step_time) return table;
-  constexpr int kPlaces = 3;
+               {"longer than the baseline", Column::Kind::number},
+               {"tokens a second", Column::Kind::number},
+               {"others took", Column::Kind::number}}};
+  const auto& measure = results.study.measure;
+  if (measure.of != Measure::Of::step_time) return table;
   for (const auto& arm : results.arms) {
-    std::vector<double> times, speeds;
-    for (const auto& member : arm.members) {
-      if (member.state != Member::State::finished) continue;
-      times.push_back(milliseconds_of(member.run));
-      speeds.push_back(report::median(report::finite(member.run.tokens_per_second.y)));
-    }
+    const auto [milliseconds, speeds, others] = times_of(arm);
     const auto all = static_cast<double>(arm.parameters);
+    const auto most = std::max_element(others.begin(), others.end());
     table.rows.push_back(
         {{arm.name},
          {with_commas(arm.norm_parameters)},
          {percent(static_cast<double>(arm.norm_parameters) / all)},
          {percent(arm.norms_share)},
-         {times.empty() ? "–" : report::fixed(report::median(times), kPlaces)},
-         {speeds.empty() ? "–" : with_commas(std::llround(report::median(speeds)))}});
+         {percent(arm.paper_norms_share)},
+         {milliseconds.empty() ? kNothing
+                               : number_text(std::log(report::median(milliseconds)), measure)},
+         {difference_of(results, arm)},
+         {speeds.empty() ? kNothing : with_commas(std::llround(report::median(speeds)))},
+         {others.empty() ? kNothing : percent(*most)}});
   }
   table.below =
-      "FLOPs of norms: 4 for each value that is normed, forward, as the paper counts; over those "
-      "of "
-      "matrix products and causal attention. Times: medians over the logged steps of each run, and "
-      "over the runs, each with the whole machine.";
+      "FLOPs of norms: 4 for each value that is normed, forward, over those of matrix products, "
+      "the "
+      "head included, and causal attention. As the paper counts: n / (6 d + s) for n norms a "
+      "block. "
+      "Times: medians over the logged steps of each run, and over the runs, each with the whole "
+      "machine. Others took: the largest share of the processors' time during one of the runs.";
   return table;
 }
 

@@ -33,10 +33,11 @@ struct Arm {
   std::map<std::string, std::string> labels;  // axis -> label
   std::vector<Member> members;                // one a seed, in the order of the study's seeds
   std::int64_t parameters = 0, norm_parameters = 0;
-  double norms_share = 0;  // FLOPs of norms over those of products and attention
-  double tokens = 0;       // that a run of it reads
-  std::string init;        // "scheme (megatron)", "normal"
-  std::string tuned;       // the value that the search chose; "" without one
+  double norms_share = 0;        // FLOPs of norms over those of products and attention
+  double paper_norms_share = 0;  // the same as the paper counts it
+  double tokens = 0;             // that a run of it reads
+  std::string init;              // "scheme (megatron)", "normal"
+  std::string tuned;             // the value that the search chose; "" without one
 };
 
 /// What the search for one arm's best value saw.

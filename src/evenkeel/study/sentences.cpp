@@ -64,18 +64,21 @@ std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm
   return out;
 }
 
-std::string interval_text(const Interval& interval) {
-  return text('[', number(interval.low), ", ", number(interval.high), ']');
+/// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
+std::string difference_words(const Difference& difference, const Measure& measure, int sign = 1) {
+  const auto word = [&](double value) { return number(sign * shown_difference(value, measure)); };
+  const auto& [low, high] = difference.interval;
+  const auto unit = measure.difference_unit();
+  return text(word(difference.mean), " [", word(sign > 0 ? low : high), ", ",
+              word(sign > 0 ? high : low), "]", unit.empty() ? "" : " ", unit);
 }
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
 /// seeds)"
 std::string less_words(const Difference& difference, const Arm& of, const Arm& than,
                        const Measure& measure) {
-  const auto unit = measure.unit().empty() ? "" : " " + measure.unit();
   return text(measure.name(), " of ", of.name, " less that of ", than.name, ": ",
-              number(difference.mean), " ", interval_text(difference.interval), unit, " (",
-              seeds_text(difference.pairs), ")");
+              difference_words(difference, measure), " (", seeds_text(difference.pairs), ")");
 }
 
 std::string joined(const std::vector<double>& values) {
@@ -98,28 +101,26 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return no_difference_words(verdict, of, than, measure) + failed;
   const auto& difference = *verdict.difference;
-  const auto unit = measure.unit().empty() ? "" : " " + measure.unit();
   if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
     const bool lower = difference.mean < 0;
-    const Interval size =
-        lower ? Interval{-difference.interval.high, -difference.interval.low} : difference.interval;
     return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
-                than.name, " by ", number(std::abs(difference.mean)), " ", interval_text(size),
-                unit, " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p),
-                ", effect ", number(difference.effect), ")", failed);
+                than.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
+                seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
+                number(difference.effect), ")", failed);
   }
   return text(of.name, " and ", than.name, " are not told apart with ",
-              seeds_text(difference.pairs), ": ", number(difference.mean), " ",
-              interval_text(difference.interval), unit, " (", "p ", p_text(verdict.p), ")",
-              needed_words(verdict), failed);
+              seeds_text(difference.pairs), ": ", difference_words(difference, measure), " (", "p ",
+              p_text(verdict.p), ")", needed_words(verdict), failed);
 }
 
 std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                             const Claim& claim) {
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
+  const bool is_time = claim.measure.of == Measure::Of::step_time;
   return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
-              number(claim.margin), ": ", "p ", p_text(verdict.p), failed);
+              number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
+              "p ", p_text(verdict.p), failed);
 }
 
 std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,

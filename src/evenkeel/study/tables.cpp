@@ -135,6 +135,9 @@ Table arms_table(const Results& results) {
   }
   table.below =
       text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
+  if (study.measure.of == Measure::Of::step_time) {
+    table.below += " Times are compared by their ratio: means are geometric, differences per cent.";
+  }
   if (compares) {
     table.below += text(
         " Difference: to the baseline",

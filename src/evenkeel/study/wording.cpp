@@ -16,16 +16,39 @@ namespace {
 constexpr int kDecimals = 4;
 constexpr const char* kNothing = "–";
 
-std::string signed_text(double value, const Measure& measure) {
-  return (value > 0 ? "+" : "") + number_text(value, measure);
+bool is_time(const Measure& measure) {
+  return measure.of == Measure::Of::step_time;
+}
+
+/// Of what is shown.
+std::string digits(double value, const Measure& measure) {
+  if (!std::isfinite(value)) return kNothing;
+  const bool has_places = measure.of != Measure::Of::probe && !is_time(measure);
+  return has_places ? report::fixed(value, kDecimals) : with_digits(value, kDecimals);
+}
+
+std::string signed_text(double difference, const Measure& measure) {
+  const double value = shown_difference(difference, measure);
+  return (value > 0 ? "+" : "") + digits(value, measure);
+}
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return name + (unit.empty() ? "" : ", " + unit);
 }
 
 }  // namespace
 
+double shown(double value, const Measure& measure) {
+  return is_time(measure) ? std::exp(value) : value;
+}
+
+double shown_difference(double difference, const Measure& measure) {
+  constexpr double kHundred = 100;
+  return is_time(measure) ? kHundred * std::expm1(difference) : difference;
+}
+
 std::string number_text(double value, const Measure& measure) {
-  if (!std::isfinite(value)) return kNothing;
-  return measure.of == Measure::Of::probe ? with_digits(value, kDecimals)
-                                          : report::fixed(value, kDecimals);
+  return digits(shown(value, measure), measure);
 }
 
 std::string mean_text(const std::vector<double>& values, const Measure& measure) {
@@ -39,7 +62,7 @@ std::string mean_text(const std::vector<double>& values, const Measure& measure)
 std::string difference_text(const Difference& difference, const Measure& measure) {
   const auto& interval = difference.interval;
   return text(signed_text(difference.mean, measure), " [", signed_text(interval.low, measure), ", ",
-              signed_text(interval.high, measure), "]");
+              signed_text(interval.high, measure), is_time(measure) ? "] %" : "]");
 }
 
 std::string p_text(double p) {
@@ -75,8 +98,11 @@ std::string runs_text(const Arm& arm) {
 }
 
 std::string measure_text(const Measure& measure) {
-  const auto unit = measure.unit();
-  return measure.name() + (unit.empty() ? "" : ", " + unit);
+  return with_unit(measure.name(), measure.unit());
+}
+
+std::string difference_measure_text(const Measure& measure) {
+  return with_unit(measure.name(), measure.difference_unit());
 }
 
 }  // namespace evenkeel::study

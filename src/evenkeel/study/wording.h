@@ -10,7 +10,12 @@
 /// not there.
 namespace evenkeel::study {
 
-/// 1.0230 of a loss, 0.003512 of a probe.
+/// A value and a difference as reports show them: of times milliseconds and per cent, in place of
+/// the logarithms that are compared; anything else as it is.
+double shown(double value, const Measure& measure);
+double shown_difference(double difference, const Measure& measure);
+
+/// 1.0230 of a loss, 0.003512 of a probe, 20.31 of a time.
 std::string number_text(double value, const Measure& measure);
 
 /// "1.0230 [1.0101, 1.0359]" of several runs, "1.0230 (one run)" of one.
@@ -36,5 +41,6 @@ std::string runs_text(const Arm& arm);
 
 /// "validation loss, nats a token"
 std::string measure_text(const Measure& measure);
+std::string difference_measure_text(const Measure& measure);
 
 }  // namespace evenkeel::study
