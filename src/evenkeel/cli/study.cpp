@@ -168,7 +168,7 @@ nlohmann::ordered_json as_json(const study::Results& results, const fs::path& fo
       line["difference"] = verdict.difference->mean;
       line["low"] = verdict.difference->interval.low;
       line["high"] = verdict.difference->interval.high;
-      line["p"] = verdict.p;
+      if (verdict.unjudged.empty()) line["p"] = verdict.p;
     }
     verdicts.push_back(std::move(line));
   }
