@@ -73,7 +73,13 @@ std::string parts_figure(const std::string& title, const std::string& unit_of,
   axis.low = 0;
   const auto field = row_field(names, kNumbers, axis);
   const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], field, unit_of, y); };
-  return row_figure(title, unit_of, note, field, rows.size(), 0, draw, legend(rows.front()));
+  return row_figures({.title = title,
+                      .unit = unit_of,
+                      .note = note,
+                      .legend = legend(rows.front()),
+                      .rows = rows.size(),
+                      .draw = draw},
+                     field);
 }
 
 }  // namespace evenkeel::report

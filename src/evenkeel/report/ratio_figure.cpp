@@ -14,8 +14,7 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr double kNumbers = 150;          // units for the figures at the right
-constexpr std::size_t kRowsAFigure = 45;  // of a printed page
+constexpr double kNumbers = 150;  // units for the figures at the right
 constexpr int kTicks = 6, kDecimals = 3;
 constexpr const char* kPlain = "c0";
 constexpr const char* kAbove = "c1";
@@ -40,16 +39,12 @@ const char* colour_of(const Ratio& ratio) {
 
 std::string drawn(const Ratio& ratio, const RowField& field, double y) {
   constexpr double kHalf = 7;
-  const auto* const colour = colour_of(ratio);
   auto out = row_name(ratio.name, field, y);
   if (ratio.goal > 0) {
     out += text("<path class=\"reference\" d=\"M", unit(field.across(ratio.goal)), ' ',
                 unit(y - kHalf), 'v', unit(2 * kHalf), "\"/>\n");
   }
-  out +=
-      text("<path class=\"bar ", colour, "\" d=\"", interval_path(ratio.low, ratio.high, field, y),
-           "\"/>\n<circle class=\"", colour, "\" cx=\"", unit(field.across(ratio.median)),
-           "\" cy=\"", unit(y), "\" r=\"3.4\"/>\n");
+  out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, field, y);
   const auto numbers = text(fixed(ratio.median, kDecimals), " [", fixed(ratio.low, kDecimals), ", ",
                             fixed(ratio.high, kDecimals), "]");
   return out + row_label("end", kRowWidth, y, numbers);
@@ -82,14 +77,14 @@ std::string ratio_figures(const std::string& title, const std::string& note,
   for (const auto& ratio : all) names.push_back(ratio.name);
   const auto field = row_field(names, kNumbers, axis_of(all));
   const auto words = note + legend_of(all);
-  std::string out;
-  for (std::size_t first = 0; first < all.size(); first += kRowsAFigure) {
-    const auto rows = std::min(kRowsAFigure, all.size() - first);
-    const auto draw = [&](std::size_t row, double y) { return drawn(all[first + row], field, y); };
-    out += row_figure(title, "median of the rounds' ratios", first == 0 ? words : "", field, rows,
-                      1, draw);
-  }
-  return out;
+  const auto draw = [&](std::size_t row, double y) { return drawn(all[row], field, y); };
+  return row_figures({.title = title,
+                      .unit = "median of the rounds' ratios",
+                      .note = words,
+                      .rows = all.size(),
+                      .zero = 1,
+                      .draw = draw},
+                     field);
 }
 
 }  // namespace evenkeel::report

@@ -17,6 +17,59 @@ namespace {
 constexpr double kTop = 8, kBottom = 30, kRow = 20;
 constexpr double kLetter = 6.6, kGap = 10, kWidestName = 330;
 
+/// An interval; an end beyond the field becomes the head of an arrow at its edge.
+std::string interval_path(double low, double high, const RowField& field, double y) {
+  constexpr double kHalfEnd = 4, kHead = 5;
+  const auto inside = [&](double value) {
+    return field.across(std::clamp(value, field.axis.low, field.axis.high));
+  };
+  auto path = text('M', unit(inside(low)), ' ', unit(y), 'H', unit(inside(high)));
+  for (const double value : {low, high}) {
+    if (!field.holds(value)) continue;
+    path += text('M', unit(inside(value)), ' ', unit(y - kHalfEnd), 'v', unit(2 * kHalfEnd));
+  }
+  const auto head = [&](double x, double back) {
+    return text('M', unit(x + back), ' ', unit(y - kHalfEnd), 'L', unit(x), ' ', unit(y), 'L',
+                unit(x + back), ' ', unit(y + kHalfEnd));
+  };
+  if (low < field.axis.low) path += head(field.left, kHead);
+  if (high > field.axis.high) path += head(field.right, -kHead);
+  return path;
+}
+
+/// The rows from `first` on.
+std::string row_figure(const RowFigure& figure, const RowField& field, std::size_t first,
+                       std::size_t rows, const std::string& title) {
+  constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts
+  constexpr double kTickDrop = 15;
+  const double bottom = kTop + kRow * static_cast<double>(rows);
+  const auto line_at = [&](const char* kind, double value) {
+    return text("<path class=\"", kind, "\" d=\"M", unit(field.across(value)), ' ', unit(kTop), 'V',
+                unit(bottom), "\"/>\n");
+  };
+  std::string inside;
+  for (const auto& tick : field.axis.ticks) {
+    if (tick.at != figure.zero) inside += line_at("grid", tick.at);
+    inside += row_label("middle", field.across(tick.at), bottom + kTickDrop, tick.label);
+  }
+  inside += line_at("axis", figure.zero);
+  for (std::size_t row = 0; row < rows; ++row) {
+    inside += figure.draw(first + row, kTop + kRow * (static_cast<double>(row) + 0.5));
+  }
+  const auto picture =
+      text("<svg viewBox=\"0 0 ", kRowWidth, ' ', bottom + kBottom, "\" role=\"img\" aria-label=\"",
+           escaped(title), "\" style=\"min-width:", std::lround(kRowWidth * kSmallest), "px\">\n",
+           inside, "</svg>\n");
+  auto caption =
+      element("strong", escaped(title)) + " " + element("span", escaped(figure.unit), "muted");
+  if (first == 0 && !figure.note.empty()) caption += element("p", escaped(figure.note));
+  if (first == 0) caption += figure.legend;
+  return element("figure",
+                 element("figcaption", caption) + "\n" + element("div", picture, "scroll"),
+                 "wide") +
+         "\n";
+}
+
 }  // namespace
 
 RowField row_field(const std::vector<std::string>& names, double numbers, Axis axis) {
@@ -41,57 +94,27 @@ std::string row_name(const std::string& name, const RowField& field, double y) {
   return row_label("name", 0, y, name.substr(0, cut) + "…", name);
 }
 
-std::string interval_path(double low, double high, const RowField& field, double y) {
-  constexpr double kHalfEnd = 4, kHead = 5;
-  const auto inside = [&](double value) {
-    return field.across(std::clamp(value, field.axis.low, field.axis.high));
-  };
-  auto path = text('M', unit(inside(low)), ' ', unit(y), 'H', unit(inside(high)));
-  for (const double value : {low, high}) {
-    if (!field.holds(value)) continue;
-    path += text('M', unit(inside(value)), ' ', unit(y - kHalfEnd), 'v', unit(2 * kHalfEnd));
-  }
-  const auto head = [&](double x, double back) {
-    return text('M', unit(x + back), ' ', unit(y - kHalfEnd), 'L', unit(x), ' ', unit(y), 'L',
-                unit(x + back), ' ', unit(y + kHalfEnd));
-  };
-  if (low < field.axis.low) path += head(field.left, kHead);
-  if (high > field.axis.high) path += head(field.right, -kHead);
-  return path;
+std::string interval_mark(const char* colour, double low, double value, double high,
+                          const RowField& field, double y, const std::string& words) {
+  auto out =
+      text("<path class=\"bar ", colour, "\" d=\"", interval_path(low, high, field, y), "\"/>\n");
+  if (!field.holds(value)) return out;
+  const auto title = words.empty() ? "" : element("title", escaped(words));
+  return out + text("<circle class=\"", colour, "\" cx=\"", unit(field.across(value)), "\" cy=\"",
+                    unit(y), "\" r=\"3.4\">", title, "</circle>\n");
 }
 
-std::string row_figure(const std::string& title, const std::string& unit_of,
-                       const std::string& note, const RowField& field, std::size_t rows,
-                       double zero,
-                       const std::function<std::string(std::size_t row, double y)>& draw,
-                       const std::string& legend) {
-  constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts
-  constexpr double kTickDrop = 15;
-  const double bottom = kTop + kRow * static_cast<double>(rows);
-  const auto line_at = [&](const char* kind, double value) {
-    return text("<path class=\"", kind, "\" d=\"M", unit(field.across(value)), ' ', unit(kTop), 'V',
-                unit(bottom), "\"/>\n");
-  };
-  std::string inside;
-  for (const auto& tick : field.axis.ticks) {
-    if (tick.at != zero) inside += line_at("grid", tick.at);
-    inside += row_label("middle", field.across(tick.at), bottom + kTickDrop, tick.label);
+std::string row_figures(const RowFigure& figure, const RowField& field) {
+  constexpr std::size_t kMost = 45;  // of a printed page
+  const auto figures = (figure.rows + kMost - 1) / kMost;
+  std::string out;
+  for (std::size_t at = 0; at < figures; ++at) {
+    const auto first = at * kMost;
+    const auto part = figures == 1 ? "" : text(", ", at + 1, " of ", figures);
+    out +=
+        row_figure(figure, field, first, std::min(figure.rows - first, kMost), figure.title + part);
   }
-  inside += line_at("axis", zero);
-  for (std::size_t row = 0; row < rows; ++row) {
-    inside += draw(row, kTop + kRow * (static_cast<double>(row) + 0.5));
-  }
-  const auto picture =
-      text("<svg viewBox=\"0 0 ", kRowWidth, ' ', bottom + kBottom, "\" role=\"img\" aria-label=\"",
-           escaped(title), "\" style=\"min-width:", std::lround(kRowWidth * kSmallest), "px\">\n",
-           inside, "</svg>\n");
-  const auto caption = element("strong", escaped(title)) + " " +
-                       element("span", escaped(unit_of), "muted") +
-                       (note.empty() ? "" : element("p", escaped(note))) + legend;
-  return element("figure",
-                 element("figcaption", caption) + "\n" + element("div", picture, "scroll"),
-                 "wide") +
-         "\n";
+  return out;
 }
 
 }  // namespace evenkeel::report

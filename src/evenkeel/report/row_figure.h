@@ -31,17 +31,21 @@ std::string row_name(const std::string& name, const RowField& field, double y);
 std::string row_label(const char* anchor, double x, double y, const std::string& words,
                       const std::string& whole = "");
 
-/// An interval; an end beyond the field becomes the head of an arrow at its edge.
-std::string interval_path(double low, double high, const RowField& field, double y);
+/// A value with its interval: a point on a bar, in one of the colours. An end beyond the field
+/// becomes the head of an arrow at its edge, and a value beyond it has no point.
+/// \param words  that the point says when pointed at; may be empty
+std::string interval_mark(const char* colour, double low, double value, double high,
+                          const RowField& field, double y, const std::string& words = "");
 
-/// The whole figure of some rows.
-/// \param note  below the title; may be empty
-/// \param zero  the value on the axis where a line is drawn, whether a tick or not
-/// \param draw  what stands in a row, around a height
-/// \param legend  HTML below the note; may be empty
-std::string row_figure(const std::string& title, const std::string& unit, const std::string& note,
-                       const RowField& field, std::size_t rows, double zero,
-                       const std::function<std::string(std::size_t row, double y)>& draw,
-                       const std::string& legend = "");
+/// Some rows, cut into figures that fit a printed page.
+struct RowFigure {
+  std::string title, unit;
+  std::string note;    // below the title of the first one; may be empty
+  std::string legend;  // HTML below that; may be empty
+  std::size_t rows = 0;
+  double zero = 0;  // where a line is drawn, be there a tick or not
+  std::function<std::string(std::size_t row, double y)> draw = {};  // a row, around a height
+};
+std::string row_figures(const RowFigure& figure, const RowField& field);
 
 }  // namespace evenkeel::report

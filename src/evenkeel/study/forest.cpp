@@ -8,8 +8,6 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/axis.h"
-#include "evenkeel/report/chart_frame.h"
-#include "evenkeel/report/html.h"
 #include "evenkeel/report/row_figure.h"
 #include "evenkeel/report/series.h"
 #include "evenkeel/study/league.h"
@@ -19,12 +17,9 @@ namespace evenkeel::study {
 
 namespace {
 
-using report::escaped;
-using report::unit;
 using Field = report::RowField;
 
-constexpr double kNumbers = 196;          // units for the figures at the right
-constexpr std::size_t kRowsAFigure = 45;  // of a printed page
+constexpr double kNumbers = 196;  // units for the figures at the right
 constexpr int kTicks = 6;
 constexpr const char* kLower = "c0";
 constexpr const char* kHigher = "c1";
@@ -98,14 +93,8 @@ std::string drawn(const Row& row, const Measure& measure, const Field& field, do
   if (!row.has_difference()) {
     return out + report::row_label("end", report::kRowWidth, y, "finished " + runs_text(*row.arm));
   }
-  const auto* const colour = colour_of(*row.verdict);
-  out += text("<path class=\"bar ", colour, "\" d=\"",
-              report::interval_path(row.interval.low, row.interval.high, field, y), "\"/>\n");
-  if (field.holds(row.mean)) {
-    out += text("<circle class=\"", colour, "\" cx=\"", unit(field.across(row.mean)), "\" cy=\"",
-                unit(y), "\" r=\"3.4\"><title>", escaped(row.verdict->sentence),
-                "</title></circle>\n");
-  }
+  out += report::interval_mark(colour_of(*row.verdict), row.interval.low, row.mean,
+                               row.interval.high, field, y, row.verdict->sentence);
   return out + report::row_label("end", report::kRowWidth, y,
                                  difference_text(*row.verdict->difference, measure));
 }
@@ -116,7 +105,8 @@ std::string note_of(const std::vector<Row>& rows) {
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
   return text("Difference to ", to,
               " with 95 % interval, paired by seed; below zero is lower. Blue: lower, orange: "
-              "higher, grey: not told apart, after correction. An arrow: it reaches further. Where "
+              "higher, grey: not told apart, after correction, or not judged. An arrow: it reaches "
+              "further. Where "
               "fewer than two pairs finished there is none.");
 }
 
@@ -129,17 +119,13 @@ std::string forest(const Results& results) {
   for (const auto& row : rows) names.push_back(row.arm->name);
   const auto field = report::row_field(names, kNumbers, axis_of(rows));
   const auto& measure = results.study.measure;
-  const auto figures = (rows.size() + kRowsAFigure - 1) / kRowsAFigure;
-  std::string out;
-  for (std::size_t at = 0; at < figures; ++at) {
-    const auto first = at * kRowsAFigure;
-    const auto part = figures == 1 ? "" : text(", ", at + 1, " of ", figures);
-    out += report::row_figure(
-        "Difference to the baseline" + part, difference_measure_text(measure),
-        at == 0 ? note_of(rows) : "", field, std::min(rows.size() - first, kRowsAFigure), 0,
-        [&](std::size_t row, double y) { return drawn(rows[first + row], measure, field, y); });
-  }
-  return out;
+  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], measure, field, y); };
+  return report::row_figures({.title = "Difference to the baseline",
+                              .unit = difference_measure_text(measure),
+                              .note = note_of(rows),
+                              .rows = rows.size(),
+                              .draw = draw},
+                             field);
 }
 
 }  // namespace evenkeel::study

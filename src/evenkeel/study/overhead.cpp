@@ -14,8 +14,6 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr const char* kNothing = "–";
-
 /// What the finished runs of an arm took.
 struct Times {
   std::vector<double> milliseconds, speeds, others;

@@ -21,7 +21,6 @@ namespace {
 
 using Kind = Column::Kind;
 using State = Member::State;
-constexpr const char* kNothing = "–";
 
 /// How the arms' curves look on the figures; empty of those that are not drawn.
 std::vector<std::optional<report::Style>> lines_of(const Results& results) {

@@ -14,7 +14,6 @@ namespace evenkeel::study {
 namespace {
 
 constexpr int kDecimals = 4;
-constexpr const char* kNothing = "–";
 
 bool is_time(const Measure& measure) {
   return measure.of == Measure::Of::step_time;

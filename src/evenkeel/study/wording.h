@@ -6,9 +6,11 @@
 
 #include "evenkeel/study/results.h"
 
-/// Numbers as the reports of a study write them: none without how sure it is. "–" is for what is
-/// not there.
+/// Numbers as the reports of a study write them: none without how sure it is. kNothing is for
+/// what is not there.
 namespace evenkeel::study {
+
+inline constexpr const char* kNothing = "–";
 
 /// A value and a difference as reports show them: of times milliseconds and per cent, in place of
 /// the logarithms that are compared; anything else as it is.
