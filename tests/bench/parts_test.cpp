@@ -16,6 +16,7 @@ TEST(SecondsByOperator, NamesWhatRan) {
 }
 
 TEST(PartOf, KnowsTheOperatorsOfAStep) {
+  EXPECT_EQ(part_of("evenkeel::add_weight_gradient_"), "products");
   EXPECT_EQ(part_of("aten::mm"), "products");
   EXPECT_EQ(part_of("aten::linear"), "products");
   EXPECT_EQ(part_of("aten::_scaled_dot_product_flash_attention_for_cpu_backward"), "attention");

@@ -60,7 +60,8 @@ std::string part_of(const std::string& name) {
   struct Rule {
     std::string_view word, part;
   };
-  static constexpr std::array<Rule, 12> kRules = {{{"attention", "attention"},
+  static constexpr std::array<Rule, 13> kRules = {{{"attention", "attention"},
+                                                   {"weight_gradient", "products"},
                                                    {"cross_entropy", "loss"},
                                                    {"swiglu", "activation"},
                                                    {"adamw", "optimizer"},

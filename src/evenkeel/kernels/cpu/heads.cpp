@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/heads.h"
 
+#include "evenkeel/kernels/cpu/heads_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
 
 namespace evenkeel::kernels::cpu {
@@ -53,6 +54,9 @@ template <typename T>
 EK_CLONES void norm_and_turn(const Heads<T>& heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
+    if constexpr (std::is_same_v<T, Bf16>) {
+      if (norm_and_turn_in_lanes(heads, h)) continue;
+    }
     if (heads.gain == nullptr) {
       forward<Wide<T>>(heads, h, 1.0, 1);
       continue;
@@ -74,33 +78,75 @@ EK_CLONES void norm_and_turn(const Heads<T>& heads) {
   }
 }
 
+namespace {
+
+/// One head, in F.
+/// \param g  [width]: the gradient before the rotation
+template <typename F, typename T>
+[[gnu::always_inline]] inline void backward(const HeadsGradient<T>& heads, std::int64_t h,
+                                            F* __restrict g) {
+  const auto width = heads.width;
+  const Wide<T>* __restrict const gain = heads.gain;
+  const T* __restrict const x = heads.x + h * width;
+  T* __restrict const dx = heads.dx + h * width;
+  double* __restrict const dgain = heads.dgain;
+  const F rstd = static_cast<F>(heads.rstd[h]);
+  const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
+  const F dot =
+      sum_over<F>(width, [=](std::int64_t i) { return g[i] * at(gain + i) * (at(x + i) * rstd); });
+  const F mean = dot / static_cast<F>(width);
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const F x_hat = at(x + i) * rstd;
+    dgain[i] += static_cast<double>(g[i] * x_hat);
+    store(dx + i, rstd * (g[i] * at(gain + i) - x_hat * mean));
+  }
+}
+
+/// g = what reached the head, turned back.
+template <typename F, typename T>
+[[gnu::always_inline]] inline void turn_back(const HeadsGradient<T>& heads, std::int64_t h, F* g) {
+  const T* const dy = heads.dy + h * heads.width;
+  turned(
+      heads.turn, heads.width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+      [=](std::int64_t i, F value) { g[i] = value; });
+}
+
+/// In float32 beside bfloat16, as the norms of rows; if it is too wide or not moderate: false.
+template <typename T>
+[[gnu::always_inline]] inline bool backward_in_float(const HeadsGradient<T>& heads,
+                                                     std::int64_t h) {
+  constexpr std::int64_t kWidest = 512;
+  if (!std::is_same_v<T, Bf16> || heads.width > kWidest) return false;
+  float g[kWidest];
+  turn_back(heads, h, g);
+  const auto normed = [g = &g[0], gain = heads.gain](std::int64_t i) {
+    return g[i] * static_cast<float>(load(gain + i));
+  };
+  if (!are_moderate<T>(heads.rstd[h], heads.width, normed)) return false;
+  backward(heads, h, g);
+  return true;
+}
+
+}  // namespace
+
 template <typename T>
 EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
   const auto width = heads.width;
-  const Wide<T>* __restrict const gain = heads.gain;
-  double* __restrict const g = heads.scratch;
-  double* __restrict const dgain = heads.dgain;
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    const T* const dy = heads.dy + h * width;
-    T* const dx = heads.dx + h * width;
-    turned(
-        heads.turn, width, -1.0, [=](std::int64_t i) { return load(dy + i); },
-        [=](std::int64_t i, double value) { g[i] = value; });
-    if (gain == nullptr) {
-#pragma omp simd
-      for (std::int64_t i = 0; i < width; ++i) store(dx + i, g[i]);
-      continue;
+    if constexpr (std::is_same_v<T, Bf16>) {
+      if (norm_and_turn_backward_in_lanes(heads, h)) continue;
     }
-    const T* __restrict const x = heads.x + h * width;
-    const double rstd = heads.rstd[h];
-    const double dot = sum_over(
-        width, [=](std::int64_t i) { return g[i] * load(gain + i) * (load(x + i) * rstd); });
-    const double mean = dot / static_cast<double>(width);
-#pragma omp simd
-    for (std::int64_t i = 0; i < width; ++i) {
-      const double x_hat = load(x + i) * rstd;
-      dgain[i] += g[i] * x_hat;
-      store(dx + i, rstd * (g[i] * load(gain + i) - x_hat * mean));
+    if (heads.gain == nullptr) {
+      const T* const dy = heads.dy + h * width;
+      T* const dx = heads.dx + h * width;
+      using F = Wide<T>;
+      turned(
+          heads.turn, width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+          [=](std::int64_t i, F value) { store(dx + i, value); });
+    } else if (!backward_in_float(heads, h)) {
+      turn_back(heads, h, heads.scratch);
+      backward(heads, h, heads.scratch);
     }
   }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/swiglu.h"
 
+#include <type_traits>
+
 #include "evenkeel/kernels/cpu/exp.h"
+#include "evenkeel/kernels/cpu/swiglu_lanes.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -27,6 +30,9 @@ template <typename T>
 EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* __restrict y,
                           std::int64_t width) {
   using F = Wide<T>;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (swiglu_row_in_lanes(up, gate, y, width)) return;
+  }
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const F z = static_cast<F>(load(gate + i));
@@ -37,6 +43,9 @@ EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* _
 template <typename T>
 EK_CLONES void swiglu_row_backward(const SwigluGradient<T>& row, std::int64_t width) {
   using F = Wide<T>;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (swiglu_row_backward_in_lanes(row, width)) return;
+  }
   const T* __restrict const dy = row.dy;
   const T* __restrict const up = row.up;
   const T* __restrict const gate = row.gate;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/swiglu_lanes.h"
+
+#include "evenkeel/kernels/cpu/amx.h"
+
+#if defined(__x86_64__)
+
+#include "evenkeel/kernels/cpu/bf16_lanes.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+/// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
+struct Logistic {
+  __m512 value, rest;
+};
+
+EK_LANES Logistic logistic(__m512 z) {
+  const __m512 one = _mm512_set1_ps(1);
+  const __m512 below = _mm512_mul_ps(_mm512_abs_ps(z), _mm512_set1_ps(-1.44269504F));
+  const __m512 e = lanes::exp2_of(below);
+  const __m512 large = _mm512_div_ps(one, _mm512_add_ps(one, e));
+  const __m512 small = _mm512_mul_ps(e, large);
+  const __mmask16 is_below = _mm512_cmp_ps_mask(z, _mm512_setzero_ps(), _CMP_LT_OQ);
+  return {_mm512_mask_blend_ps(is_below, large, small),
+          _mm512_mask_blend_ps(is_below, small, large)};
+}
+
+EK_AMX void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const auto mask = lanes::first_of_16(width - i);
+    const __m512 z = lanes::load_16(gate + i, mask);
+    const __m512 gated = _mm512_mul_ps(z, logistic(z).value);
+    lanes::store_16(y + i, _mm512_mul_ps(lanes::load_16(up + i, mask), gated), mask);
+  }
+}
+
+EK_AMX void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
+  const __m512 one = _mm512_set1_ps(1);
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const auto mask = lanes::first_of_16(width - i);
+    const __m512 z = lanes::load_16(row.gate + i, mask);
+    const __m512 upstream = lanes::load_16(row.dy + i, mask);
+    const __m512 up = lanes::load_16(row.up + i, mask);
+    const auto s = logistic(z);
+    const __m512 slope = _mm512_mul_ps(s.value, _mm512_fmadd_ps(z, s.rest, one));
+    lanes::store_16(row.dup + i, _mm512_mul_ps(upstream, _mm512_mul_ps(z, s.value)), mask);
+    lanes::store_16(row.dgate + i, _mm512_mul_ps(_mm512_mul_ps(upstream, up), slope), mask);
+  }
+}
+
+}  // namespace
+
+bool swiglu_row_in_lanes(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
+  if (!has_amx()) return false;
+  forward(up, gate, y, width);
+  return true;
+}
+
+bool swiglu_row_backward_in_lanes(const SwigluGradient<Bf16>& row, std::int64_t width) {
+  if (!has_amx()) return false;
+  backward(row, width);
+  return true;
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#else
+
+namespace evenkeel::kernels::cpu {
+
+bool swiglu_row_in_lanes(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
+  return false;
+}
+
+bool swiglu_row_backward_in_lanes(const SwigluGradient<Bf16>&, std::int64_t) {
+  return false;
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#endif
