@@ -47,6 +47,7 @@ struct Data {
   std::vector<std::string> validation = {"auto"};
   std::vector<std::string> ood;  // text of another distribution, to measure on too; may be empty
   double validation_fraction = 0.1;
+  bool mask_documents = false;  // attention stays within a document
   std::string format = "auto";  // "auto", "text", "jsonl"
   std::string text_key = "text";
 };

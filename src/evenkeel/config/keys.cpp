@@ -175,6 +175,7 @@ Section data() {
   keys.strings("train", &Data::train);
   keys.strings("validation", &Data::validation);
   keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
+  keys.flag("mask_documents", &Data::mask_documents);
   keys.other({"ood",
               [](Config& config, Table& table) {
                 auto& ood = config.data.ood;

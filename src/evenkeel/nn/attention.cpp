@@ -19,7 +19,7 @@ namespace {
 /// Scores and weights written down: the meaning of attention, and the way for what LibTorch's
 /// lacks.
 at::Tensor explicit_attention(const AttentionInputs& inputs) {
-  const auto& [q, k, v, scale, softcap] = inputs;
+  const auto& [q, k, v, scale, softcap, begins] = inputs;
   const auto kv_heads = k.size(1);
   const auto group = q.size(1) / kv_heads;
   const auto queries = q.size(2);
@@ -33,7 +33,13 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
   if (softcap) scores = at::tanh(scores / *softcap) * *softcap;
   const auto ones = at::ones({queries, positions}, q.options().dtype(at::kBool));
   const auto future = ones.triu(positions - queries + 1);
-  scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+  constexpr auto kNever = -std::numeric_limits<double>::infinity();
+  scores = scores.masked_fill(future, kNever);
+  if (begins.defined()) {
+    const auto at = at::arange(positions, begins.options());
+    const auto earlier = at < begins.unsqueeze(-1);  // [B, T, S]: in other documents
+    scores = scores.masked_fill(earlier.unsqueeze(1).unsqueeze(1), kNever);
+  }
   const auto weights = at::softmax(scores, -1).to(q.scalar_type());
   return at::matmul(weights, v.unsqueeze(2)).flatten(1, 2);
 }
@@ -55,14 +61,16 @@ void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
 }  // namespace
 
 bool flash_can(const AttentionInputs& inputs) {
-  return !inputs.softcap && inputs.q.size(2) == inputs.k.size(2);
+  return !inputs.softcap && !inputs.begins.defined() && inputs.q.size(2) == inputs.k.size(2);
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
   const bool is_ours = path == AttentionPath::automatic && inputs.q.is_cpu();
   if (is_ours) {
-    return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
-                                 inputs.v.transpose(1, 2), inputs.scale, inputs.softcap)
+    return ops::causal_attention(
+               inputs.q.transpose(1, 2), inputs.k.transpose(1, 2), inputs.v.transpose(1, 2),
+               inputs.scale, inputs.softcap,
+               inputs.begins.defined() ? std::optional(inputs.begins) : std::nullopt)
         .transpose(1, 2);
   }
   if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
@@ -122,9 +130,9 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
           normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
 }
 
-at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode mode,
+at::Tensor Attention::operator()(const Activation& x, const Positions& positions, Mode mode,
                                  KeyValueCache* cache, const Observer* observer) const {
-  const auto [q, k, v] = heads_of(linear(x, qkv.weight(mode)), rotary, mode);
+  const auto [q, k, v] = heads_of(linear(x, qkv.weight(mode)), positions.rotary, mode);
   auto keys = k.transpose(1, 2);
   auto values = v.transpose(1, 2);
   if (cache != nullptr) {
@@ -136,7 +144,8 @@ at::Tensor Attention::operator()(const Activation& x, const Rotary& rotary, Mode
                                   .k = keys,
                                   .v = values,
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
-                                  .softcap = softcap};
+                                  .softcap = softcap,
+                                  .begins = positions.begins};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool by_formula = !fused && path == AttentionPath::automatic;
   auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);

@@ -12,7 +12,7 @@
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/nn/observer.h"
-#include "evenkeel/nn/rotary.h"
+#include "evenkeel/nn/positions.h"
 
 namespace evenkeel::nn {
 
@@ -24,9 +24,10 @@ enum class AttentionPath { automatic, flash, explicit_scores };
 struct KeyValueCache {
   at::Tensor keys, values;  // [B, kv, capacity, dk]; keys after norm and rotation
   std::int64_t length = 0;  // positions filled
+  at::Tensor begin;         // [B]: where the documents begin that go on; undefined: at 0
 };
 
-/// Whether LibTorch's can do it: no soft cap, and no positions before the queries.
+/// Whether LibTorch's can do it: no soft cap, no positions before the queries, one document.
 bool flash_can(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
@@ -54,8 +55,8 @@ struct Attention {
   /// \param cache     if given, x continues the positions in it, and its keys and values are added
   /// \param observer  may be null
   /// \return [B, T, width]
-  at::Tensor operator()(const Activation& x, const Rotary& rotary, Mode mode, KeyValueCache* cache,
-                        const Observer* observer) const;
+  at::Tensor operator()(const Activation& x, const Positions& positions, Mode mode,
+                        KeyValueCache* cache, const Observer* observer) const;
 
  private:
   struct Heads {

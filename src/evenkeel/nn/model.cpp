@@ -52,7 +52,7 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
 
 /// Both halves at once, from the same stream; one sum, by the rules of attention.
 void Model::run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                         const Rotary& rotary, KeyValueCache* cache) const {
+                         const Positions& positions, KeyValueCache* cache) const {
   const auto& first = block.around_attention;
   const auto& second = block.around_feed_forward;
   const auto mode = pass.mode;
@@ -62,7 +62,7 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
                          : second.input     ? (*second.input)(before, mode)
                                             : before;
   const auto norm_of = [&](const HalfBlock& half) { return half.input ? &*half.input : nullptr; };
-  auto attention = block.attention(activation(read, norm_of(first), before, mode), rotary, mode,
+  auto attention = block.attention(activation(read, norm_of(first), before, mode), positions, mode,
                                    cache, pass.observer);
   if (first.output) attention = (*first.output)(attention, mode);
   const auto* const other = norm_of(block.shares_input ? first : second);
@@ -87,6 +87,15 @@ Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   return rotary_.narrow(first, positions);
 }
 
+/// Of the documents that the tokens stand in; undefined where all see all.
+at::Tensor Model::begins_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const {
+  if (!options_.document_end) return {};
+  const auto before = cache != nullptr ? cache->front().begin : at::Tensor();
+  auto documents = documents_of(ids, *options_.document_end, first, before);
+  if (cache != nullptr) cache->front().begin = documents.next;
+  return documents.begins;
+}
+
 /// What enters the first block.
 Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
   auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
@@ -96,13 +105,13 @@ Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
 }
 
 void Model::run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                      const Rotary& rotary) const {
+                      const Positions& positions) const {
   auto* const cache =
       pass.cache != nullptr ? &pass.cache->at(static_cast<std::size_t>(l) - 1) : nullptr;
-  if (scheme_.parallel) return run_parallel(state, block, l, pass, rotary, cache);
+  if (scheme_.parallel) return run_parallel(state, block, l, pass, positions, cache);
   if (block.taps_its_input) state.block_input = state.stream.value();
   run_half(state, block.around_attention, l, Half::attention, pass, [&](const Activation& read) {
-    return block.attention(read, rotary, pass.mode, cache, pass.observer);
+    return block.attention(read, positions, pass.mode, cache, pass.observer);
   });
   run_half(state, block.around_feed_forward, l, Half::feed_forward, pass,
            [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
@@ -125,11 +134,11 @@ at::Tensor Model::run_feed_forward(State& state, const Block& block, std::int64_
 
 /// run_block(), of which only the streams that enter it are kept for the backward pass.
 void Model::run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                            const Rotary& rotary) const {
+                            const Positions& positions) const {
   const bool has_second = state.second.defined();
   const bool has_router = pass.router != nullptr && block.mixture.has_value();
-  const Part part = [this, &block, l, pass, rotary, has_second, has_router](const Tensors& inputs,
-                                                                            bool again) {
+  const Part part = [this, &block, l, pass, positions, has_second, has_router](
+                        const Tensors& inputs, bool again) {
     auto own = pass;
     if (again) own.observer = nullptr;  // it has seen this
     auto pieces = inputs;
@@ -139,7 +148,7 @@ void Model::run_again_later(State& state, const Block& block, std::int64_t l, co
       pieces.pop_back();
     }
     inside.stream = Stream::of(pieces);
-    run_block(inside, block, l, own, rotary);
+    run_block(inside, block, l, own, positions);
     auto outputs = inside.stream.pieces();
     if (has_second) outputs.push_back(inside.second);
     if (has_router) outputs.push_back(inside.router);
@@ -161,7 +170,7 @@ void Model::run_again_later(State& state, const Block& block, std::int64_t l, co
 
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
-  const auto turns = rotary(first, ids.size(1));
+  const Positions positions(rotary(first, ids.size(1)), begins_of(ids, first, pass.cache));
   const bool is_watched = pass.observer != nullptr && pass.observer->stream;
   // Who looks at streams may want their gradients, which a block that runs again does not have.
   const bool is_looked_into =
@@ -174,9 +183,9 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
     const auto l = static_cast<std::int64_t>(i) + 1;
     if (l == pass.left_out) continue;
     if (again_later) {
-      run_again_later(state, blocks_[i], l, pass, turns);
+      run_again_later(state, blocks_[i], l, pass, positions);
     } else {
-      run_block(state, blocks_[i], l, pass, turns);
+      run_block(state, blocks_[i], l, pass, positions);
     }
     if (is_watched) pass.observer->stream(l, state.stream.value());
   }

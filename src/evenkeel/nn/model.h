@@ -32,6 +32,7 @@ struct ModelOptions {
   bool fused = true;
   AttentionPath attention = AttentionPath::automatic;
   Recompute recompute = Recompute::none;
+  std::optional<std::int64_t> document_end;  // the end-of-text, if attention stops there
 };
 
 /// Keys and values of all blocks.
@@ -119,11 +120,12 @@ class Model {
   Block block(const Slots& slots, std::int64_t i) const;
   const Parameter& head() const;  // [rows, width]
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
+  at::Tensor begins_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
   State embedded(const at::Tensor& ids, Mode mode) const;
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                 const Rotary& rotary) const;
+                 const Positions& positions) const;
   void run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                       const Rotary& rotary) const;
+                       const Positions& positions) const;
   template <typename Branch>
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
                 const Branch& branch) const;
@@ -132,7 +134,7 @@ class Model {
   Activation activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
                         Mode mode) const;
   void run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                    const Rotary& rotary, KeyValueCache* cache) const;
+                    const Positions& positions, KeyValueCache* cache) const;
 
   norm::Scheme scheme_;
   ModelOptions options_;

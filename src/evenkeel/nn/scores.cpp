@@ -21,14 +21,21 @@ struct Tile {
 };
 
 /// \param first  of the queries, which stand at the end of the positions
-Tile tile_of(const at::Tensor& q, const at::Tensor& k, std::int64_t first, std::int64_t count) {
+/// \param begins  [T], or undefined
+Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& begins, std::int64_t first,
+             std::int64_t count) {
   const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto earlier = k.size(0) - q.size(1) + first;  // positions before the first query
   const auto seen = earlier + count;
   const auto queries = q.narrow(1, first, count).to(wide);
   const auto keys = k.narrow(0, 0, seen).to(wide);
   const auto ones = at::ones({count, seen}, q.options().dtype(at::kBool));
-  return {at::matmul(queries, keys.t()), ones.triu(earlier + 1)};
+  auto unseen = ones.triu(earlier + 1);
+  if (begins.defined()) {
+    const auto from = begins.narrow(0, first, count).unsqueeze(1);
+    unseen = unseen.logical_or(at::arange(seen, begins.options()) < from);
+  }
+  return {at::matmul(queries, keys.t()), unseen};
 }
 
 /// Hands the scores of all queries on, a tile at a time.
@@ -44,9 +51,11 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
   const auto step = std::max<std::int64_t>(1, kScores / (group * inputs.k.size(2)));
   for (std::int64_t b = 0; b < q.size(0); ++b) {
     const auto heads = q[b].unflatten(0, {kv_heads, group});  // [kv, g, T, dk]
+    const auto begins = inputs.begins.defined() ? inputs.begins[b] : at::Tensor();
     for (std::int64_t h = 0; h < kv_heads; ++h) {
       for (std::int64_t first = 0; first < queries; first += step) {
-        auto tile = tile_of(heads[h], inputs.k[b][h], first, std::min(step, queries - first));
+        auto tile =
+            tile_of(heads[h], inputs.k[b][h], begins, first, std::min(step, queries - first));
         tile.scores = (tile.scores * inputs.scale).masked_fill(tile.future, kNever);
         see(h, tile);
       }

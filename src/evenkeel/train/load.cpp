@@ -77,7 +77,9 @@ nn::ModelOptions model_options(const config::Config& config, const norm::Shape& 
           .attention = word == "explicit" ? nn::AttentionPath::explicit_scores
                        : word == "flash"  ? nn::AttentionPath::flash
                                           : nn::AttentionPath::automatic,
-          .recompute = recompute_of(config)};
+          .recompute = recompute_of(config),
+          .document_end = config.data.mask_documents ? std::optional<std::int64_t>(data::kEndOfText)
+                                                     : std::nullopt};
 }
 
 }  // namespace evenkeel::train

@@ -84,14 +84,15 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
                            std::int64_t rows, nn::Precision precision) {
   const auto sequences = micro_batch(config, scheme.shape.vocabulary);
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
-  return nn::footprint(
-      scheme, rows, config.model.tied,
-      {.sequences = sequences,
-       .compute_bytes = bytes,
-       .explicit_attention = config.kernels.attention == "explicit" ||
-                             (config.kernels.attention == "auto" && !config.kernels.fused),
-       .flash_attention = config.kernels.attention == "flash",
-       .recompute = recompute_of(config)});
+  const auto& attention = config.kernels.attention;
+  return nn::footprint(scheme, rows, config.model.tied,
+                       {.sequences = sequences,
+                        .compute_bytes = bytes,
+                        .explicit_attention = attention == "explicit" ||
+                                              (attention == "auto" && !config.kernels.fused) ||
+                                              (attention == "flash" && config.data.mask_documents),
+                        .flash_attention = attention == "flash",
+                        .recompute = recompute_of(config)});
 }
 
 std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary) {
