@@ -169,10 +169,10 @@ void for_each_attention(const Check& check) {
        {AttentionSizes{1, 1, 2}, AttentionSizes{1, 70, 8}, AttentionSizes{12, 12, 16},
         AttentionSizes{13, 45, 20}, AttentionSizes{50, 50, 48}, AttentionSizes{97, 290, 24},
         AttentionSizes{60, 540, 32}, AttentionSizes{49, 49, 72}, AttentionSizes{260, 1100, 40}}) {
-    for (const double softcap : {0.0, 3.0}) {
+    for (const double softcap : {0.0, 3.0, 1e6}) {
       for (const std::int64_t documents : {0, 40, 200}) {
         auto each = random(sizes);
-        each.sizes.scale = 0.3;
+        each.sizes.scale = documents == 40 ? -0.3 : 0.3;
         each.sizes.softcap = softcap;
         if (documents > 0) cut(each, documents);
         SCOPED_TRACE(::testing::Message()
@@ -182,6 +182,21 @@ void for_each_attention(const Check& check) {
       }
     }
   }
+}
+
+// All scores are equal then: every weight is one over the number of keys.
+template <typename T>
+void expect_means_without_scale(double tolerance) {
+  auto each = random({70, 70, 16});
+  each.sizes.scale = 0;
+  expect_close(by_tiles<T>(each).y, by_loops(each).y, tolerance);
+}
+
+TEST(AttentionTiles, AreMeansWithoutScale) {
+  expect_means_without_scale<float>(1e-5);
+#if !defined(EK_VECTOR_BYTES)
+  expect_means_without_scale<Bf16>(0.012);
+#endif
 }
 
 TEST(AttentionTiles, EqualLoops) {

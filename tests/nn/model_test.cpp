@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/types.h>
 
 #include "evenkeel/base/error.h"
@@ -268,6 +269,37 @@ TEST(BatchNorm, RefusesASingleToken) {
       EXPECT_STREQ(error.what(), "a norm over the batch needs 2 tokens or more, but got 1");
     }
   }
+}
+
+// Beside bfloat16 the head adds to the gradient itself, and that of the embedding is collected:
+// each part of a batch once.
+TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
+  const TinyModel narrow("hybrid_norm", nn::Precision::bfloat16),
+      wide("hybrid_norm", nn::Precision::float64);
+  const auto ids = testing::some_ids(2, 8);
+  for (const auto* const tiny : {&narrow, &wide}) {
+    tiny->parameters->zero_gradients();
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const auto part = ids.narrow(0, row, 1);
+      tiny->model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
+      tiny->parameters->collect();
+    }
+  }
+  const auto actual = narrow.parameters->gradients(), exact = wide.parameters->gradients();
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const auto apart = (actual[i].to(at::kDouble) - exact[i]).norm().item<double>();
+    EXPECT_LT(apart, 0.05 * exact[i].norm().item<double>()) << "group " << i;
+  }
+}
+
+// What asks for other gradients changes none of the parameters'.
+TEST(Model, LeavesGradientsAloneThatAreNotAskedFor) {
+  const TinyModel tiny("hybrid_norm", nn::Precision::float64);
+  tiny.parameters->zero_gradients();
+  const auto ids = testing::some_ids(2, 8);
+  const auto x = tiny.model->hidden(ids).detach().requires_grad_();
+  torch::autograd::grad({tiny.model->loss_sum_of(x, ids)}, {x});
+  for (const auto& each : tiny.parameters->gradients()) EXPECT_FALSE(each.any().item<bool>());
 }
 
 }  // namespace

@@ -231,6 +231,15 @@ TEST(CausalAttentionAt, BeginsThatDoNotFit) {
               ops::causal_attention(q, q, q, 1, {}, at::zeros({1, 5}, at::kLong));
             }).find("[causal_attention] begins must be [B, T] of int32, but is [1, 5] of "),
             std::string::npos);
+  for (const auto& [values, at] : {std::pair<std::vector<int>, int>{{0, 0, -7, 0, 0}, 2},
+                                   {{0, 2, 2, 2, 2}, 1},
+                                   {{0, 1, 1, 0, 0}, 3}}) {
+    const auto begins = at::tensor(values, at::kInt).unsqueeze(0);
+    EXPECT_NE(message_of([&] {
+                ops::causal_attention(q, q, q, 1, {}, begins);
+              }).find("but that of query " + std::to_string(at) + " at position"),
+              std::string::npos);
+  }
 }
 
 TEST(CausalAttentionAt, NoSequences) {

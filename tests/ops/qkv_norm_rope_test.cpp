@@ -157,6 +157,47 @@ INSTANTIATE_TEST_SUITE_P(Of, QkvNormRope,
                                            Normed{false, true, true}),
                          name_of);
 
+/// The gradients of heads of any width, normed where `with_gain`.
+Tensors gradients_at(std::int64_t width, bool with_gain, const Tensors& in, const Tensors& dy) {
+  const bool is_double = in[0].scalar_type() == at::kDouble;
+  const auto turn = angles(kPositions, width, is_double ? at::kDouble : at::kFloat);
+  const auto run = [&](const Tensors& x) {
+    const auto gain = with_gain ? std::optional(x[1]) : std::nullopt;
+    const auto [q, k, v] = ops::qkv_norm_rope(x[0], turn, kHeads, kKvHeads, {gain, kEpsilon},
+                                              {gain, kEpsilon}, {gain, kEpsilon});
+    return Tensors{q, k, v};
+  };
+  return testing::gradients(run, in, dy);
+}
+
+// Around the ends of vectors and beyond the widest head that has its own version; rows so small
+// that their squares vanish in float32.
+TEST(QkvNormRopeOfBfloat16, HasTheGradientsOfDouble) {
+  at::manual_seed(4);
+  for (const std::int64_t width : {6, 48, 72, 96, 128, 520}) {
+    for (const bool with_gain : {false, true}) {
+      for (const double size : {1.0, 1e-25}) {
+        Tensors in = {
+            (size * at::randn({2, kPositions, (kHeads + 2 * kKvHeads) * width})).to(at::kBFloat16)};
+        if (with_gain) in.push_back(at::randn({width}));
+        Tensors dy, exact_in, exact_dy;
+        for (const auto heads : {kHeads, kKvHeads, kKvHeads}) {
+          dy.push_back(at::randn({2, kPositions, heads, width}).to(at::kBFloat16));
+        }
+        for (const auto& each : in) exact_in.push_back(each.to(at::kDouble));
+        for (const auto& each : dy) exact_dy.push_back(each.to(at::kDouble));
+        const auto actual = gradients_at(width, with_gain, in, dy);
+        const auto exact = gradients_at(width, with_gain, exact_in, exact_dy);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          const double largest = exact[i].abs().max().item<double>();
+          EXPECT_TRUE(close(actual[i].to(at::kDouble), exact[i], 0x1p-8, 0x1p-18 * largest))
+              << "width " << width << ", tensor " << i << ", size " << size;
+        }
+      }
+    }
+  }
+}
+
 TEST(QkvNormRopeInputs, AreChecked) {
   const auto turn = angles(5, 6, at::kFloat);
   const auto message = [&](const at::Tensor& products, const at::Tensor& with, std::int64_t width) {

@@ -64,6 +64,19 @@ TEST_F(Swiglu, RoundsOnceToBfloat16) {
   EXPECT_TRUE(close(ops::swiglu(in).to(at::kDouble), exact, 0x1p-8, 0));
 }
 
+// Around the ends of vectors; gates from far below to far above 0.
+TEST_F(Swiglu, HasTheGradientsOfBfloat16) {
+  for (const std::int64_t width : {3, 16, 24, 50, 176}) {
+    const auto in = (8 * at::randn({7, 2 * width})).to(at::kBFloat16);
+    const auto upstream = at::randn({7, width}).to(at::kBFloat16);
+    const auto fused = [](const Tensors& x) { return Tensors{ops::swiglu(x[0])}; };
+    const auto actual = testing::gradients(fused, {in}, {upstream})[0].to(at::kDouble);
+    const auto exact =
+        testing::gradients(formula, {in.to(at::kDouble)}, {upstream.to(at::kDouble)})[0];
+    EXPECT_TRUE(close(actual, exact, 0x1p-8, 1e-6)) << width;
+  }
+}
+
 TEST_F(Swiglu, TakesWhatIsNotContiguousAndWhatIsEmpty) {
   const auto turned = products.transpose(0, 1);
   EXPECT_TRUE(ops::swiglu(turned).equal(ops::swiglu(turned.contiguous())));

@@ -55,6 +55,18 @@ TEST(WeightGradient, TakesPartsOfTensors) {
   }
 }
 
+// Rows that are one row in memory, as sums hand them back.
+TEST(WeightGradient, TakesExpandedRows) {
+  const auto x = at::randn({64, 32}).to(at::kBFloat16);
+  const auto one = at::randn({48}).to(at::kBFloat16);
+  for (const auto& dy : {one.expand({64, 48}), one.narrow(0, 0, 1).expand({64, 1})}) {
+    const auto sum = at::zeros({dy.size(1), 32}), straight = at::zeros_like(sum);
+    ops::add_weight_gradient(sum, dy, x);
+    ops::add_weight_gradient(straight, dy.contiguous(), x);
+    EXPECT_TRUE(sum.equal(straight));
+  }
+}
+
 TEST(WeightGradient, HasTheSameBitsForAnyNumberOfThreads) {
   const auto threads = at::get_num_threads();
   for (const auto type : {at::kFloat, at::kBFloat16}) {
@@ -74,7 +86,16 @@ TEST(WeightGradient, HasTheSameBitsForAnyNumberOfThreads) {
 TEST(WeightGradient, NamesWhatDoesNotFit) {
   const auto message = testing::message_of(
       [] { ops::add_weight_gradient(at::zeros({2, 3}), at::zeros({4, 2}), at::zeros({5, 3})); });
-  EXPECT_NE(message.find("[add_weight_gradient] sum must be [rows, columns]"), std::string::npos);
+  EXPECT_NE(
+      message.find("[add_weight_gradient] sum must be [rows, columns], dy [n, rows] and x [n, "
+                   "columns] of one dtype, which sum has, too, or float32 beside bfloat16; but "
+                   "they are [2, 3] of float32, [4, 2] of float32 and [5, 3] of float32"),
+      std::string::npos);
+  const auto narrow = testing::message_of([] {
+    ops::add_weight_gradient(at::zeros({2, 3}, at::kBFloat16), at::zeros({4, 2}),
+                             at::zeros({4, 3}));
+  });
+  EXPECT_NE(narrow.find("[2, 3] of bfloat16"), std::string::npos);
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(batching.compute_bytes);
   const double wide = std::max(4.0, bytes);  // masters, moments, logits
-  const auto counts = count(declare(scheme, rows, tied));
+  const auto declared = declare(scheme, rows, tied);
+  const auto counts = count(declared);
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
   const auto tokens = static_cast<double>(batching.sequences * shape.context);
@@ -134,6 +135,14 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const bool copies = batching.compute_bytes < 4;
   out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
   out.gradients = parameters * wide;
+  // What autograd makes beside: of the embedding, and of experts.
+  if (copies) {
+    constexpr std::size_t kStacked = 3;  // [experts, rows, columns]
+    out.gradients += static_cast<double>(rows) * d * bytes;
+    for (const auto& each : declared) {
+      if (each.shape.size() == kStacked) out.gradients += static_cast<double>(each.numel()) * bytes;
+    }
+  }
   out.moments = 2 * parameters * wide;
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm

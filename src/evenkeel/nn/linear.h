@@ -26,7 +26,8 @@ struct Activation {
 
 /// x W^T, with the gradients of at::linear(), bit for bit. Of an activation that can be had again
 /// only what it comes from is kept: the backward pass computes it for the gradient of w. Where w
-/// says where its gradient goes, the backward pass adds it there, and autograd sees none.
+/// says where its gradient goes, the backward pass adds it there (ops::add_weight_gradient(), which
+/// may round otherwise), and autograd sees none.
 at::Tensor linear(const Activation& x, const Weight& w);
 
 }  // namespace evenkeel::nn

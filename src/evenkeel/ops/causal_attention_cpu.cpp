@@ -63,8 +63,12 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
 /// Where the documents of one sequence begin; null without such.
 class Documents {
  public:
-  explicit Documents(const std::optional<Tensor>& begins) {
-    if (begins) begins_ = begins->contiguous();
+  /// \param earlier  positions before the first query
+  /// \throws c10::Error if a query sees nothing, or more than the one before it
+  Documents(const std::optional<Tensor>& begins, std::int64_t earlier) {
+    if (!begins) return;
+    begins_ = begins->contiguous();
+    for (std::int64_t b = 0; b < begins_.size(0); ++b) check((*this)[b], earlier);
   }
   const std::int32_t* operator[](std::int64_t b) const {
     return begins_.defined() ? begins_.const_data_ptr<std::int32_t>() + b * begins_.size(1)
@@ -72,6 +76,17 @@ class Documents {
   }
 
  private:
+  void check(const std::int32_t* begins, std::int64_t earlier) const {
+    std::int64_t least = 0;
+    for (std::int64_t i = 0; i < begins_.size(1); ++i) {
+      TORCH_CHECK(begins[i] >= least && begins[i] <= earlier + i,
+                  "[causal_attention] begins must never fall and lie between 0 and the query's own "
+                  "position, but that of query ",
+                  i, " at position ", earlier + i, " is ", begins[i], " behind ", least);
+      least = begins[i];
+    }
+  }
+
   Tensor begins_;
 };
 
@@ -94,7 +109,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, con
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
   const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
-  const Documents documents(begins);
+  const Documents documents(begins, sizes.keys - sizes.queries);
   auto y = at::empty(q.sizes(), q.options());
   auto lse = at::empty({q.size(0), heads, sizes.queries}, q.options().dtype(wide(q.scalar_type())));
   if (y.numel() == 0) return {y, lse};
@@ -126,11 +141,11 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                                             const Tensor& y_any, const Tensor& lse_any,
                                             double scale, std::optional<double> softcap,
                                             const std::optional<Tensor>& begins) {
-  const Documents documents(begins);
   const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
   const auto lse = lse_any.contiguous();
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
+  const Documents documents(begins, sizes.keys - sizes.queries);
   const auto kv_heads = k.size(2);
   const auto group = q.size(2) / kv_heads;
   auto dq = at::empty(q.sizes(), q.options());

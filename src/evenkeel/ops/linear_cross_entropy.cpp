@@ -129,6 +129,9 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     const auto saved = ctx->get_saved_variables();
     const auto dx = saved[0] * upstream[0].to(saved[0].scalar_type());
     Tensor dweight;
+    if (!ctx->needs_input_grad(1)) {
+      return {dx, dweight, Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+    }
     const auto into = ctx->saved_data.find("into");
     if (into == ctx->saved_data.end()) {
       dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))

@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
 
@@ -26,16 +27,17 @@ using Gemm = void (*)(int layout, int transpose_a, int transpose_b, int m, int n
 
 /// Null where it is not there, or where it was not found to be faster.
 Gemm gemm_of_mkl() {
-  static const auto found = [] {
-    const bool is_fast = Cpu::detect().amx_bf16;
-    return is_fast ? reinterpret_cast<Gemm>(::dlsym(RTLD_DEFAULT, "cblas_gemm_bf16bf16f32"))
-                   : nullptr;
-  }();
+  static const auto found =
+      kernels::cpu::has_amx()
+          ? reinterpret_cast<Gemm>(::dlsym(RTLD_DEFAULT, "cblas_gemm_bf16bf16f32"))
+          : nullptr;
   return found;
 }
 
-Tensor with_whole_rows(const Tensor& x) {
-  return x.stride(1) == 1 || x.size(1) == 1 ? x : x.contiguous();
+/// Rows one after another, as a leading dimension tells: no expanded ones.
+Tensor as_matrix(const Tensor& x) {
+  const bool has_rows = x.size(0) <= 1 || x.stride(0) >= x.size(1);
+  return x.stride(1) == 1 && has_rows ? x : x.contiguous();
 }
 
 bool fits(const Tensor& x) {
@@ -52,10 +54,10 @@ void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x) {
 }
 
 void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any) {
-  const auto dy = with_whole_rows(dy_any), x = with_whole_rows(x_any);
+  const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
   const auto gemm = dy.scalar_type() == at::kBFloat16 ? gemm_of_mkl() : nullptr;
-  const bool is_direct = gemm != nullptr && sum.scalar_type() == at::kFloat && sum.stride(1) == 1 &&
-                         fits(sum) && fits(dy) && fits(x);
+  const bool is_direct = gemm != nullptr && sum.scalar_type() == at::kFloat &&
+                         as_matrix(sum).is_same(sum) && fits(sum) && fits(dy) && fits(x);
   if (!is_direct || sum.numel() == 0 || dy.size(0) == 0) return anywhere(sum, dy, x);
   constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;
   const auto size = [](std::int64_t value) { return static_cast<int>(value); };
@@ -75,11 +77,12 @@ void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x) {
   TORCH_CHECK(
       sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
           sum.size(0) == dy.size(1) && sum.size(1) == x.size(1) &&
-          dy.scalar_type() == x.scalar_type(),
-      "[add_weight_gradient] sum must be [rows, columns], dy [n, rows] and x [n, columns] of "
-      "its dtype, but they are ",
-      sum.sizes(), ", ", dy.sizes(), " of ", dy.scalar_type(), " and ", x.sizes(), " of ",
-      x.scalar_type());
+          dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
+          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == wide(dy.scalar_type())),
+      "[add_weight_gradient] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
+      "dtype, which sum has, too, or float32 beside bfloat16; but they are ",
+      sum.sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sizes(), " of ",
+      name_of(dy.scalar_type()), " and ", x.sizes(), " of ", name_of(x.scalar_type()));
   run.call(sum, dy, x);
 }
 

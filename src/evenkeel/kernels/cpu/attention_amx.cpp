@@ -147,9 +147,10 @@ EK_AMX void forward(const AttentionSizes& sizes, const AttentionHead<Bf16>& head
       if (limit == 0) continue;
       float* const row = part.scores + r * kScores;
       if (has_cap) cap_row(row, limit, sizes);
+      if (!(factor > 0)) scale_row(row, limit, factor);  // or what is hidden would not stay below
       const auto range = keys_of(head.begins, q0 + r, earlier, k0, count);
-      const float shrink =
-          weigh(row, part.weights + r * kWeights, range, limit, factor, running[r]);
+      const float shrink = weigh(row, part.weights + r * kWeights, range, limit,
+                                 factor > 0 ? factor : 1, running[r]);
       if (shrink != 1) scale_row(part.sums + r * depth, depth, shrink);
     }
     for (std::int64_t near = 0; near < whole; near += kNear) {

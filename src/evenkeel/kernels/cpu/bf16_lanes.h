@@ -41,12 +41,20 @@ EK_LANES __m512 exp2_of(__m512 x) {
   return _mm512_maskz_scalef_ps(normal, p, n);
 }
 
-/// tanh(x), to 1e-7 (not relative to the value).
+/// tanh(x): no cancellation near 0.
 EK_LANES __m512 tanh_of(__m512 x) {
   const __m512 size = _mm512_abs_ps(x);
+  const __m512 square = _mm512_mul_ps(size, size);
+  __m512 series = _mm512_set1_ps(62.F / 2835);
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-17.F / 315));
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(2.F / 15));
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-1.F / 3));
+  const __m512 near = _mm512_fmadd_ps(_mm512_mul_ps(series, square), size, size);
   const __m512 e = exp2_of(_mm512_mul_ps(size, _mm512_set1_ps(-2 * 1.44269504F)));
   const __m512 one = _mm512_set1_ps(1);
-  const __m512 y = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
+  const __m512 far = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
+  const __mmask16 is_near = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0.2F), _CMP_LT_OQ);
+  const __m512 y = _mm512_mask_blend_ps(is_near, far, near);
   const __m512 sign = _mm512_and_ps(x, _mm512_set1_ps(-0.0F));
   return _mm512_or_ps(y, sign);
 }

@@ -10,9 +10,10 @@
 #include "evenkeel/kernels/cpu/simd.h"
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
-/// overflow nor vanish, and its sums are exact to its last place. What is done to each value alone
-/// is in float32, at twice the rate, where no more than the rounding of the result is at stake and
-/// all factors are moderate; else it is in double, too.
+/// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
+/// backward passes beside bfloat16, and of moderate heads of bfloat16. What is done to each value
+/// alone is in float32, at twice the rate, where no more than the rounding of the result is at
+/// stake and all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
