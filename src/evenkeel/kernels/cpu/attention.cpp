@@ -28,11 +28,6 @@ struct Scratch {
   std::int64_t keys, values, queries, scores, sums, end;
 };
 
-template <typename F>
-[[gnu::always_inline]] inline F largest_of(const F* __restrict row, std::int64_t count, F largest) {
-  return largest_over(count, largest, [row](std::int64_t j) { return row[j]; });
-}
-
 /// row = exp(row - largest); the sum.
 template <typename F>
 [[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
@@ -100,7 +95,8 @@ template <int kBytes, typename T>
           F* const first = row + own.begin;
           const auto many = own.end - own.begin;
           if (sizes.softcap > 0) cap_row(first, many, static_cast<F>(sizes.softcap));
-          const F now = largest_of(first, many, largest[r]);
+          const F now =
+              largest_over(many, largest[r], [first](std::int64_t j) { return first[j]; });
           const F shrink = exp_below(largest[r] - now);
           total[r] = (k0 > begin ? total[r] * shrink : 0) + weigh_row(first, many, now);
           if (k0 > begin) scale_row(sums + r * stride, width, shrink);

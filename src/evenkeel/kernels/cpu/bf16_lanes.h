@@ -50,7 +50,7 @@ EK_LANES __m512 tanh_of(__m512 x) {
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(2.F / 15));
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-1.F / 3));
   const __m512 near = _mm512_fmadd_ps(_mm512_mul_ps(series, square), size, size);
-  const __m512 e = exp2_of(_mm512_mul_ps(size, _mm512_set1_ps(-2 * 1.44269504F)));
+  const __m512 e = exp2_of(_mm512_mul_ps(size, _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
   const __m512 one = _mm512_set1_ps(1);
   const __m512 far = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
   const __mmask16 is_near = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0.2F), _CMP_LT_OQ);

@@ -18,7 +18,8 @@ struct Logistic {
 
 EK_LANES Logistic logistic(__m512 z) {
   const __m512 one = _mm512_set1_ps(1);
-  const __m512 below = _mm512_mul_ps(_mm512_abs_ps(z), _mm512_set1_ps(-1.44269504F));
+  const __m512 below =
+      _mm512_mul_ps(_mm512_abs_ps(z), _mm512_set1_ps(static_cast<float>(-kLog2OfE)));
   const __m512 e = lanes::exp2_of(below);
   const __m512 large = _mm512_div_ps(one, _mm512_add_ps(one, e));
   const __m512 small = _mm512_mul_ps(e, large);
