@@ -51,6 +51,22 @@ TEST(Embedding, RoundsTheFloat32GradientOnceToBfloat16) {
   EXPECT_TRUE(close(wide, gradient_of(dy.to(at::kDouble), ids, 320), 0, 2e-2 * 0x1p-8));
 }
 
+// What is there already counts, and rows of other ids stay.
+TEST(Embedding, AddsToASumOfGradients) {
+  torch::manual_seed(4);
+  const auto ids = torch::tensor({4, 0, 4}, at::kLong);
+  for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const auto dy = torch::randn({3, 300}).to(dtype);
+    const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
+    const ops::GradientSum sum(torch::ones({6, 300}, wide));
+    const auto weight = torch::zeros({6, 300}, dtype).requires_grad_();
+    nn::embedding({weight, sum}, ids).backward(dy);
+    EXPECT_FALSE(weight.grad().defined());
+    const auto wanted = 1 + gradient_of(dy.to(wide), ids, 6);
+    EXPECT_TRUE(close(sum.value(), wanted, 0, 1e-6));
+  }
+}
+
 TEST(Embedding, HasTheSameBitsForAnyNumberOfThreads) {
   torch::manual_seed(3);
   const auto ids = torch::randint(50, {4096}, at::kLong);

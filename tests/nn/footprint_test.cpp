@@ -36,7 +36,7 @@ TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {
 TEST(Footprint, HoldsMastersBesideBfloat16Copies) {
   const auto bytes = footprint({.compute_bytes = 2});
   EXPECT_EQ(bytes.weights, 1096 * 4 + 1040 * 2);
-  EXPECT_EQ(bytes.gradients, 1096 * 4 + 80 * 2);  // and that of the embedding in bfloat16
+  EXPECT_EQ(bytes.gradients, 1096 * 4);
   EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
 }
 
@@ -45,6 +45,12 @@ TEST(Footprint, HoldsDoublesInFloat64) {
   EXPECT_EQ(bytes.weights, 1096 * 8);
   EXPECT_EQ(bytes.gradients, 1096 * 8);
   EXPECT_EQ(bytes.moments, 2 * 1096 * 8);
+}
+
+// A second part's gradient of the head is made beside the sum of all.
+TEST(Footprint, HoldsTheGradientOfTheHeadOfLaterParts) {
+  const auto beside = footprint({.parts = 2}).passing - footprint({.parts = 1}).passing;
+  EXPECT_EQ(beside, 80 * 4);
 }
 
 TEST(Footprint, CountsAHeadOfItsOwn) {

@@ -4,6 +4,9 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
+
+#include "support/close.h"
 
 namespace evenkeel::nn {
 namespace {
@@ -50,16 +53,70 @@ TEST(Linear, AddsTheGradientOfItsWeightWhereItIsTold) {
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
     const auto sum = at::ones({48, 32}, wide);
     x.mutable_grad().reset();
-    linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
+    linear(x, {w.detach().requires_grad_(), ops::GradientSum(sum)}).backward(dy);
     EXPECT_TRUE(x.grad().equal(dx));
     const auto exact = dy.flatten(0, 1).to(at::kDouble).t().mm(x.flatten(0, 1).to(at::kDouble));
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
     EXPECT_LT((sum.to(at::kDouble) - 1 - exact).abs().max().item<double>(),
               tolerance * exact.abs().max().item<double>());
     const auto again = w.detach().requires_grad_();
-    linear(x, {again, sum}).backward(dy);
+    linear(x, {again, ops::GradientSum(sum)}).backward(dy);
     EXPECT_FALSE(again.grad().defined());
   }
+}
+
+/// Of tanh(x W^T) + x, where x may reach the sum by way of the product.
+/// \param is_held  the gradient that comes back is somebody's
+Gradients gradients_of_both(at::ScalarType type, bool passes, bool is_held) {
+  at::manual_seed(3);
+  const auto x = at::randn({3, 40, 48}, at::kDouble).to(type).requires_grad_();
+  const auto w = at::randn({48, 48}, at::kDouble).div(7).to(type).requires_grad_();
+  const auto read = x * 1;
+  Activation entering = read;
+  auto beside = read;
+  if (passes) entering.passed = &beside;
+  const auto y = linear(entering, w);
+  const auto both = at::tanh(y) + beside;
+  const auto d = at::randn(both.sizes(), at::kDouble).to(type);
+  const auto before = d.clone();
+  both.backward(is_held ? d : d.clone());
+  EXPECT_TRUE(d.equal(before)) << "who holds a gradient must find it as it was";
+  return {y.detach(), x.grad(), w.grad()};
+}
+
+TEST(Linear, AddsTheGradientOfWhatItPassedOn) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    const auto exact = gradients_of_both(type, /*passes=*/false, false);
+    const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
+    for (const bool is_held : {false, true}) {
+      const auto passed = gradients_of_both(type, /*passes=*/true, is_held);
+      EXPECT_TRUE(passed.y.equal(exact.y));
+      EXPECT_TRUE(passed.w.equal(exact.w));
+      EXPECT_TRUE(
+          testing::close(passed.x.to(at::kDouble), exact.x.to(at::kDouble), tolerance, tolerance));
+    }
+  }
+}
+
+// Of the product and of what it passed on one alone may be asked for.
+TEST(Linear, PassesOnWhatNobodyAddsTo) {
+  const auto w = at::randn({4, 4}, at::kDouble).requires_grad_();
+  const auto x = at::randn({2, 4}, at::kDouble).requires_grad_();
+  const auto gradient = [&](bool of_product) {
+    Activation entering = x * 1;
+    at::Tensor beside;
+    entering.passed = &beside;
+    const auto y = linear(entering, w);
+    return torch::autograd::grad({of_product ? y.sum() : beside.sum()}, {x})[0];
+  };
+  EXPECT_TRUE(gradient(false).equal(at::ones_like(x)));
+  EXPECT_TRUE(testing::close(gradient(true), w.sum(0).expand({2, 4}), 1e-13, 0));
+  const at::NoGradGuard no_grad;
+  Activation entering = x;
+  at::Tensor beside;
+  entering.passed = &beside;
+  linear(entering, w);
+  EXPECT_TRUE(beside.is_same(x));
 }
 
 TEST(Linear, KeepsNothingOfWhatCanBeHadAgain) {

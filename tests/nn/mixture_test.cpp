@@ -123,8 +123,8 @@ TEST(Mixture, OfOneExpertIsTheDenseModel) {
   const at::AutoGradMode with_gradient(true);
   for (const auto* const tiny : {&one, &dense}) tiny->model->loss_sum(ids, ids).backward();
   for (const auto* const name : {"embedding.weight", "blocks.0.attention.qkv.weight"}) {
-    const auto ours = one.parameters->at(name).value.grad();
-    EXPECT_TRUE(close(ours, dense.parameters->at(name).value.grad(), 1e-11, 1e-12)) << name;
+    const auto ours = one.parameters->at(name).gradient;
+    EXPECT_TRUE(close(ours, dense.parameters->at(name).gradient, 1e-11, 1e-12)) << name;
   }
 }
 

@@ -288,7 +288,38 @@ TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
   const auto actual = narrow.parameters->gradients(), exact = wide.parameters->gradients();
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const auto apart = (actual[i].to(at::kDouble) - exact[i]).norm().item<double>();
-    EXPECT_LT(apart, 0.05 * exact[i].norm().item<double>()) << "group " << i;
+    // bfloat16 leaves 0.03 to 0.06 of these small models; without either half it would be half of
+    // all.
+    EXPECT_LT(apart, 0.1 * exact[i].norm().item<double>()) << "group " << i;
+  }
+}
+
+// Buffers are not cleared where products write first: what lay there must not matter.
+TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
+  const auto ids = testing::some_ids(2, 8);
+  for (const std::string name : {"hybrid_norm", "pre_norm", "weight_norm", "ngpt"}) {
+    for (const auto precision : {nn::Precision::bfloat16, nn::Precision::float32}) {
+      const TinyModel tiny(name, precision);
+      const auto step = [&] {
+        tiny.parameters->zero_gradients();
+        for (std::int64_t row = 0; row < 2; ++row) {
+          const auto part = ids.narrow(0, row, 1);
+          tiny.model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
+          tiny.parameters->collect();
+        }
+        std::vector<at::Tensor> copies;
+        for (const auto& each : tiny.parameters->gradients()) copies.push_back(each.clone());
+        return copies;
+      };
+      const auto first = step();
+      // Only sums of products are known to need no clearing; zero_gradients() does the others.
+      for (const auto& each : tiny.parameters->gradients()) each.fill_(NAN);
+      const auto second = step();
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_TRUE(first[i].isfinite().all().item<bool>());
+        EXPECT_TRUE(second[i].equal(first[i])) << name << ", group " << i;
+      }
+    }
   }
 }
 

@@ -5,6 +5,8 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "evenkeel/base/cpu.h"
 #include "ops/gradients.h"
 #include "support/close.h"
@@ -34,6 +36,22 @@ TEST(WeightGradient, AddsTheProduct) {
       EXPECT_TRUE(testing::close(sum.to(at::kDouble), exact, tolerance,
                                  tolerance * exact.abs().max().item<double>()))
           << rows << " x " << columns << " of " << tokens;
+    }
+  }
+}
+
+// NaN too: it is not read.
+TEST(WeightGradient, TakesThePlaceOfWhatDoesNotCount) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    for (const auto& [rows, columns, tokens] : {Case{3, 5, 7}, Case{64, 80, 100}, Case{2, 2, 0}}) {
+      const auto dy = at::randn({tokens, rows}, at::kDouble).to(type);
+      const auto x = at::randn({tokens, columns}, at::kDouble).to(type);
+      const auto wide = type == at::kBFloat16 ? at::kFloat : type;
+      const auto sum = at::full({rows, columns}, std::numeric_limits<double>::quiet_NaN(), wide);
+      const auto zeros = at::zeros({rows, columns}, wide);
+      ops::add_weight_gradient(sum, dy, x, /*is_first=*/true);
+      ops::add_weight_gradient(zeros, dy, x);
+      EXPECT_TRUE(sum.equal(zeros)) << rows << " x " << columns << " of " << tokens;
     }
   }
 }

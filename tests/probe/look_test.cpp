@@ -59,8 +59,8 @@ TEST(Look, LeavesAModelAsItWas) {
     for (const auto& [state, tensor] : before) {
       EXPECT_TRUE(tensor.equal(tiny.parameters->find_state(state))) << name << " " << state;
     }
-    for (const auto& group : tiny.parameters->groups()) {
-      EXPECT_EQ(group.gradient.abs().max().item<double>(), 0);
+    for (const auto& gradient : tiny.parameters->gradients()) {
+      EXPECT_EQ(gradient.abs().max().item<double>(), 0);
     }
   }
 }

@@ -78,6 +78,9 @@ def check_head_of_model(dtype):
     for with_gradient in (True, False):
         torch.library.opcheck(ops.linear_cross_entropy_forward.default,
                               (x, weight, targets, 10, 0.5, 3.0, with_gradient))
+    sum_dtype = torch.float32 if dtype == torch.bfloat16 else dtype
+    torch.library.opcheck(ops.linear_cross_entropy_into.default,
+                          (x, weight, targets, 10, 0.5, 3.0, tensor(12, 8, dtype=sum_dtype)))
     torch.library.opcheck(ops.cross_entropy_rows_.default,
                           (tensor(6, 10, dtype=dtype), targets, 1.0, None, True))
 

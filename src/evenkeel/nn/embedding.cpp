@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <tuple>
+#include <type_traits>
 
 #include "evenkeel/kernels/cpu/gathered_sum.h"
 #include "evenkeel/ops/cpu.h"
@@ -17,49 +18,65 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// Adds the rows of dy [n, D] that belong to one id, into its row of `gradient` [rows, D].
-/// \param ids, order  [n]: the ids sorted, and the places where they stood
-void add_rows(const at::Tensor& dy, const at::Tensor& ids, const at::Tensor& order,
-              const at::Tensor& gradient) {
-  const auto count = ids.numel();
-  const auto width = dy.size(-1);
-  const auto* const id = ids.const_data_ptr<std::int64_t>();
+template <typename T, typename To>
+void add_rows(const T* from, const std::int64_t* id, const std::int64_t* place, std::int64_t count,
+              To* to, std::int64_t width) {
+  ops::cpu::for_each_row(count, [&](std::int64_t first) {
+    if (first > 0 && id[first - 1] == id[first]) return;  // the first place of an id does it all
+    auto last = first + 1;
+    while (last < count && id[last] == id[first]) ++last;
+    kernels::cpu::gathered_sum(from, place + first, last - first, to + id[first] * width, width,
+                               /*is_added=*/true);
+  });
+}
+
+/// Adds the rows of dy [n, D] that belong to one id, to its row of `gradient` [rows, D].
+void add_gradients(const at::Tensor& dy, const at::Tensor& ids, const at::Tensor& gradient) {
+  const auto [sorted, order] = at::sort(ids, /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const auto* const id = sorted.const_data_ptr<std::int64_t>();
   const auto* const place = order.const_data_ptr<std::int64_t>();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, dy.scalar_type(), "embedding_backward", [&] {
     const auto* const from = ops::cpu::in<scalar_t>(dy);
-    auto* const to = ops::cpu::out<scalar_t>(gradient);
-    ops::cpu::for_each_row(count, [&](std::int64_t first) {
-      if (first > 0 && id[first - 1] == id[first]) return;  // the first place of an id does it all
-      auto last = first + 1;
-      while (last < count && id[last] == id[first]) ++last;
-      kernels::cpu::gathered_sum(from, place + first, last - first, to + id[first] * width, width);
-    });
+    const auto add = [&](auto* to) { add_rows(from, id, place, ids.numel(), to, dy.size(-1)); };
+    if constexpr (std::is_same_v<scalar_t, at::BFloat16>) {
+      if (gradient.scalar_type() == at::kFloat) return add(ops::cpu::out<float>(gradient));
+    }
+    add(ops::cpu::out<scalar_t>(gradient));
   });
 }
 
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const at::Tensor& ids) {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const at::Tensor& ids,
+                            const ops::GradientSum* sum) {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.size(0);
+    if (*sum) ctx->saved_data["sum"] = sum->to_value();
     return at::embedding(weight, ids);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const at::Tensor none;
     const auto ids = ctx->get_saved_variables()[0].flatten();
     const auto dy = upstream[0].flatten(0, -2).contiguous();
-    const auto [sorted, order] = at::sort(ids, /*stable=*/true, /*dim=*/0, /*descending=*/false);
+    const auto found = ctx->saved_data.find("sum");
+    if (found != ctx->saved_data.end()) {
+      if (ctx->needs_input_grad(0)) {
+        add_gradients(dy, ids, ops::GradientSum::of(found->second).value());
+      }
+      return {none, none, none};
+    }
     const auto rows = ctx->saved_data["rows"].toInt();
-    auto gradient = at::zeros({rows, dy.size(-1)}, dy.options());
-    add_rows(dy, sorted, order, gradient);
-    return {gradient, at::Tensor()};
+    const auto gradient = at::zeros({rows, dy.size(-1)}, dy.options());
+    add_gradients(dy, ids, gradient);
+    return {gradient, none, none};
   }
 };
 
 }  // namespace
 
-at::Tensor embedding(const at::Tensor& weight, const at::Tensor& ids) {
-  return Embedding::apply(weight, ids);
+at::Tensor embedding(const Weight& weight, const at::Tensor& ids) {
+  return Embedding::apply(weight.value, ids, &weight.sum);
 }
 
 }  // namespace evenkeel::nn

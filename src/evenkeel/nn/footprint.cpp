@@ -124,8 +124,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(batching.compute_bytes);
   const double wide = std::max(4.0, bytes);  // masters, moments, logits
-  const auto declared = declare(scheme, rows, tied);
-  const auto counts = count(declared);
+  const auto counts = count(declare(scheme, rows, tied));
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
   const auto tokens = static_cast<double>(batching.sequences * shape.context);
@@ -135,14 +134,6 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const bool copies = batching.compute_bytes < 4;
   out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
   out.gradients = parameters * wide;
-  // What autograd makes beside: of the embedding, and of experts.
-  if (copies) {
-    constexpr std::size_t kStacked = 3;  // [experts, rows, columns]
-    out.gradients += static_cast<double>(rows) * d * bytes;
-    for (const auto& each : declared) {
-      if (each.shape.size() == kStacked) out.gradients += static_cast<double>(each.numel()) * bytes;
-    }
-  }
   out.moments = 2 * parameters * wide;
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
@@ -173,8 +164,8 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto chunk =
       static_cast<double>(ops::head_chunk_tokens(shape.vocabulary, batching.compute_bytes));
   const double logits = block_of(std::min(tokens, chunk) * vocabulary * bytes);
-  // The head's gradient before it is added to the others; that of the embedding is smaller.
-  const double head_gradients = static_cast<double>(rows) * d * wide;
+  // That of a first part is made where gradients are summed (ops::GradientSum).
+  const double head_gradients = batching.parts > 1 ? static_cast<double>(rows) * d * wide : 0;
   const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
   const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <vector>
 
+#include "evenkeel/ops/weight_gradient.h"
+
 namespace evenkeel::nn {
 
 namespace {
@@ -65,8 +67,9 @@ std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outp
 class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& starts) {
+                            const at::Tensor& starts, const ops::GradientSum* sum) {
     ctx->save_for_backward({x, weight, starts});
+    if (*sum) ctx->saved_data["sum"] = sum->to_value();
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(tasks_of_rows(starts), [&](const Task& task) {
       auto out = y.narrow(0, task.first, task.rows);
@@ -88,28 +91,37 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
       });
     }
     if (ctx->needs_input_grad(1)) {
-      dweight = at::empty(weight.sizes(), weight.options());
-      const auto* const start = starts.const_data_ptr<std::int64_t>();
-      for_each_task(tasks_of_gradients(starts, weight.size(1)), [&](const Task& task) {
-        auto out = dweight.select(0, task.group).narrow(0, task.first, task.rows);
-        const auto begin = start[task.group];
-        const auto count = start[task.group + 1] - begin;
-        if (count == 0) {
-          out.zero_();
-          return;
-        }
-        const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
-        at::mm_out(out, part.t(), x.narrow(0, begin, count));
-      });
+      const auto found = ctx->saved_data.find("sum");
+      if (found != ctx->saved_data.end()) {
+        add_gradients(dy, x, starts, ops::GradientSum::of(found->second).place());
+      } else {
+        dweight = at::empty(weight.sizes(), weight.options());
+        add_gradients(dy, x, starts, {dweight, /*is_first=*/true});
+      }
     }
-    return {dx, dweight, at::Tensor()};
+    return {dx, dweight, at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  /// Of each group, dy^T x over its rows.
+  static void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& starts,
+                            const ops::GradientSum::Place& place) {
+    const auto* const start = starts.const_data_ptr<std::int64_t>();
+    const auto& [gradient, is_first] = place;
+    for_each_task(tasks_of_gradients(starts, gradient.size(1)), [&](const Task& task) {
+      const auto to = gradient.select(0, task.group).narrow(0, task.first, task.rows);
+      const auto begin = start[task.group];
+      const auto count = start[task.group + 1] - begin;
+      const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
+      ops::add_weight_gradient(to, part, x.narrow(0, begin, count), is_first);
+    });
   }
 };
 
 }  // namespace
 
-at::Tensor grouped_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& starts) {
-  return GroupedLinear::apply(x.contiguous(), weight, starts);
+at::Tensor grouped_linear(const at::Tensor& x, const Weight& weight, const at::Tensor& starts) {
+  return GroupedLinear::apply(x.contiguous(), weight.value, starts, &weight.sum);
 }
 
 }  // namespace evenkeel::nn

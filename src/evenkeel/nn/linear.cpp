@@ -6,7 +6,7 @@
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/weight_gradient.h"
+#include "evenkeel/ops/gradient_sum.h"
 
 namespace evenkeel::nn {
 
@@ -18,41 +18,61 @@ using torch::autograd::tensor_list;
 /// What autograd can carry from the forward to the backward pass, beside tensors that it watches.
 struct Later : torch::CustomClassHolder {
   Activation::Again again;  // empty: what is saved is what was multiplied
-  at::Tensor gradient;      // sum of that of w; undefined: autograd's
+  ops::GradientSum sum;     // of the gradients of w; none: autograd's
 };
+
+/// Whether nobody else sees this gradient any more: who has the only hand on it may write there.
+bool is_ours(const at::Tensor& gradient) {
+  return !at::GradMode::is_enabled() && gradient.use_count() == 1 &&
+         gradient.storage().use_count() == 1 && gradient.is_contiguous();
+}
+
+/// dx = dy w, or dx = dpassed + dy w in one product.
+at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at::Tensor& dpassed) {
+  if (!dpassed.defined()) return rows.mm(w);
+  const bool in_place = is_ours(dpassed);
+  const auto flat = dpassed.reshape({-1, w.size(1)});
+  return in_place ? flat.addmm_(rows, w) : flat.addmm(rows, w);
+}
 
 class Product : public torch::autograd::Function<Product> {
  public:
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
-                            const Activation* activation, const at::Tensor* gradient) {
+  static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
+                             const Activation* activation, const ops::GradientSum* sum) {
+    ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->again ? activation->kept : x});
     auto later = c10::make_intrusive<Later>();
     later->again = activation->again;
-    later->gradient = *gradient;
+    later->sum = *sum;
     ctx->saved_data["later"] = at::IValue::make_capsule(std::move(later));
-    return at::linear(x, w);
+    auto y = at::linear(x, w);
+    return activation->passed == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto& dy = upstream.front();
+    const at::Tensor none;
+    const auto& dpassed = upstream.size() > 1 ? upstream[1] : none;
+    if (!dy.defined()) return {dpassed, none, none, none};
     const auto saved = ctx->get_saved_variables();
     const auto& w = saved.at(0);
-    const auto rows = upstream.front().reshape({-1, w.size(0)});
+    const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
-    if (ctx->needs_input_grad(0)) {
-      auto sizes = upstream.front().sizes().vec();
-      sizes.back() = w.size(1);
-      dx = rows.mm(w).view(sizes);
-    }
     if (ctx->needs_input_grad(1)) {
       const auto capsule = ctx->saved_data["later"].toCapsule();
       const auto& later = static_cast<const Later&>(*capsule);
       const auto x =
           (later.again ? later.again(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
-      if (later.gradient.defined()) {
-        ops::add_weight_gradient(later.gradient, rows, x);
+      if (later.sum) {
+        later.sum.add_product(rows, x);
       } else {
         dw = rows.t().mm(x);
       }
+    }
+    if (ctx->needs_input_grad(0)) {
+      auto sizes = dy.sizes().vec();
+      sizes.back() = w.size(1);
+      dx = input_gradient(rows, w, dpassed).view(sizes);
     }
     return {dx, dw, at::Tensor(), at::Tensor()};
   }
@@ -62,9 +82,14 @@ class Product : public torch::autograd::Function<Product> {
 
 at::Tensor linear(const Activation& x, const Weight& w) {
   const bool is_trained = at::GradMode::is_enabled() && w.value.requires_grad();
-  const bool is_plain = !x.again && !w.gradient.defined();
-  if (is_plain || !is_trained) return at::linear(x.value, w.value);
-  return Product::apply(x.value, w.value, &x, &w.gradient);
+  const bool is_plain = !x.again && !w.sum && x.passed == nullptr;
+  if (is_plain || !is_trained) {
+    if (x.passed != nullptr) *x.passed = x.value;
+    return at::linear(x.value, w.value);
+  }
+  const auto made = Product::apply(x.value, w.value, &x, &w.sum);
+  if (x.passed != nullptr) *x.passed = made[1];
+  return made[0];
 }
 
 }  // namespace evenkeel::nn

@@ -18,16 +18,20 @@ struct Activation {
   at::Tensor value;  // [..., columns]
   at::Tensor kept;   // what `again` is given; undefined where the value itself is kept
   Again again;       // called without gradients, perhaps long after the forward pass
+  /// Gets the value once more: the gradient of what is done with that joins the product's own in
+  /// the backward pass, in one pass over memory. Null: nobody wants it.
+  at::Tensor* passed = nullptr;
 
   Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: a tensor is one
   Activation(at::Tensor now, at::Tensor instead, Again later)
       : value(std::move(now)), kept(std::move(instead)), again(std::move(later)) {}
 };
 
-/// x W^T, with the gradients of at::linear(), bit for bit. Of an activation that can be had again
+/// x W^T, with the gradients of at::linear(), bit for bit, unless the value is passed on: a sum of
+/// two gradients is then rounded once. Of an activation that can be had again
 /// only what it comes from is kept: the backward pass computes it for the gradient of w. Where w
-/// says where its gradient goes, the backward pass adds it there (ops::add_weight_gradient(), which
-/// may round otherwise), and autograd sees none.
+/// has a sum of gradients, the backward pass adds to it (ops::add_weight_gradient(), which may
+/// round otherwise), and autograd sees none.
 at::Tensor linear(const Activation& x, const Weight& w);
 
 }  // namespace evenkeel::nn

@@ -42,11 +42,11 @@ void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tens
   right.copy_(unit(times(v.t().contiguous(), left)));
 }
 
-Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, at::Tensor gradient)
-    : stored_(std::move(stored)), parts_(std::move(parts)), gradient_(std::move(gradient)) {}
+Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, ops::GradientSum sum)
+    : stored_(std::move(stored)), parts_(std::move(parts)), sum_(std::move(sum)) {}
 
 Weight Matrix::weight(Mode mode) const {
-  if (parts_.empty()) return {stored_, gradient_};
+  if (parts_.empty()) return {stored_, sum_};
   return (*this)(mode);
 }
 

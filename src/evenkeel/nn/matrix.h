@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/nn/mode.h"
+#include "evenkeel/ops/gradient_sum.h"
 
 namespace evenkeel::nn {
 
@@ -18,12 +19,11 @@ void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tens
 
 /// What a product multiplies with, and where the gradient of it goes.
 struct Weight {
-  at::Tensor value;  // [rows, columns]
-  at::Tensor
-      gradient;  // [rows, columns] it is added to by the product itself; undefined: autograd's
+  at::Tensor value;      // [rows, columns]
+  ops::GradientSum sum;  // the product itself adds to it; none: autograd's
 
-  Weight(at::Tensor of, at::Tensor into = {})  // NOLINT: a tensor is one
-      : value(std::move(of)), gradient(std::move(into)) {}
+  Weight(at::Tensor of, ops::GradientSum into = {})  // NOLINT: a tensor is one
+      : value(std::move(of)), sum(std::move(into)) {}
 };
 
 /// A stored matrix of a block, and the rules by which the forward pass computes what it multiplies
@@ -41,8 +41,8 @@ class Matrix {
 
   Matrix() = default;
   /// \param parts     all rows, in order; none for a matrix that stands as it is
-  /// \param gradient  where that of the stored matrix is summed, if products may add to it
-  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, at::Tensor gradient = {});
+  /// \param sum  of the gradients of the stored matrix, if products may add to it
+  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, ops::GradientSum sum = {});
 
   /// The shape and dtype of the stored matrix:
   ///   weight_norm    row j = row_gain_j * v_j / |v_j|
@@ -59,7 +59,7 @@ class Matrix {
  private:
   at::Tensor stored_;
   std::vector<Part> parts_;
-  at::Tensor gradient_;
+  ops::GradientSum sum_;
 };
 
 }  // namespace evenkeel::nn

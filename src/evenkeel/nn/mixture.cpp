@@ -57,12 +57,12 @@ at::Tensor Mixture::operator()(const at::Tensor& x, Mode mode, Routing* seen) co
 /// All experts at once, on rows sorted by expert.
 at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
   const auto& routes = routing.routes;
-  const auto products = grouped_linear(sent(rows, routes), up_gate(mode), routes.starts);
+  const auto products = grouped_linear(sent(rows, routes), up_gate.weight(mode), routes.starts);
   auto hidden = ops::swiglu(products);
   if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
   const auto weights = routing.weights.flatten().index_select(0, routes.order);
   hidden = (hidden * weights.unsqueeze(-1)).to(hidden.scalar_type());
-  return brought_back(grouped_linear(hidden, down(mode), routes.starts), routes);
+  return brought_back(grouped_linear(hidden, down.weight(mode), routes.starts), routes);
 }
 
 /// The formula: each expert gathers its tokens, and adds what it makes of them.

@@ -40,14 +40,23 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
     read = half.input ? state.stream.normed(*half.input, pass.mode) : state.stream.value();
   }
   const auto* const norm = half.dual || !half.input ? nullptr : &*half.input;
-  auto out = branch(activation(read, norm, state.stream.value(), pass.mode));
+  const auto before = state.stream.value();
+  auto entering = activation(read, norm, before, pass.mode);
+  // Who adds to what the branch reads takes it by way of the branch's first product.
+  Taps taps = {.stream = before, .normed = read, .block_input = state.block_input};
+  const auto& skip = half.rule.skip;
+  const auto entrance = half.input ? norm::Tap::normed : norm::Tap::stream;
+  const bool is_tapped = std::find(skip.begin(), skip.end(), entrance) != skip.end();
+  if (options_.fused && is_tapped && !half.dual) {
+    entering.passed = half.input ? &taps.normed : &taps.stream;
+  }
+  auto out = branch(entering);
   if (half.output) out = (*half.output)(out, pass.mode);
-  const auto& before = state.stream.value();
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, which, before, out);
   }
   if (state.second.defined()) state.second = state.second + out * half.write_y;
-  state.stream = added(half.rule, {before, read, state.block_input}, out, pass.mode);
+  state.stream = added(half.rule, taps, out, pass.mode);
 }
 
 /// Both halves at once, from the same stream; one sum, by the rules of attention.
@@ -98,7 +107,8 @@ at::Tensor Model::begins_of(const at::Tensor& ids, std::int64_t first, ModelCach
 
 /// What enters the first block.
 Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
-  auto x = nn::embedding(parameters_->at("embedding.weight").value, ids);
+  const auto& table = parameters_->at("embedding.weight");
+  auto x = nn::embedding({table.value, table.sum}, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x, mode);
   x = embedding_scale_(x);
   return {Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}, {}};
@@ -224,7 +234,7 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
   ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
-    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().gradient);
+    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().sum);
   }
   // One scale, or one a word of the vocabulary: the head's rows times it.
   const auto scored = head().value.narrow(0, 0, options_.vocabulary);

@@ -10,9 +10,11 @@ namespace evenkeel::nn {
 
 namespace {
 
-/// Whether autograd cannot add to its gradient: it wants the dtype of the value.
-bool is_beside(const Parameter& parameter) {
-  return parameter.value.scalar_type() != parameter.gradient.scalar_type();
+/// Lets autograd add to the gradient itself, where it can: it wants the dtype of the value.
+void bind(Parameter& parameter) {
+  auto& own = parameter.value.mutable_grad();
+  const bool is_alike = parameter.value.scalar_type() == parameter.gradient.scalar_type();
+  own = is_alike && !parameter.sum.is_used() ? parameter.gradient : at::Tensor();
 }
 
 }  // namespace
@@ -61,15 +63,14 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     }
     std::size_t group = 0;
     while (groups_[group].role != each.role) ++group;
-    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
+    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}, {}};
     filled[group] += each.numel();
     parameter.master = parameter.part_of(groups_[group].master);
     parameter.value = parameter.part_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
     parameter.gradient = parameter.part_of(groups_[group].gradient);
-    if (parameter.value.scalar_type() == masters) {
-      parameter.value.mutable_grad() = parameter.gradient;
-    }
+    parameter.sum = ops::GradientSum(parameter.gradient);
+    bind(parameter);
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -99,22 +100,37 @@ void Parameters::publish() {
 }
 
 void Parameters::zero_gradients() {
-  for (auto& group : groups_) group.gradient.zero_();
+  const at::NoGradGuard no_grad;
+  std::vector<bool> has_sums(groups_.size());
+  for (const auto& parameter : all_) {
+    if (parameter.sum.is_used()) has_sums[parameter.group] = true;
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!has_sums[i]) groups_[i].gradient.zero_();
+  }
   for (auto& parameter : all_) {
-    if (is_beside(parameter)) parameter.value.mutable_grad().reset();
+    if (parameter.sum.is_used()) {
+      parameter.sum.empty();
+    } else if (has_sums[parameter.group]) {
+      parameter.gradient.zero_();
+    }
+    bind(parameter);
   }
 }
 
 void Parameters::collect() {
   const at::NoGradGuard no_grad;
   for (auto& parameter : all_) {
-    if (!is_beside(parameter) || !parameter.value.grad().defined()) continue;
-    parameter.gradient.add_(parameter.value.grad());
-    parameter.value.mutable_grad().reset();
+    const auto& sum = parameter.sum.value();
+    auto& own = parameter.value.mutable_grad();
+    if (!own.defined() || own.is_same(parameter.gradient)) continue;
+    sum.add_(own);
+    own.reset();
   }
 }
 
 std::vector<at::Tensor> Parameters::gradients() const {
+  for (const auto& parameter : all_) parameter.sum.value();
   std::vector<at::Tensor> all;
   for (const auto& group : groups_) all.push_back(group.gradient);
   return all;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/nn/declare.h"
+#include "evenkeel/ops/gradient_sum.h"
 
 namespace evenkeel::nn {
 
@@ -34,7 +35,8 @@ struct Parameter {
   std::int64_t begin = 0;  // where it starts in the group's buffers
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
-  at::Tensor gradient;     // a view of its group's gradient; beside equal dtypes also value.grad()
+  at::Tensor gradient;     // a view of its group's gradient
+  ops::GradientSum sum;    // the same, for products that add to it themselves
 
   /// Its part of a buffer that is laid out like its group's.
   at::Tensor part_of(const at::Tensor& flat) const;
@@ -65,9 +67,12 @@ class Parameters {
   /// Rounds every master into what the forward pass reads; after masters were changed by hand.
   void publish();
 
+  /// Before the first backward pass. Not all memory is cleared: collect() or gradients() must come
+  /// before anyone reads it.
   void zero_gradients();
-  /// After each backward pass: adds to the gradients what autograd left beside bfloat16 values, in
-  /// bfloat16. Where parts of a batch follow one another they are summed in float32 this way.
+  /// After each backward pass: adds to the gradients what autograd left beside the values, in
+  /// bfloat16 beside bfloat16. Where parts of a batch follow one another they are summed in float32
+  /// this way.
   void collect();
   /// Those of groups(), in order.
   std::vector<at::Tensor> gradients() const;

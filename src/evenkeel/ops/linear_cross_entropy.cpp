@@ -24,12 +24,15 @@ namespace {
 using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
+using Tensor2 = std::tuple<Tensor, Tensor>;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
 using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                   std::optional<double>);
 using Forward = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                         std::optional<double>, bool);
+using IntoOp = Tensor2(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+                       std::optional<double>, const Tensor&);
 using Rows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
 
 /// Sums of rows of 512 first, then of these: one order for any number of threads.
@@ -57,10 +60,11 @@ void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
 }
 
 /// On every device: the products are LibTorch's, the rows between them ours.
-Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                std::int64_t vocabulary, double scale, std::optional<double> softcap,
-                bool with_gradient) {
+/// \param dweight  undefined if no gradient is asked for
+Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
+             double scale, std::optional<double> softcap, const Tensor& dweight) {
   static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
+  const bool with_gradient = dweight.defined();
   const auto count = x.size(0);
   const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
   const auto scored = weight.narrow(0, 0, vocabulary);
@@ -68,9 +72,10 @@ Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
   const auto buffer = at::empty({tokens, vocabulary}, x.options());
   auto dx =
       with_gradient ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::empty({0}, x.options());
-  auto dweight = with_gradient
-                     ? at::zeros(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
-                     : at::empty({0}, weight.options());
+  if (with_gradient) {
+    const auto first = count == 0 ? 0 : vocabulary;  // row that no token writes
+    dweight.narrow(0, first, weight.size(0) - first).zero_();
+  }
   for (std::int64_t first = 0; first < count; first += tokens) {
     const auto here = std::min(tokens, count - first);
     const auto part = x.narrow(0, first, here);
@@ -82,9 +87,25 @@ Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
     if (!with_gradient) continue;
     auto dx_part = dx.narrow(0, first, here);
     at::mm_out(dx_part, logits, scored);
-    add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part);
+    add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
   }
-  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx, dweight};
+  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx};
+}
+
+Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
+                    std::int64_t /*vocabulary*/, double /*scale*/,
+                    std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
+  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))), like(x)};
+}
+
+Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                std::int64_t vocabulary, double scale, std::optional<double> softcap,
+                bool with_gradient) {
+  const auto dweight =
+      with_gradient ? at::empty(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
+                    : Tensor();
+  const auto [loss, dx] = pass(x, weight, targets, vocabulary, scale, softcap, dweight);
+  return {loss, dx, with_gradient ? dweight : at::empty({0}, weight.options())};
 }
 
 Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
@@ -101,27 +122,34 @@ Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scal
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
 }
 
-/// Where the gradient of the weight goes, if not to autograd.
-struct Into : torch::CustomClassHolder {
-  Tensor gradient;
+/// What the backward pass needs of a weight whose gradient is summed elsewhere.
+struct Later : torch::CustomClassHolder {
+  GradientSum sum;
+  GradientSum::Draft draft;
 };
 
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& targets, std::int64_t vocabulary, double scale,
-                        std::optional<double> softcap, bool with_gradient, const Tensor* gradient) {
+                        std::optional<double> softcap, bool with_gradient, const GradientSum* sum) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    ctx->saved_data["dtype"] = weight.scalar_type();
+    if (*sum) {
+      static const auto run = registered<IntoOp>("evenkeel::linear_cross_entropy_into");
+      auto later = c10::make_intrusive<Later>();
+      later->sum = *sum;
+      later->draft = sum->draft();
+      const auto [loss, dx] =
+          run.call(x, weight, targets, vocabulary, scale, softcap, later->draft.gradient);
+      ctx->save_for_backward({dx});
+      ctx->saved_data["later"] = at::IValue::make_capsule(std::move(later));
+      return loss;
+    }
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
     const auto [loss, dx, dweight] =
         run.call(x, weight, targets, vocabulary, scale, softcap, with_gradient);
     ctx->save_for_backward({dx, dweight});
-    ctx->saved_data["dtype"] = weight.scalar_type();
-    if (gradient != nullptr && gradient->defined()) {
-      auto into = c10::make_intrusive<Into>();
-      into->gradient = *gradient;
-      ctx->saved_data["into"] = at::IValue::make_capsule(std::move(into));
-    }
     return loss;
   }
 
@@ -129,16 +157,16 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     const auto saved = ctx->get_saved_variables();
     const auto dx = saved[0] * upstream[0].to(saved[0].scalar_type());
     Tensor dweight;
-    if (!ctx->needs_input_grad(1)) {
-      return {dx, dweight, Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
-    }
-    const auto into = ctx->saved_data.find("into");
-    if (into == ctx->saved_data.end()) {
-      dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
-                    .to(ctx->saved_data["dtype"].toScalarType());
-    } else {
-      const auto capsule = into->second.toCapsule();
-      static_cast<const Into&>(*capsule).gradient.add_(saved[1], upstream[0].item());
+    if (ctx->needs_input_grad(1)) {
+      const auto found = ctx->saved_data.find("later");
+      if (found == ctx->saved_data.end()) {
+        dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
+                      .to(ctx->saved_data["dtype"].toScalarType());
+      } else {
+        const auto capsule = found->second.toCapsule();
+        const auto& later = static_cast<const Later&>(*capsule);
+        later.sum.add(later.draft, upstream[0].item().toDouble());
+      }
     }
     return {dx, dweight, Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
   }
@@ -167,18 +195,19 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
   check(x, weight, targets, vocabulary);
   const bool with_gradient =
       at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  const GradientSum none;
   return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap, with_gradient,
-                                   nullptr);
+                                   &none);
 }
 
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                            const LogitsRule& rule, const Tensor& gradient) {
-  if (gradient.defined() && at::GradMode::is_enabled() && weight.requires_grad()) {
+                            const LogitsRule& rule, const GradientSum& sum) {
+  if (sum && at::GradMode::is_enabled() && weight.requires_grad()) {
     check(x, weight, targets, rule.vocabulary);
     return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
-                                     /*with_gradient=*/true, &gradient);
+                                     /*with_gradient=*/true, &sum);
   }
   static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
   return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
@@ -193,6 +222,9 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
       " float scale, float? softcap, bool with_gradient)"
       " -> (Tensor loss, Tensor dx, Tensor dweight)");
   m.def(
+      "linear_cross_entropy_into(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale, float? softcap, Tensor(a!) dweight) -> (Tensor loss, Tensor dx)");
+  m.def(
       "cross_entropy_rows_(Tensor(a!) logits, Tensor targets, float scale, float? softcap,"
       " bool with_gradient) -> Tensor");
 }
@@ -203,19 +235,23 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("linear_cross_entropy_forward", forward);
+  m.impl("linear_cross_entropy_into", pass);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
   m.impl("linear_cross_entropy_forward", forward);
+  m.impl("linear_cross_entropy_into", pass);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
   m.impl("linear_cross_entropy_forward", shapes);
+  m.impl("linear_cross_entropy_into", shapes_into);
   m.impl("cross_entropy_rows_", row_shapes);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("linear_cross_entropy_forward", no_gradient());
+  m.impl("linear_cross_entropy_into", no_gradient());
   m.impl("cross_entropy_rows_", no_gradient());
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "evenkeel/ops/gradient_sum.h"
+
 namespace evenkeel::ops {
 
 /// What happens to logits between the product and the softmax.
@@ -27,13 +29,13 @@ struct LogitsRule {
 /// \param x        [n, D], float32, bfloat16 or float64
 /// \param weight   [rows, D], of the dtype of x, rows >= vocabulary
 /// \param targets  [n], int64, below the vocabulary
-/// \param gradient [rows, D], float32 beside bfloat16: where the backward pass adds the gradient
-///                 of weight, of which autograd then sees none; undefined: autograd's
+/// \param sum      [rows, D], float32 beside bfloat16: where the backward pass adds the gradient of
+///                 weight, of which autograd then sees none; none: autograd's
 /// \return a scalar, float64 beside float64 and else float32; differentiable once with respect to x
 ///         and weight
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets, const LogitsRule& rule,
-                                const at::Tensor& gradient = {});
+                                const GradientSum& sum = {});
 
 }  // namespace evenkeel::ops

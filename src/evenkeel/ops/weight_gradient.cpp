@@ -45,34 +45,38 @@ bool fits(const Tensor& x) {
          x.stride(0) <= std::numeric_limits<int>::max();
 }
 
-void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x) {
-  if (sum.scalar_type() == dy.scalar_type()) {
-    sum.addmm_(dy.t(), x);
+void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+  if (sum.scalar_type() != dy.scalar_type()) {
+    const auto product = at::mm(dy.t(), x);
+    is_first ? sum.copy_(product) : sum.add_(product);
+  } else if (is_first) {
+    auto out = sum;
+    at::mm_out(out, dy.t(), x);
   } else {
-    sum.add_(at::mm(dy.t(), x));
+    sum.addmm_(dy.t(), x);
   }
 }
 
-void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any) {
+void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
   const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
   const auto gemm = dy.scalar_type() == at::kBFloat16 ? gemm_of_mkl() : nullptr;
   const bool is_direct = gemm != nullptr && sum.scalar_type() == at::kFloat &&
                          as_matrix(sum).is_same(sum) && fits(sum) && fits(dy) && fits(x);
-  if (!is_direct || sum.numel() == 0 || dy.size(0) == 0) return anywhere(sum, dy, x);
+  if (!is_direct || sum.numel() == 0 || dy.size(0) == 0) return anywhere(sum, dy, x, is_first);
   constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;
   const auto size = [](std::int64_t value) { return static_cast<int>(value); };
   const auto stride = [&](const Tensor& m) { return size(std::max(m.stride(0), m.size(1))); };
   gemm(kRowMajor, kTransposed, kAsItIs, size(sum.size(0)), size(sum.size(1)), size(dy.size(0)), 1,
-       dy.const_data_ptr(), stride(dy), x.const_data_ptr(), stride(x), 1,
+       dy.const_data_ptr(), stride(dy), x.const_data_ptr(), stride(x), is_first ? 0 : 1,
        sum.mutable_data_ptr<float>(), stride(sum));
 }
 
-void nothing(const Tensor& /*sum*/, const Tensor& /*dy*/, const Tensor& /*x*/) {}
+void nothing(const Tensor& /*sum*/, const Tensor& /*dy*/, const Tensor& /*x*/, bool /*is_first*/) {}
 
 }  // namespace
 
-void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x) {
-  using Op = void(const Tensor&, const Tensor&, const Tensor&);
+void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+  using Op = void(const Tensor&, const Tensor&, const Tensor&, bool);
   static const auto run = registered<Op>("evenkeel::add_weight_gradient_");
   TORCH_CHECK(
       sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
@@ -83,11 +87,11 @@ void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x) {
       "dtype, which sum has, too, or float32 beside bfloat16; but they are ",
       sum.sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sizes(), " of ",
       name_of(dy.scalar_type()), " and ", x.sizes(), " of ", name_of(x.scalar_type()));
-  run.call(sum, dy, x);
+  run.call(sum, dy, x, is_first);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
-  m.def("add_weight_gradient_(Tensor(a!) sum, Tensor dy, Tensor x) -> ()");
+  m.def("add_weight_gradient_(Tensor(a!) sum, Tensor dy, Tensor x, bool is_first=False) -> ()");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {

@@ -5,8 +5,8 @@
 
 namespace evenkeel::ops {
 
-/// sum += dy^T x: the gradient of the weight of y = x w^T, straight into where gradients are
-/// summed.
+/// sum += dy^T x, or sum = dy^T x: the gradient of the weight of y = x w^T, straight into where
+/// gradients are summed.
 ///
 /// On a processor with AMX bfloat16 goes through Intel's MKL, which adds products of bfloat16 to
 /// float32; elsewhere the product is rounded to bfloat16 first.
@@ -14,6 +14,8 @@ namespace evenkeel::ops {
 /// \param sum  [rows, columns], of the dtype of dy, or float32 beside bfloat16; changed
 /// \param dy   [n, rows]
 /// \param x    [n, columns]
-void add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x);
+/// \param is_first  what was in `sum` does not count, and is not read
+void add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x,
+                         bool is_first = false);
 
 }  // namespace evenkeel::ops

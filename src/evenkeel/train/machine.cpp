@@ -87,6 +87,7 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
   const auto& attention = config.kernels.attention;
   return nn::footprint(scheme, rows, config.model.tied,
                        {.sequences = sequences,
+                        .parts = (config.train.batch + sequences - 1) / sequences,
                         .compute_bytes = bytes,
                         .explicit_attention = attention == "explicit" ||
                                               (attention == "auto" && !config.kernels.fused) ||

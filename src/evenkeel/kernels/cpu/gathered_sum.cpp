@@ -6,9 +6,10 @@
 
 namespace evenkeel::kernels::cpu {
 
-template <typename T>
+template <typename T, typename To>
 EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __restrict place,
-                            std::int64_t count, T* __restrict to, std::int64_t width) {
+                            std::int64_t count, To* __restrict to, std::int64_t width,
+                            bool is_added) {
   constexpr std::int64_t kColumns = 256;  // sums at a time: they stay in the nearest cache
   std::array<Wide<T>, kColumns> sums;
   for (std::int64_t begin = 0; begin < width; begin += kColumns) {
@@ -21,6 +22,12 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
         sums[static_cast<std::size_t>(j)] += static_cast<Wide<T>>(load(row + j));
       }
     }
+    if (is_added) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < columns; ++j) {
+        sums[static_cast<std::size_t>(j)] += static_cast<Wide<T>>(load(to + begin + j));
+      }
+    }
 #pragma omp simd
     for (std::int64_t j = 0; j < columns; ++j) {
       store(to + begin + j, static_cast<double>(sums[static_cast<std::size_t>(j)]));
@@ -28,8 +35,13 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
   }
 }
 
-template void gathered_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t);
-template void gathered_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t);
-template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t);
+template void gathered_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t,
+                           bool);
+template void gathered_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t,
+                           bool);
+template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t,
+                           bool);
+template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, float*, std::int64_t,
+                           bool);
 
 }  // namespace evenkeel::kernels::cpu
