@@ -17,7 +17,10 @@ namespace fs = std::filesystem;
 Wish wish_of(const std::string& toml, const std::string& program) {
   return {.study = read_study(toml, "my.toml", ""),
           .folder = {},
-          .need = [](const config::Config&) { return Need{.steps = 4, .arithmetic = "float32"}; },
+          .need =
+              [](const config::Config&) {
+                return Need{.steps = 4, .precision = "float32", .arithmetic = "float32 avx2"};
+              },
           .program = program,
           .command = {}};
 }

@@ -35,9 +35,9 @@ std::vector<Fields> read(const std::string& text) {
 TEST(StudyCsv, HasARowARunBelowItsHead) {
   const auto rows = read(csv(sample({.layers = {"4", "16"}})));
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
-  EXPECT_EQ(rows[0],
-            (Fields{"arm", "scheme", "model.layers", "seed", "state", "why", "value",
-                    "training_loss", "validation_loss", "parameters", "tokens", "folder"}));
+  EXPECT_EQ(rows[0], (Fields{"arm", "scheme", "model.layers", "seed", "state", "why", "value",
+                             "training_loss", "validation_loss", "parameters", "tokens",
+                             "precision", "folder"}));
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_EQ(Fields(rows[1].begin(), rows[1].begin() + 6),
             (Fields{"pre_norm, layers 4", "pre_norm", "4", "1", "finished", ""}));
@@ -54,8 +54,8 @@ TEST(StudyCsv, KeepsFailedRunsWithoutAValue) {
 TEST(StudyCsv, LeavesEmptyWhatIsNotThere) {
   auto results = sample();
   results.arms[0].members[0] = Member{.seed = 1};
-  EXPECT_EQ(read(csv(results))[1],
-            (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "", "800000", "", ""}));
+  EXPECT_EQ(read(csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
+                                           "800000", "", "bfloat16", ""}));
 }
 
 TEST(StudyCsv, QuotesCommasQuotesAndLines) {

@@ -174,6 +174,7 @@ Results sample(const Shape& shape) {
     arm.parameters = static_cast<std::int64_t>(100000 * nature.layers);
     arm.norm_parameters = static_cast<std::int64_t>(256 * nature.layers);
     arm.init = "scheme (megatron)";
+    arm.precision = "bfloat16";
     if (results.study.tune) {
       results.tunings.push_back(tuning_of(arm, at));
       arm.tuned = results.tunings.back().chosen;

@@ -48,6 +48,7 @@ study::Need need_of(const config::Config& config) {
   const double flops = nn::flops_per_token(scheme, rows);
   const auto tokens =
       static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
+  const auto precision = ops::name_of(nn::compute_dtype(machine.precision));
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
           .bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
@@ -55,8 +56,9 @@ study::Need need_of(const config::Config& config) {
           .norms_share = nn::norm_flops_per_token(scheme) / flops,
           .paper_norms_share = nn::paper_norms_share(scheme),
           .steps = train::steps_of(config),
-          .arithmetic = text(ops::name_of(nn::compute_dtype(machine.precision)), ' ', machine.isa,
-                             " libtorch ", train::provenance_of(machine).at("libtorch"))};
+          .precision = precision,
+          .arithmetic = text(precision, ' ', machine.isa, " libtorch ",
+                             train::provenance_of(machine).at("libtorch"))};
 }
 
 Exit list(bool json) {

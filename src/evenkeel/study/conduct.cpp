@@ -125,6 +125,7 @@ Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endi
     arm.paper_norms_share = need.paper_norms_share;
     arm.tokens = tokens_of(config, need);
     arm.init = init_of(config);
+    arm.precision = need.precision;
   }
   if (study_.tune) arm.tuned = tunings_.at(index).chosen;
   return arm;
@@ -219,6 +220,7 @@ std::vector<std::string> unfair(const Results& results) {
     note("parameters without those of norms", one->parameters - one->norm_parameters,
          other->parameters - other->norm_parameters, {"preset=", "model."});
     note("initialisation", one->init, other->init, {"preset=", "model.init"});
+    note("precision", one->precision, other->precision, {"preset=", "train.precision"});
   };
   for (const auto& verdict : results.verdicts) check(verdict);
   for (const auto& verdict : results.against_baseline) check(verdict);

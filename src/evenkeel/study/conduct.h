@@ -20,6 +20,7 @@ struct Need {
   double norms_share = 0;        // FLOPs of norms over those of products and attention
   double paper_norms_share = 0;  // the same as the paper counts it
   std::int64_t steps = 0;
+  std::string precision;   // "bfloat16": what train.precision comes to here
   std::string arithmetic;  // precision, instructions, LibTorch: what bits depend on
 };
 

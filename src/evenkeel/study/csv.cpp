@@ -42,7 +42,7 @@ std::string csv(const Results& results) {
   std::vector<std::string> names = {"arm"};
   for (const auto& axis : axes) names.push_back(axis.name);
   for (const char* name : {"seed", "state", "why", "value", "training_loss", "validation_loss",
-                           "parameters", "tokens", "folder"}) {
+                           "parameters", "tokens", "precision", "folder"}) {
     names.emplace_back(name);
   }
   auto out = line_of(names);
@@ -56,7 +56,7 @@ std::string csv(const Results& results) {
                     {text(member.seed), word_of(member.state), member.why,
                      is_finished ? number(shown(member.value, results.study.measure)) : "",
                      number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
-                     text(arm.parameters), number(run.tokens), member.key});
+                     text(arm.parameters), number(run.tokens), arm.precision, member.key});
       out += line_of(fields);
     }
   }

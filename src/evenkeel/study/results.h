@@ -37,6 +37,7 @@ struct Arm {
   double paper_norms_share = 0;  // the same as the paper counts it
   double tokens = 0;             // that a run of it reads
   std::string init;              // "scheme (megatron)", "normal"
+  std::string precision;         // "bfloat16"
   std::string tuned;             // the value that the search chose; "" without one
 };
 
@@ -89,7 +90,7 @@ struct Results {
   std::vector<Tuning> tunings;
   std::vector<Fit> fits;
   std::vector<std::string> unfair;  // what differs between arms beside what is compared
-  std::string program;              // version, commit, processor, precision
+  std::string program;              // version, commit, processor
   std::string command;              // that repeats it
   double seconds = 0;               // of training, all runs, searches included
   double search_share = 0;          // of these, in searches

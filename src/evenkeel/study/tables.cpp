@@ -213,7 +213,8 @@ Table fairness_table(const Results& results) {
                {"parameters", Kind::number},
                {"of norms", Kind::number},
                {"tokens a run", Kind::number},
-               {"init"}}};
+               {"init"},
+               {"precision"}}};
   if (has_tuned) {
     table.columns.push_back({results.study.tune ? results.study.tune->key : "tuned"});
   }
@@ -223,7 +224,8 @@ Table fairness_table(const Results& results) {
                           {with_commas(arm.parameters)},
                           {with_commas(arm.norm_parameters)},
                           {with_commas(std::llround(arm.tokens))},
-                          {arm.init}});
+                          {arm.init},
+                          {arm.precision}});
     if (!has_tuned) continue;
     const auto* const tuning = tuning_of(results, at);
     const bool is_at_edge = tuning != nullptr && tuning->at_edge;
