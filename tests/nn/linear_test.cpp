@@ -51,23 +51,30 @@ TEST(Linear, AddsTheGradientOfItsWeightWhereItIsTold) {
     linear(x, w).backward(dy);
     const auto dx = x.grad().clone();
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
-    const auto sum = at::ones({48, 32}, wide);
+    const auto memory = at::ones({48, 32}, wide);
+    const ops::GradientSum sum(memory);
+    sum.add(memory.clone());
     x.mutable_grad().reset();
-    linear(x, {w.detach().requires_grad_(), ops::GradientSum(sum)}).backward(dy);
+    linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
     EXPECT_TRUE(x.grad().equal(dx));
     const auto exact = dy.flatten(0, 1).to(at::kDouble).t().mm(x.flatten(0, 1).to(at::kDouble));
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
-    EXPECT_LT((sum.to(at::kDouble) - 1 - exact).abs().max().item<double>(),
+    EXPECT_LT((sum.value().to(at::kDouble) - 1 - exact).abs().max().item<double>(),
               tolerance * exact.abs().max().item<double>());
     const auto again = w.detach().requires_grad_();
-    linear(x, {again, ops::GradientSum(sum)}).backward(dy);
+    linear(x, {again, sum}).backward(dy);
     EXPECT_FALSE(again.grad().defined());
   }
 }
 
+struct Both {
+  Gradients gradients;            // x is that of what the product read
+  bool is_where_it_came = false;  // in the memory of the gradient that arrived
+};
+
 /// Of tanh(x W^T) + x, where x may reach the sum by way of the product.
-/// \param is_held  the gradient that comes back is somebody's
-Gradients gradients_of_both(at::ScalarType type, bool passes, bool is_held) {
+/// \param is_held  the gradient that arrives is somebody's
+Both gradients_of_both(at::ScalarType type, bool passes, bool is_held) {
   at::manual_seed(3);
   const auto x = at::randn({3, 40, 48}, at::kDouble).to(type).requires_grad_();
   const auto w = at::randn({48, 48}, at::kDouble).div(7).to(type).requires_grad_();
@@ -79,17 +86,20 @@ Gradients gradients_of_both(at::ScalarType type, bool passes, bool is_held) {
   const auto both = at::tanh(y) + beside;
   const auto d = at::randn(both.sizes(), at::kDouble).to(type);
   const auto before = d.clone();
-  both.backward(is_held ? d : d.clone());
+  const void* came = nullptr;
+  both.register_hook([&](const at::Tensor& gradient) { came = gradient.const_data_ptr(); });
+  const auto found = torch::autograd::grad({is_held ? both : both * 1}, {read, w}, {d});
   EXPECT_TRUE(d.equal(before)) << "who holds a gradient must find it as it was";
-  return {y.detach(), x.grad(), w.grad()};
+  return {{y.detach(), found[0], found[1]}, found[0].const_data_ptr() == came};
 }
 
 TEST(Linear, AddsTheGradientOfWhatItPassedOn) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
-    const auto exact = gradients_of_both(type, /*passes=*/false, false);
+    const auto exact = gradients_of_both(type, /*passes=*/false, /*is_held=*/true).gradients;
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
     for (const bool is_held : {false, true}) {
-      const auto passed = gradients_of_both(type, /*passes=*/true, is_held);
+      const auto [passed, is_where_it_came] = gradients_of_both(type, /*passes=*/true, is_held);
+      EXPECT_EQ(is_where_it_came, !is_held) << "no pass over memory where none is needed";
       EXPECT_TRUE(passed.y.equal(exact.y));
       EXPECT_TRUE(passed.w.equal(exact.w));
       EXPECT_TRUE(

@@ -67,7 +67,7 @@ std::vector<at::Tensor> gradients_of(TinyModel& tiny, const at::Tensor& ids) {
   const auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
   loss.backward();
   auto all = std::vector<at::Tensor>{loss.detach()};
-  for (const auto& group : tiny.parameters->groups()) all.push_back(group.gradient);
+  for (const auto& each : tiny.parameters->gradients()) all.push_back(each);
   return all;
 }
 
@@ -155,9 +155,7 @@ TEST(Model, HasTheSameBitsForAnyNumberOfThreads) {
     at::set_num_threads(threads);
     TinyModel tiny("hybrid_norm_star", precision, {}, shape);
     tiny.model->loss_sum(ids, ids).backward();
-    std::vector<at::Tensor> all;
-    for (const auto& group : tiny.parameters->groups()) all.push_back(group.gradient);
-    return all;
+    return tiny.parameters->gradients();
   };
   for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::float64}) {
     const auto one = gradients(precision, 1);
@@ -252,8 +250,8 @@ TEST(Reparameterization, OfZerosIsZeros) {
     const auto loss = tiny.model->loss_sum(ids, ids, {.mode = nn::Mode::training});
     loss.backward();
     EXPECT_TRUE(loss.isfinite().item<bool>()) << name;
-    for (const auto& group : tiny.parameters->groups()) {
-      EXPECT_TRUE(group.gradient.isfinite().all().item<bool>()) << name;
+    for (const auto& gradient : tiny.parameters->gradients()) {
+      EXPECT_TRUE(gradient.isfinite().all().item<bool>()) << name;
     }
   }
 }
@@ -271,8 +269,7 @@ TEST(BatchNorm, RefusesASingleToken) {
   }
 }
 
-// Beside bfloat16 the head adds to the gradient itself, and that of the embedding is collected:
-// each part of a batch once.
+// The head adds one half of the gradient and the embedding the other: each part of a batch once.
 TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
   const TinyModel narrow("hybrid_norm", nn::Precision::bfloat16),
       wide("hybrid_norm", nn::Precision::float64);
@@ -294,30 +291,40 @@ TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
   }
 }
 
-// Buffers are not cleared where products write first: what lay there must not matter.
+// Gradients of two parts of a batch.
+std::vector<at::Tensor> step_in_parts(const TinyModel& tiny, const at::Tensor& ids) {
+  tiny.parameters->zero_gradients();
+  for (std::int64_t row = 0; row < ids.size(0); ++row) {
+    const auto part = ids.narrow(0, row, 1);
+    tiny.model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
+    tiny.parameters->collect();
+  }
+  std::vector<at::Tensor> copies;
+  for (const auto& each : tiny.parameters->gradients()) copies.push_back(each.clone());
+  return copies;
+}
+
+// Their memory is not cleared: what lay there must not matter. Of nine experts some get no token.
 TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
   const auto ids = testing::some_ids(2, 8);
-  for (const std::string name : {"hybrid_norm", "pre_norm", "weight_norm", "ngpt"}) {
-    for (const auto precision : {nn::Precision::bfloat16, nn::Precision::float32}) {
-      const TinyModel tiny(name, precision);
-      const auto step = [&] {
-        tiny.parameters->zero_gradients();
-        for (std::int64_t row = 0; row < 2; ++row) {
-          const auto part = ids.narrow(0, row, 1);
-          tiny.model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
-          tiny.parameters->collect();
-        }
-        std::vector<at::Tensor> copies;
-        for (const auto& each : tiny.parameters->gradients()) copies.push_back(each.clone());
-        return copies;
-      };
-      const auto first = step();
-      // Only sums of products are known to need no clearing; zero_gradients() does the others.
+  auto mixture = tiny_shape(3);
+  mixture.experts = {.count = 9, .active = 1};
+  for (const auto precision : {nn::Precision::bfloat16, nn::Precision::float32}) {
+    std::vector<TinyModel> models;
+    for (const auto* const name : {"hybrid_norm", "pre_norm", "weight_norm", "ngpt"}) {
+      models.emplace_back(name, precision);
+    }
+    models.emplace_back("hybrid_norm", precision, nn::ModelOptions{.tied = false});
+    models.emplace_back("hybrid_norm", precision, nn::ModelOptions{.fused = false});
+    models.emplace_back("hybrid_norm", precision, nn::ModelOptions{}, mixture);
+    for (std::size_t model = 0; model < models.size(); ++model) {
+      const auto& tiny = models[model];
+      const auto first = step_in_parts(tiny, ids);
       for (const auto& each : tiny.parameters->gradients()) each.fill_(NAN);
-      const auto second = step();
+      const auto second = step_in_parts(tiny, ids);
       for (std::size_t i = 0; i < first.size(); ++i) {
-        EXPECT_TRUE(first[i].isfinite().all().item<bool>());
-        EXPECT_TRUE(second[i].equal(first[i])) << name << ", group " << i;
+        EXPECT_TRUE(first[i].isfinite().all().item<bool>()) << "model " << model;
+        EXPECT_TRUE(second[i].equal(first[i])) << "model " << model << ", group " << i;
       }
     }
   }

@@ -54,7 +54,7 @@ Step step_of(const std::string& scheme, Precision precision, Recompute recompute
   auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
   loss.backward();
   Step step{loss.detach(), {}};
-  for (const auto& group : tiny.parameters->groups()) step.gradients.push_back(group.gradient);
+  step.gradients = tiny.parameters->gradients();
   return step;
 }
 

@@ -73,11 +73,10 @@ std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch)
     tiny.parameters->zero_gradients();
     const auto loss = tiny.model->loss_sum(ids.narrow(0, row, 1), targets.narrow(0, row, 1));
     (loss / static_cast<double>(batch.scored)).backward();
-    tiny.parameters->collect();
     std::size_t i = 0;
-    for (const auto& group : tiny.parameters->groups()) {
-      if (row == 0) sums.push_back(at::zeros_like(group.gradient, at::kFloat));
-      sums[i++].add_(group.gradient);
+    for (const auto& gradient : tiny.parameters->gradients()) {
+      if (row == 0) sums.push_back(at::zeros_like(gradient, at::kFloat));
+      sums[i++].add_(gradient);
     }
   }
   return sums;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gathered_sum.h"
+#include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/cpu.h"
 
 namespace evenkeel::nn {
@@ -51,7 +52,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
                             const ops::GradientSum* sum) {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.size(0);
-    if (*sum) ctx->saved_data["sum"] = sum->to_value();
+    if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
     return at::embedding(weight, ids);
   }
 
@@ -62,7 +63,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
     const auto found = ctx->saved_data.find("sum");
     if (found != ctx->saved_data.end()) {
       if (ctx->needs_input_grad(0)) {
-        add_gradients(dy, ids, ops::GradientSum::of(found->second).value());
+        add_gradients(dy, ids, ops::carried_value<ops::GradientSum>(found->second).value());
       }
       return {none, none, none};
     }

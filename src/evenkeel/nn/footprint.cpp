@@ -164,8 +164,11 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto chunk =
       static_cast<double>(ops::head_chunk_tokens(shape.vocabulary, batching.compute_bytes));
   const double logits = block_of(std::min(tokens, chunk) * vocabulary * bytes);
-  // That of a first part is made where gradients are summed (ops::GradientSum).
-  const double head_gradients = batching.parts > 1 ? static_cast<double>(rows) * d * wide : 0;
+  // That of a first part is made where gradients are summed (ops::GradientSum), unless the logits
+  // have a learned scale.
+  const bool is_beside =
+      batching.parts > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
+  const double head_gradients = is_beside ? static_cast<double>(rows) * d * wide : 0;
   const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
   const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.

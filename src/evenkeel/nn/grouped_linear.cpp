@@ -10,6 +10,7 @@
 #include <atomic>
 #include <vector>
 
+#include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::nn {
@@ -69,7 +70,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& starts, const ops::GradientSum* sum) {
     ctx->save_for_backward({x, weight, starts});
-    if (*sum) ctx->saved_data["sum"] = sum->to_value();
+    if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(tasks_of_rows(starts), [&](const Task& task) {
       auto out = y.narrow(0, task.first, task.rows);
@@ -93,7 +94,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("sum");
       if (found != ctx->saved_data.end()) {
-        add_gradients(dy, x, starts, ops::GradientSum::of(found->second).place());
+        add_gradients(dy, x, starts, ops::carried_value<ops::GradientSum>(found->second).target());
       } else {
         dweight = at::empty(weight.sizes(), weight.options());
         add_gradients(dy, x, starts, {dweight, /*is_first=*/true});
@@ -105,9 +106,9 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  private:
   /// Of each group, dy^T x over its rows.
   static void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& starts,
-                            const ops::GradientSum::Place& place) {
+                            const ops::GradientSum::Target& target) {
     const auto* const start = starts.const_data_ptr<std::int64_t>();
-    const auto& [gradient, is_first] = place;
+    const auto& [gradient, is_first] = target;
     for_each_task(tasks_of_gradients(starts, gradient.size(1)), [&](const Task& task) {
       const auto to = gradient.select(0, task.group).narrow(0, task.first, task.rows);
       const auto begin = start[task.group];

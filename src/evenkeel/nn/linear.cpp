@@ -3,9 +3,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/core/ivalue.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/gradient_sum.h"
 
 namespace evenkeel::nn {
@@ -15,8 +15,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// What autograd can carry from the forward to the backward pass, beside tensors that it watches.
-struct Later : torch::CustomClassHolder {
+/// What the backward pass needs beside tensors.
+struct Later {
   Activation::Again again;  // empty: what is saved is what was multiplied
   ops::GradientSum sum;     // of the gradients of w; none: autograd's
 };
@@ -41,10 +41,7 @@ class Product : public torch::autograd::Function<Product> {
                              const Activation* activation, const ops::GradientSum* sum) {
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->again ? activation->kept : x});
-    auto later = c10::make_intrusive<Later>();
-    later->again = activation->again;
-    later->sum = *sum;
-    ctx->saved_data["later"] = at::IValue::make_capsule(std::move(later));
+    ctx->saved_data["later"] = ops::carried(Later{activation->again, *sum});
     auto y = at::linear(x, w);
     return activation->passed == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
@@ -59,8 +56,7 @@ class Product : public torch::autograd::Function<Product> {
     const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
-      const auto capsule = ctx->saved_data["later"].toCapsule();
-      const auto& later = static_cast<const Later&>(*capsule);
+      const auto& later = ops::carried_value<Later>(ctx->saved_data["later"]);
       const auto x =
           (later.again ? later.again(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
       if (later.sum) {

@@ -19,7 +19,7 @@ void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tens
 
 /// What a product multiplies with, and where the gradient of it goes.
 struct Weight {
-  at::Tensor value;      // [rows, columns]
+  at::Tensor value;      // [rows, columns], or of experts [E, rows, columns]
   ops::GradientSum sum;  // the product itself adds to it; none: autograd's
 
   Weight(at::Tensor of, ops::GradientSum into = {})  // NOLINT: a tensor is one

@@ -8,17 +8,6 @@
 
 namespace evenkeel::nn {
 
-namespace {
-
-/// Lets autograd add to the gradient itself, where it can: it wants the dtype of the value.
-void bind(Parameter& parameter) {
-  auto& own = parameter.value.mutable_grad();
-  const bool is_alike = parameter.value.scalar_type() == parameter.gradient.scalar_type();
-  own = is_alike && !parameter.sum.is_used() ? parameter.gradient : at::Tensor();
-}
-
-}  // namespace
-
 at::ScalarType compute_dtype(Precision precision) {
   switch (precision) {
     case Precision::bfloat16:
@@ -70,7 +59,6 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     parameter.value.set_requires_grad(true);
     parameter.gradient = parameter.part_of(groups_[group].gradient);
     parameter.sum = ops::GradientSum(parameter.gradient);
-    bind(parameter);
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -100,36 +88,24 @@ void Parameters::publish() {
 }
 
 void Parameters::zero_gradients() {
-  const at::NoGradGuard no_grad;
-  std::vector<bool> has_sums(groups_.size());
-  for (const auto& parameter : all_) {
-    if (parameter.sum.is_used()) has_sums[parameter.group] = true;
-  }
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (!has_sums[i]) groups_[i].gradient.zero_();
-  }
   for (auto& parameter : all_) {
-    if (parameter.sum.is_used()) {
-      parameter.sum.empty();
-    } else if (has_sums[parameter.group]) {
-      parameter.gradient.zero_();
-    }
-    bind(parameter);
+    parameter.sum.forget();
+    parameter.value.mutable_grad().reset();
   }
 }
 
 void Parameters::collect() {
-  const at::NoGradGuard no_grad;
   for (auto& parameter : all_) {
-    const auto& sum = parameter.sum.value();
     auto& own = parameter.value.mutable_grad();
-    if (!own.defined() || own.is_same(parameter.gradient)) continue;
-    sum.add_(own);
+    if (!own.defined()) continue;
+    parameter.sum.add(own);
     own.reset();
   }
 }
 
-std::vector<at::Tensor> Parameters::gradients() const {
+std::vector<at::Tensor> Parameters::gradients() {
+  const at::NoGradGuard no_grad;
+  collect();
   for (const auto& parameter : all_) parameter.sum.value();
   std::vector<at::Tensor> all;
   for (const auto& group : groups_) all.push_back(group.gradient);

@@ -25,7 +25,7 @@ struct Group {
   Role role = Role::matrix;
   at::Tensor master;    // [n], float32 or float64: what the optimizer changes and checkpoints hold
   at::Tensor value;     // [n], what the forward pass reads: master itself, or a bfloat16 copy of it
-  at::Tensor gradient;  // [n], of master's dtype: what collect() and products have added up
+  at::Tensor gradient;  // [n], of master's dtype: the memory of gradients()
 };
 
 struct Parameter {
@@ -36,7 +36,7 @@ struct Parameter {
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
   at::Tensor gradient;     // a view of its group's gradient
-  ops::GradientSum sum;    // the same, for products that add to it themselves
+  ops::GradientSum sum;    // of its gradients, in that memory
 
   /// Its part of a buffer that is laid out like its group's.
   at::Tensor part_of(const at::Tensor& flat) const;
@@ -67,15 +67,15 @@ class Parameters {
   /// Rounds every master into what the forward pass reads; after masters were changed by hand.
   void publish();
 
-  /// Before the first backward pass. Not all memory is cleared: collect() or gradients() must come
-  /// before anyone reads it.
+  /// Makes all sums empty. Their memory is not cleared: gradients() does that where nothing is
+  /// added.
   void zero_gradients();
   /// After each backward pass: adds to the gradients what autograd left beside the values, in
   /// bfloat16 beside bfloat16. Where parts of a batch follow one another they are summed in float32
   /// this way.
   void collect();
-  /// Those of groups(), in order.
-  std::vector<at::Tensor> gradients() const;
+  /// Those of groups(), in order, with all that was added since zero_gradients().
+  std::vector<at::Tensor> gradients();
 
  private:
   Precision precision_;

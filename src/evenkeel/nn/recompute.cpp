@@ -2,11 +2,10 @@
 #include "evenkeel/nn/recompute.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/core/ivalue.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <utility>
+#include "evenkeel/ops/carried.h"
 
 namespace evenkeel::nn {
 
@@ -15,24 +14,16 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// What autograd can carry from the forward to the backward pass.
-struct Carried : torch::CustomClassHolder {
-  Part part;
-};
-
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
   static tensor_list forward(AutogradContext* ctx, const Part* part, at::TensorList inputs) {
     ctx->save_for_backward(inputs.vec());
-    auto carried = c10::make_intrusive<Carried>();
-    carried->part = *part;
-    ctx->saved_data["part"] = at::IValue::make_capsule(std::move(carried));
+    ctx->saved_data["part"] = ops::carried(*part);
     return (*part)(inputs.vec(), /*again=*/false);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const auto carried = ctx->saved_data["part"].toCapsule();
-    const auto& part = static_cast<const Carried&>(*carried).part;
+    const auto& part = ops::carried_value<Part>(ctx->saved_data["part"]);
     const at::AutoGradMode with_gradients(true);
     tensor_list inputs;
     for (const auto& saved : ctx->get_saved_variables()) {

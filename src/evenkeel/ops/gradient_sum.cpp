@@ -12,66 +12,66 @@
 
 namespace evenkeel::ops {
 
-GradientSum::GradientSum(at::Tensor buffer) : state_(c10::make_intrusive<State>()) {
-  state_->buffer = std::move(buffer);
+GradientSum::GradientSum(at::Tensor memory)
+    : state_(std::make_shared<State>(State{.memory = std::move(memory), .draft = {}})) {}
+
+/// Moves a draft out of the memory.
+void GradientSum::make_room() const {
+  if (const auto draft = state_->draft.lock()) *draft = state_->memory.clone();
+  state_->draft.reset();
 }
 
-/// A draft in the buffer would be lost.
-void GradientSum::check_free() const {
-  TORCH_CHECK(!state_->is_empty || state_->claim.expired(),
-              "a gradient is added to the weight of a head between its loss and its backward pass");
+GradientSum::Target GradientSum::target() const {
+  make_room();
+  return {state_->memory, std::exchange(state_->is_empty, false)};
 }
 
 const at::Tensor& GradientSum::value() const {
-  if (state_->is_empty) {
-    check_free();
-    state_->buffer.zero_();
-    state_->is_empty = false;
-  }
-  return state_->buffer;
+  const auto [memory, is_first] = target();
+  if (is_first) memory.zero_();
+  return state_->memory;
 }
 
-GradientSum::Place GradientSum::place() const {
-  check_free();
-  state_->is_used = true;
-  return {state_->buffer, std::exchange(state_->is_empty, false)};
+void GradientSum::forget() const {
+  state_->is_empty = true;
+}
+
+void GradientSum::add(const at::Tensor& gradient) const {
+  const at::NoGradGuard no_grad;
+  const auto [memory, is_first] = target();
+  is_first ? memory.copy_(gradient) : memory.add_(gradient);
 }
 
 void GradientSum::add_product(const at::Tensor& dy, const at::Tensor& x) const {
-  const auto [buffer, is_first] = place();
-  add_weight_gradient(buffer, dy, x, is_first);
+  const at::NoGradGuard no_grad;
+  const auto [memory, is_first] = target();
+  add_weight_gradient(memory, dy, x, is_first);
 }
 
 GradientSum::Draft GradientSum::draft() const {
-  if (!state_->is_empty || !state_->claim.expired()) return {at::empty_like(buffer()), nullptr};
-  const auto claim = std::make_shared<char>();
-  state_->claim = claim;
-  return {buffer(), claim};
+  const bool is_free = state_->is_empty && state_->draft.expired();
+  const auto draft =
+      std::make_shared<at::Tensor>(is_free ? state_->memory : at::empty_like(state_->memory));
+  if (is_free) state_->draft = draft;
+  return draft;
 }
 
 void GradientSum::add(const Draft& draft, double factor) const {
   const at::NoGradGuard no_grad;
-  const bool is_here = draft.claim != nullptr && state_->claim.lock() == draft.claim;
-  TORCH_CHECK(!is_here || state_->is_empty, "the gradient of this loss was added already");
-  state_->is_used = true;
-  const bool is_first = std::exchange(state_->is_empty, false);
-  if (is_here) {
-    state_->buffer.mul_(factor);
-  } else if (is_first) {
-    at::mul_out(state_->buffer, draft.gradient, at::scalar_tensor(factor));
+  TORCH_CHECK(draft->defined(), "the gradient of this loss was added already");
+  if (state_->draft.lock() == draft) {
+    state_->memory.mul_(factor);
+    state_->draft.reset();
+    state_->is_empty = false;
   } else {
-    state_->buffer.add_(draft.gradient, factor);
+    auto [memory, is_first] = target();
+    if (is_first) {
+      at::mul_out(memory, *draft, at::scalar_tensor(factor, memory.options()));
+    } else {
+      memory.add_(*draft, factor);
+    }
   }
-}
-
-at::IValue GradientSum::to_value() const {
-  return at::IValue::make_capsule(state_);
-}
-
-GradientSum GradientSum::of(const at::IValue& value) {
-  GradientSum sum;
-  sum.state_ = c10::static_intrusive_pointer_cast<State>(value.toCapsule());
-  return sum;
+  draft->reset();
 }
 
 }  // namespace evenkeel::ops

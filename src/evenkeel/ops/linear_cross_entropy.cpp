@@ -3,7 +3,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/core/ivalue.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
@@ -12,6 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/head_chunk.h"
 #include "evenkeel/ops/rows.h"
@@ -65,6 +65,11 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
              double scale, std::optional<double> softcap, const Tensor& dweight) {
   static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
   const bool with_gradient = dweight.defined();
+  TORCH_CHECK(!with_gradient || (dweight.sizes() == weight.sizes() &&
+                                 dweight.scalar_type() == wide(weight.scalar_type()) &&
+                                 dweight.device() == weight.device()),
+              "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
+              name_of(wide(weight.scalar_type())), " beside it");
   const auto count = x.size(0);
   const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
   const auto scored = weight.narrow(0, 0, vocabulary);
@@ -123,7 +128,7 @@ Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scal
 }
 
 /// What the backward pass needs of a weight whose gradient is summed elsewhere.
-struct Later : torch::CustomClassHolder {
+struct Later {
   GradientSum sum;
   GradientSum::Draft draft;
 };
@@ -137,13 +142,10 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     ctx->saved_data["dtype"] = weight.scalar_type();
     if (*sum) {
       static const auto run = registered<IntoOp>("evenkeel::linear_cross_entropy_into");
-      auto later = c10::make_intrusive<Later>();
-      later->sum = *sum;
-      later->draft = sum->draft();
-      const auto [loss, dx] =
-          run.call(x, weight, targets, vocabulary, scale, softcap, later->draft.gradient);
+      const auto draft = sum->draft();
+      const auto [loss, dx] = run.call(x, weight, targets, vocabulary, scale, softcap, *draft);
       ctx->save_for_backward({dx});
-      ctx->saved_data["later"] = at::IValue::make_capsule(std::move(later));
+      ctx->saved_data["later"] = carried(Later{*sum, draft});
       return loss;
     }
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
@@ -163,8 +165,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
         dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
                       .to(ctx->saved_data["dtype"].toScalarType());
       } else {
-        const auto capsule = found->second.toCapsule();
-        const auto& later = static_cast<const Later&>(*capsule);
+        const auto& later = carried_value<Later>(found->second);
         later.sum.add(later.draft, upstream[0].item().toDouble());
       }
     }

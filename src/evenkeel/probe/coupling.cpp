@@ -62,7 +62,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   small.parameters->publish();
   small.parameters->zero_gradients();
   small.model->loss_sum(ids, targets, {.mode = nn::Mode::training}).backward();
-  small.parameters->collect();
+  small.parameters->gradients();
   const at::NoGradGuard no_grad;
   weight.copy_(kept);
   Gradients found;

@@ -107,6 +107,7 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
     loss.backward();
     parameters_->collect();
   }
+  gradients_ = parameters_->gradients();
   outcome.loss /= scored;
   outcome.routing = meter.seen();
   const auto& shape = model_->scheme().shape;
