@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/load.h"
+#include "evenkeel/study/statistics.h"
 
 namespace evenkeel::study {
 namespace {
@@ -212,6 +213,17 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
       arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {1, kFailed, 1, 1, 1, 1});  // a tie
   judge(results);
   EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::undecided);
+  EXPECT_TRUE(
+      results.verdicts.at(0).sentence.ends_with("p 0.062, 6 seeds that all agree would tell"))
+      << results.verdicts.at(0).sentence;
+}
+
+// 6 would do for one question: 2 / 2^6 is 0.031.
+TEST(Judge, KnowsHowManySeedsASignTestNeedsAmongOtherQuestions) {
+  EXPECT_EQ(signs_needed(0.05), 6);
+  EXPECT_EQ(signs_needed(0.05 / 4), 8);
+  EXPECT_EQ(signs_needed(0.05 / 6), 8);
+  EXPECT_EQ(signs_needed(0.05 / 7), 9);
 }
 
 TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {

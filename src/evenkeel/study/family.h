@@ -14,6 +14,9 @@ class Family {
   /// \param p  its p-value, which a later correction replaces; lives until then
   void ask(const std::string& question, double& p);
 
+  /// How many there are.
+  std::size_t size() const { return asked_.size(); }
+
   /// Corrects them together. \source Holm 1979
   void correct();
 

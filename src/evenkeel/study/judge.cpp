@@ -213,7 +213,7 @@ bool is_asked(const Verdict& verdict) {
 }
 
 /// Every p-value that was asked for, corrected together. `needed` is of the level that a verdict
-/// then had to reach.
+/// then had to reach; of a sign test, where p is large, of the strictest.
 void correct(Results& results) {
   Family family;
   std::vector<double> before;
@@ -243,6 +243,8 @@ void correct(Results& results) {
       const double level = kLevel * (before[i] > 0 ? before[i] / verdict.p : 1);
       if (verdict.difference) {
         verdict.needed = pairs_needed(std::abs(verdict.difference->effect), level);
+      } else if (is_asked(verdict)) {
+        verdict.needed = signs_needed(kLevel / static_cast<double>(family.size()));
       }
       ++i;
     }

@@ -154,8 +154,9 @@ std::string reach_sentence(const Claim& claim, const Verdict& verdict,
 }
 
 std::string sign_words(const Verdict& verdict) {
-  return text("; sign test over the seeds: p ", p_text(verdict.p),
-              verdict.p < kLevel ? "" : ", six seeds that all agree would tell");
+  auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
+  if (verdict.p < kLevel || !verdict.needed) return out;
+  return out + text(", ", *verdict.needed, " seeds that all agree would tell");
 }
 
 }  // namespace evenkeel::study

@@ -38,8 +38,7 @@ std::string runs_sentence(const Arm& arm, const Study& study);
 std::string reach_sentence(const Claim& claim, const Verdict& verdict,
                            const std::vector<double>& ours, const std::vector<double>& theirs);
 
-/// What its p-value adds: "; sign test over the seeds: p 0.250, six seeds that all agree would
-/// tell"
+/// What its p-value adds: "; sign test over the seeds: p 0.250, 6 seeds that all agree would tell"
 std::string sign_words(const Verdict& verdict);
 
 }  // namespace evenkeel::study

@@ -252,6 +252,13 @@ double p_of_signs(std::int64_t count, std::int64_t other_count) {
   return std::min(1.0, 2 * p);
 }
 
+std::int64_t signs_needed(double level) {
+  EK_ASSERT(level > 0);
+  std::int64_t pairs = 1;
+  while (p_of_signs(pairs, 0) >= level) ++pairs;
+  return pairs;
+}
+
 double p_of_beyond(const Difference& difference, double margin) {
   const double over = std::abs(difference.mean) - margin;
   if (difference.deviation == 0) return over > 0 ? 0 : 1;

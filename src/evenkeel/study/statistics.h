@@ -81,6 +81,9 @@ double p_of_shares(std::int64_t count, std::int64_t all, std::int64_t other_coun
 /// Whether one side wins more often: the exact sign test, two-sided; ties are left out.
 double p_of_signs(std::int64_t count, std::int64_t other_count);
 
+/// The fewest pairs that the sign test tells apart at this level if all agree.
+std::int64_t signs_needed(double level);
+
 /// The 95 % interval of a share, `count` of `all`; 0 .. 1 where `all` is 0.
 /// \source Clopper and Pearson 1934
 Interval share_of(std::int64_t count, std::int64_t all);
