@@ -180,12 +180,12 @@ class Gradients : public ::testing::TestWithParam<Case> {
 TEST_P(Gradients, AreThoseOfTheLoss) {
   tiny_.parameters->zero_gradients();
   loss().backward();
-  tiny_.parameters->gradients();
+  tiny_.parameters->collect();
   at::manual_seed(3);
   for (const auto& parameter : tiny_.parameters->all()) {
     const auto random = at::randn(parameter.shape, at::kDouble);
     const auto direction = random / random.norm();
-    const auto expected = (parameter.gradient * direction).sum().item<double>();
+    const auto expected = (parameter.sum.value() * direction).sum().item<double>();
     EXPECT_NEAR(slope(parameter.master, direction), expected, 2e-7 * (1 + std::abs(expected)))
         << parameter.name;
   }

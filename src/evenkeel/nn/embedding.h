@@ -13,9 +13,9 @@ namespace evenkeel::nn {
 /// beside float64 rows), rounded once: the same bits for any number of threads. at::embedding adds
 /// in the dtype of the rows, where a bfloat16 sum of ones stays at 256.
 ///
-/// \param weight  [rows, D], float32, bfloat16 or float64, on the CPU. If it has a sum of
-/// gradients,
-///                the rows of these ids are added to there, and nothing is rounded to bfloat16
+/// \param weight  [rows, D], float32, bfloat16 or float64, on the CPU. If it has a sum
+///                of gradients, its rows of these ids are added to, and nothing is rounded to
+///                bfloat16
 /// \param ids     [...], int64, 0 .. rows - 1
 /// \return [..., D]; differentiable once with respect to weight
 at::Tensor embedding(const Weight& weight, const at::Tensor& ids);

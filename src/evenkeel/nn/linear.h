@@ -28,10 +28,10 @@ struct Activation {
 };
 
 /// x W^T, with the gradients of at::linear(), bit for bit, unless the value is passed on: a sum of
-/// two gradients is then rounded once. Of an activation that can be had again
-/// only what it comes from is kept: the backward pass computes it for the gradient of w. Where w
-/// has a sum of gradients, the backward pass adds to it (ops::add_weight_gradient(), which may
-/// round otherwise), and autograd sees none.
+/// two gradients is then rounded once. Of an activation that can be had again only what it comes
+/// from is kept: the backward pass computes it for the gradient of w. Where w has a sum of
+/// gradients, the backward pass adds to it (ops::add_weight_gradient(), which may round otherwise),
+/// and autograd sees none.
 at::Tensor linear(const Activation& x, const Weight& w);
 
 }  // namespace evenkeel::nn

@@ -41,7 +41,7 @@ class Matrix {
 
   Matrix() = default;
   /// \param parts     all rows, in order; none for a matrix that stands as it is
-  /// \param sum  of the gradients of the stored matrix, if products may add to it
+  /// \param sum       of the gradients of the stored matrix, if products may add to it
   explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, ops::GradientSum sum = {});
 
   /// The shape and dtype of the stored matrix:

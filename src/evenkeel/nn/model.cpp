@@ -44,10 +44,8 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
   auto entering = activation(read, norm, before, pass.mode);
   // Who adds to what the branch reads takes it by way of the branch's first product.
   Taps taps = {.stream = before, .normed = read, .block_input = state.block_input};
-  const auto& skip = half.rule.skip;
   const auto entrance = half.input ? norm::Tap::normed : norm::Tap::stream;
-  const bool is_tapped = std::find(skip.begin(), skip.end(), entrance) != skip.end();
-  if (options_.fused && is_tapped && !half.dual) {
+  if (options_.fused && half.rule.takes(entrance) && !half.dual) {
     entering.passed = half.input ? &taps.normed : &taps.stream;
   }
   auto out = branch(entering);

@@ -152,9 +152,8 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
     b.around_feed_forward.rule.damp = b.around_attention.rule.damp;
   }
   b.shares_input = feed_forward.shares_input;
-  for (const auto* const add : {&attention.add, &feed_forward.add}) {
-    b.taps_its_input = b.taps_its_input ||
-                       std::count(add->skip.begin(), add->skip.end(), norm::Tap::block_input) > 0;
+  for (const auto* const half : {&b.around_attention, &b.around_feed_forward}) {
+    b.taps_its_input = b.taps_its_input || half->rule.takes(norm::Tap::block_input);
   }
 
   auto& at = b.attention;

@@ -52,13 +52,12 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     }
     std::size_t group = 0;
     while (groups_[group].role != each.role) ++group;
-    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}, {}};
+    Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
     filled[group] += each.numel();
     parameter.master = parameter.part_of(groups_[group].master);
     parameter.value = parameter.part_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
-    parameter.gradient = parameter.part_of(groups_[group].gradient);
-    parameter.sum = ops::GradientSum(parameter.gradient);
+    parameter.sum = ops::GradientSum(parameter.part_of(groups_[group].gradient));
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -104,7 +103,6 @@ void Parameters::collect() {
 }
 
 std::vector<at::Tensor> Parameters::gradients() {
-  const at::NoGradGuard no_grad;
   collect();
   for (const auto& parameter : all_) parameter.sum.value();
   std::vector<at::Tensor> all;

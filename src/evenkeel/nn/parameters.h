@@ -35,8 +35,7 @@ struct Parameter {
   std::int64_t begin = 0;  // where it starts in the group's buffers
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
-  at::Tensor gradient;     // a view of its group's gradient
-  ops::GradientSum sum;    // of its gradients, in that memory
+  ops::GradientSum sum;    // of its gradients, in a view of its group's gradient
 
   /// Its part of a buffer that is laid out like its group's.
   at::Tensor part_of(const at::Tensor& flat) const;

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct ResidualRule {
   at::Tensor angle_scale, angle_bias;  // geodesic: [1] each
   std::optional<NormLayer> residual;
   std::optional<Factor> damp;
+
+  bool takes(norm::Tap tap) const { return std::find(skip.begin(), skip.end(), tap) != skip.end(); }
 };
 
 /// What the taps of a skip take.

@@ -17,7 +17,7 @@ constexpr auto kNever = -std::numeric_limits<double>::infinity();
 /// The queries of one key head: their scores against the keys that the last of them sees.
 struct Tile {
   at::Tensor scores;  // [g, n, S'], in float32 at least, before the cap
-  at::Tensor future;  // [n, S']: which of them no query may see
+  at::Tensor unseen;  // [n, S']: which of them no query may see
 };
 
 /// \param first  of the queries, which stand at the end of the positions
@@ -56,7 +56,7 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
       for (std::int64_t first = 0; first < queries; first += step) {
         auto tile =
             tile_of(heads[h], inputs.k[b][h], begins, first, std::min(step, queries - first));
-        tile.scores = (tile.scores * inputs.scale).masked_fill(tile.future, kNever);
+        tile.scores = (tile.scores * inputs.scale).masked_fill(tile.unseen, kNever);
         see(h, tile);
       }
     }
@@ -66,7 +66,7 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
 at::Tensor weights_of(const Tile& tile, const std::optional<double>& softcap) {
   if (!softcap) return at::softmax(tile.scores, -1);
   const auto capped = at::tanh(tile.scores / *softcap) * *softcap;
-  return at::softmax(capped.masked_fill(tile.future, kNever), -1);
+  return at::softmax(capped.masked_fill(tile.unseen, kNever), -1);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors) {
   result.shifted.resize(static_cast<std::size_t>(factors.size(0)));
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
     const auto seen = tile.scores.size(-1);
-    const auto several = tile.future.logical_not().sum(-1).gt(1);  // [n]: of the queries
+    const auto several = tile.unseen.logical_not().sum(-1).gt(1);  // [n]: of the queries
     const auto sparse = weights_of(tile, inputs.softcap).amax(-1).gt(0.5).logical_and(several);
     result.queries += several.sum().item<std::int64_t>() * tile.scores.size(0);
     result.sparse += sparse.sum().item<std::int64_t>();
@@ -112,7 +112,7 @@ Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors) {
     for (std::int64_t set = 0; set < factors.size(0); ++set) {
       // A score is linear in the length of its key, and a cap keeps the order of scores.
       const auto factor = factors[set][h].narrow(0, 0, seen).to(tile.scores.scalar_type());
-      const auto after = (tile.scores * factor).masked_fill(tile.future, kNever).argmax(-1);
+      const auto after = (tile.scores * factor).masked_fill(tile.unseen, kNever).argmax(-1);
       result.shifted[static_cast<std::size_t>(set)] +=
           after.ne(before).logical_and(sparse).sum().item<std::int64_t>();
     }

@@ -62,13 +62,13 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   small.parameters->publish();
   small.parameters->zero_gradients();
   small.model->loss_sum(ids, targets, {.mode = nn::Mode::training}).backward();
-  small.parameters->gradients();
+  small.parameters->collect();
   const at::NoGradGuard no_grad;
   weight.copy_(kept);
   Gradients found;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
     const auto rows = rows_of(shape, block, kMatrices[i].second);
-    found[i] = rows.of(small.parameters->at(rows.stored).gradient).clone();
+    found[i] = rows.of(small.parameters->at(rows.stored).sum.value()).clone();
   }
   return found;
 }
