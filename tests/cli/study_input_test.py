@@ -30,6 +30,23 @@ class BadInput(program.Case):
                     "shared), or allow it with --override", "study", "two.toml")
         self.succeed("study", "two.toml", "--override")
 
+    def test_more_seeds_than_the_file_has(self):
+        self.succeed("study", "two.toml")
+        self.refuse(78, "runs/studies/two: the study was begun with something else: seeds was "
+                    "[1,2], but is [1,2,3]; name another folder with --run (finished runs are "
+                    "shared), or allow it with --override", "study", "two.toml", "--seeds", "3",
+                    "--run", "runs/studies/two")
+        self.succeed("study", "two.toml", "--seeds", "3")
+        own = self.folder / "runs/studies/two-3-seeds"
+        self.assertIn("--seeds 3", (own / "report.md").read_text())
+        self.assertEqual(len((own / "runs.csv").read_text().splitlines()), 1 + 6)
+        self.assertEqual(len(list(self.folder.glob("runs/studies/pool/*"))), 6)
+
+    def test_options_of_a_study_without_one(self):
+        for option in (("--seeds", "3"), ("--size", "desk")):
+            self.refuse(64, "--size and --seeds are a study's, but none is named; the names: "
+                        "evenkeel study", "study", *option)
+
     def test_the_folder_of_another_study(self):
         self.succeed("study", "two.toml")
         self.write("other.toml", study(steps=2))

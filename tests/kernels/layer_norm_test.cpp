@@ -59,14 +59,15 @@ TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
     std::vector<TypeParam> dx(width);
     std::vector<double> dgain(width, 1.0);
     std::vector<double> dbias(width, 2.0);
-    layer_norm_row_backward<TypeParam>({.dy = dy.data(),
-                                        .x = x.data(),
-                                        .gain = gain.data(),
-                                        .moments = moments,
-                                        .dx = dx.data(),
-                                        .dgain = dgain.data(),
-                                        .dbias = dbias.data()},
-                                       static_cast<std::int64_t>(width));
+    layer_norm_backward<TypeParam>({.dy = dy.data(),
+                                    .x = x.data(),
+                                    .gain = gain.data(),
+                                    .mean = &moments.mean,
+                                    .rstd = &moments.rstd,
+                                    .dx = dx.data(),
+                                    .dgain = dgain.data(),
+                                    .dbias = dbias.data()},
+                                   1, static_cast<std::int64_t>(width));
 
     const auto g = [&](std::size_t i) { return exact(dy)[i] * exact(gain)[i]; };
     const auto x_hat = [&](std::size_t i) { return (exact(x)[i] - 0.125) * 1.75; };
@@ -84,6 +85,83 @@ TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
       EXPECT_NEAR(dbias[i], 2 + exact(dy)[i], 1e-13);
     }
   }
+}
+
+// Below the smallest normal number of float32 and bfloat16, where processors like to give 0.
+TYPED_TEST(LayerNormRow, KeepsTinyResults) {
+  constexpr std::int64_t kWidth = 64;
+  const auto x = wavy<TypeParam>(kWidth, 0.3);
+  const std::vector<Wide<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
+  const std::vector<Wide<TypeParam>> bias(kWidth, 0);
+  std::vector<TypeParam> y(kWidth), whole(kWidth);
+  layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
+  layer_norm_row(x.data(), one.data(), bias.data(), whole.data(), kWidth, kEpsilon);
+  for (std::size_t i = 0; i < kWidth; ++i) {
+    EXPECT_NEAR(exact(y)[i], exact(whole)[i] * 0x1p-128, 0x1p-133) << i;
+  }
+}
+
+// What rows share is summed over several at a time; the row whose factor is far from 1 is not
+// among them, but counts.
+TYPED_TEST(LayerNormRow, TakesRowsTogetherAsOneByOne) {
+  constexpr std::size_t kRows = 11, kWidth = 70;
+  const auto dy = wavy<TypeParam>(kRows * kWidth, 0.9);
+  auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
+  const auto gain = wavy<Wide<TypeParam>>(kWidth, 1.1);
+  const std::vector<double> mean(kRows, 0.125);
+  std::vector<double> rstd(kRows, 1.75), dgain(kWidth, 1.0), dbias(kWidth, 2.0);
+  rstd[5] = 0x1p-70;
+  for (auto i = 5 * kWidth; i < 6 * kWidth; ++i) store(&x[i], 0x1p70 * exact(x)[i]);
+  std::vector<TypeParam> dx(kRows * kWidth), alone(kWidth);
+  layer_norm_backward<TypeParam>({.dy = dy.data(),
+                                  .x = x.data(),
+                                  .gain = gain.data(),
+                                  .mean = mean.data(),
+                                  .rstd = rstd.data(),
+                                  .dx = dx.data(),
+                                  .dgain = dgain.data(),
+                                  .dbias = dbias.data()},
+                                 kRows, kWidth);
+  std::vector<double> gains(kWidth, 1.0), biases(kWidth, 2.0), unused(kWidth);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const auto at = row * kWidth;
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      gains[i] += exact(dy)[at + i] * (exact(x)[at + i] - mean[row]) * rstd[row];
+      biases[i] += exact(dy)[at + i];
+    }
+    layer_norm_backward<TypeParam>({.dy = dy.data() + at,
+                                    .x = x.data() + at,
+                                    .gain = gain.data(),
+                                    .mean = &mean[row],
+                                    .rstd = &rstd[row],
+                                    .dx = alone.data(),
+                                    .dgain = unused.data(),
+                                    .dbias = unused.data()},
+                                   1, kWidth);
+    const std::vector<TypeParam> together(&dx[at], &dx[at] + kWidth);
+    EXPECT_EQ(exact(together), exact(alone)) << "row " << row;
+  }
+  const double slack = kRows * (1e-13 + kInFloat<TypeParam>);
+  for (std::size_t i = 0; i < kWidth; ++i) {
+    EXPECT_NEAR(dgain[i], gains[i], slack);
+    EXPECT_NEAR(dbias[i], biases[i], slack);
+  }
+}
+
+// What cancels in the variance of a row whose values differ in their last bit, and in one place.
+TYPED_TEST(LayerNormRow, KnowsTheVarianceOfNearlyEqualValues) {
+  constexpr std::size_t kWidth = 4096;
+  const double step = 2 * kRounding<Bf16>;
+  std::vector<TypeParam> x(kWidth), y(kWidth);
+  for (auto& each : x) store(&each, 1.0);
+  store(&x[7], 1 + step);
+  const std::vector<Wide<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
+  const auto moments = layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, 0.0);
+  const double share = 1.0 / kWidth;
+  EXPECT_NEAR(moments.rstd * step * std::sqrt(share * (1 - share)), 1, 1e-6);
+  EXPECT_NEAR(exact(y)[7], std::sqrt((1 - share) / share), 0.13);  // half a bfloat16 at 64
+  EXPECT_NEAR(exact(y)[8], -std::sqrt(share / (1 - share)),
+              1.001 * 0x1p-6 * kRounding<TypeParam> + 1e-7);
 }
 
 // x - mean(x) = 0 for equal values, whatever their sum was rounded to.

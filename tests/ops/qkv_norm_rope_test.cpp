@@ -157,42 +157,78 @@ INSTANTIATE_TEST_SUITE_P(Of, QkvNormRope,
                                            Normed{false, true, true}),
                          name_of);
 
-/// The gradients of heads of any width, normed where `with_gain`.
-Tensors gradients_at(std::int64_t width, bool with_gain, const Tensors& in, const Tensors& dy) {
+constexpr std::int64_t kManyHeads = 6;  // of q: more than share a root
+
+/// q, k and v, and the gradients, of heads of any width, normed where there is a gain.
+Tensors results_at(std::int64_t width, const Tensors& in, const Tensors& dy) {
   const bool is_double = in[0].scalar_type() == at::kDouble;
   const auto turn = angles(kPositions, width, is_double ? at::kDouble : at::kFloat);
   const auto run = [&](const Tensors& x) {
-    const auto gain = with_gain ? std::optional(x[1]) : std::nullopt;
-    const auto [q, k, v] = ops::qkv_norm_rope(x[0], turn, kHeads, kKvHeads, {gain, kEpsilon},
+    const auto gain = x.size() > 1 ? std::optional(x[1]) : std::nullopt;
+    const auto [q, k, v] = ops::qkv_norm_rope(x[0], turn, kManyHeads, kKvHeads, {gain, kEpsilon},
                                               {gain, kEpsilon}, {gain, kEpsilon});
     return Tensors{q, k, v};
   };
-  return testing::gradients(run, in, dy);
+  auto results = run(in);
+  for (auto& each : testing::gradients(run, in, dy)) results.push_back(std::move(each));
+  return results;
 }
 
-// Around the ends of vectors and beyond the widest head that has its own version; rows so small
-// that their squares vanish in float32.
-TEST(QkvNormRopeOfBfloat16, HasTheGradientsOfDouble) {
+/// Results in bfloat16 against those in float64 of the same values, head by head.
+void expect_those_of_double(std::int64_t width, const Tensors& in, const Tensors& dy) {
+  Tensors exact_in, exact_dy;
+  for (const auto& each : in) exact_in.push_back(each.to(at::kDouble));
+  for (const auto& each : dy) exact_dy.push_back(each.to(at::kDouble));
+  const auto actual = results_at(width, in, dy);
+  const auto exact = results_at(width, exact_in, exact_dy);
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const auto ours = actual[i].to(at::kDouble).view({-1, width});
+    const auto theirs = exact[i].view({-1, width});
+    const double spacing = 0x1p-133;  // of numbers below the smallest normal one
+    const auto of_head = (0x1p-18 * theirs.abs().amax(1, true)).clamp_min(spacing);
+    const auto excess = (ours - theirs).abs() - 0x1p-8 * theirs.abs() - of_head;
+    EXPECT_TRUE((excess <= 0).all().item<bool>())
+        << "result " << i << ": " << excess.max().item<double>() << " too far";
+  }
+}
+
+/// Rows whose squares vanish or overflow in float32, gradients at both ends of its range, a small
+/// gain: of all heads, or of the fifth of each token alone.
+struct Sizes {
+  double x = 1, dy = 1, gain = 1;
+  bool is_of_one = false;
+};
+
+at::Tensor heads_of(std::int64_t count, std::int64_t width, double size, bool is_of_one) {
+  auto values = at::randn({2, kPositions, count, width});
+  if (!is_of_one) {
+    values *= size;
+  } else if (count > 4) {
+    values.select(2, 4) *= size;
+  }
+  return values.to(at::kBFloat16);
+}
+
+// Around the ends of vectors and of what has versions of its own.
+TEST(QkvNormRopeOfBfloat16, HasTheResultsOfDouble) {
   at::manual_seed(4);
-  for (const std::int64_t width : {6, 48, 72, 96, 128, 520}) {
+  for (const std::int64_t width : {6, 32, 48, 72, 96, 128, 200, 256, 258, 520}) {
     for (const bool with_gain : {false, true}) {
-      for (const double size : {1.0, 1e-25}) {
+      for (const auto& sizes :
+           {Sizes{}, Sizes{.x = 1e-25}, Sizes{.x = 1e25}, Sizes{.dy = 1e-37}, Sizes{.dy = 1e36},
+            Sizes{.x = 1e25, .is_of_one = true}, Sizes{.dy = 0, .is_of_one = true},
+            Sizes{.x = 1e16, .dy = 1e-20}, Sizes{.gain = 1e-38}}) {
+        SCOPED_TRACE(::testing::Message() << "width " << width << (with_gain ? ", normed" : "")
+                                          << ", sizes " << sizes.x << ", " << sizes.dy << ", "
+                                          << sizes.gain << (sizes.is_of_one ? " of one" : ""));
         Tensors in = {
-            (size * at::randn({2, kPositions, (kHeads + 2 * kKvHeads) * width})).to(at::kBFloat16)};
-        if (with_gain) in.push_back(at::randn({width}));
-        Tensors dy, exact_in, exact_dy;
-        for (const auto heads : {kHeads, kKvHeads, kKvHeads}) {
-          dy.push_back(at::randn({2, kPositions, heads, width}).to(at::kBFloat16));
+            heads_of(kManyHeads + 2 * kKvHeads, width, sizes.x, sizes.is_of_one).flatten(2)};
+        if (with_gain) in.push_back(sizes.gain * at::randn({width}));
+        Tensors dy;
+        for (const auto heads : {kManyHeads, kKvHeads, kKvHeads}) {
+          dy.push_back(heads_of(heads, width, sizes.dy, sizes.is_of_one));
         }
-        for (const auto& each : in) exact_in.push_back(each.to(at::kDouble));
-        for (const auto& each : dy) exact_dy.push_back(each.to(at::kDouble));
-        const auto actual = gradients_at(width, with_gain, in, dy);
-        const auto exact = gradients_at(width, with_gain, exact_in, exact_dy);
-        for (std::size_t i = 0; i < in.size(); ++i) {
-          const double largest = exact[i].abs().max().item<double>();
-          EXPECT_TRUE(close(actual[i].to(at::kDouble), exact[i], 0x1p-8, 0x1p-18 * largest))
-              << "width " << width << ", tensor " << i << ", size " << size;
-        }
+        expect_those_of_double(width, in, dy);
       }
     }
   }

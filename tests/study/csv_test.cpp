@@ -35,7 +35,7 @@ std::vector<Fields> read(const std::string& text) {
 TEST(StudyCsv, HasARowARunBelowItsHead) {
   const auto rows = read(csv(sample({.layers = {"4", "16"}})));
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
-  EXPECT_EQ(rows[0], (Fields{"arm", "scheme", "model.layers", "seed", "state", "why", "value",
+  EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
                              "training_loss", "validation_loss", "parameters", "tokens",
                              "precision", "folder"}));
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());

@@ -203,6 +203,20 @@ TEST(Definition, RefusesOneNumberTwice) {
             std::string::npos);
 }
 
+TEST(Definition, TakesAsManySeedsAsTheCommandSays) {
+  auto study =
+      read(std::string("seeds = [7]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\nseed = 4\n");
+  set_seeds(study, 3);
+  EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{1, 2, 3}));
+  try {
+    set_seeds(study, 4);
+    FAIL() << "one of the seeds is the search's";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    EXPECT_STREQ(error.what(), "--seeds 4: tune.seed must be none of the study's seeds, but is 4");
+  }
+}
+
 TEST(Definition, KnowsWhatCanBeMeasured) {
   const auto measure_of = [](const std::string& word) {
     return read("alone = true\nmeasure = \"" + word + "\"\n" + kGrid).measure;

@@ -218,6 +218,26 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
       << results.verdicts.at(0).sentence;
 }
 
+TEST(Judge, SaysNoneWhereTheFirstValueAlreadyFails) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "post"}), axis("model.layers", {"8", "16"})};
+  results.study.seeds = {1, 2};
+  Claim claim;
+  claim.kind = Claim::Kind::further;
+  claim.of = {{"scheme", "hybrid"}};
+  claim.than = {{"scheme", "post"}};
+  claim.along = "model.layers";
+  results.study.claims = {claim};
+  results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "8"}}, {1, kFailed}),
+                  arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {kFailed, 1}),
+                  arm({{"scheme", "post"}, {"model.layers", "8"}}, {kFailed, kFailed}),
+                  arm({{"scheme", "post"}, {"model.layers", "16"}}, {1, 1})};
+  judge(results);
+  EXPECT_TRUE(results.verdicts.at(0).sentence.starts_with(
+      "hybrid trains up to model.layers 8, none (seed by seed), post up to none, none; sign test"))
+      << results.verdicts.at(0).sentence;
+}
+
 // 6 would do for one question: 2 / 2^6 is 0.031.
 TEST(Judge, KnowsHowManySeedsASignTestNeedsAmongOtherQuestions) {
   EXPECT_EQ(signs_needed(0.05), 6);

@@ -29,12 +29,15 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel study placement --size smoke              some minutes; go on with the same command
   evenkeel study depth --size desk --dry-run         how much work it would be
   evenkeel study mine.toml --set data.train=book.txt your own questions, your own text
+  evenkeel study main --size desk --seeds 12         more seeds than the file has
 Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
+
+constexpr int kMostSeeds = 1000;  // a search has a seed behind them
 
 struct Options {
   Common common;
   std::string study, size;
-  int jobs = 0;
+  int jobs = 0, seeds = 0;  // 0: those of the machine, those of the file
   bool dry_run = false, strict = false, takes_over = false;
 };
 
@@ -61,7 +64,14 @@ study::Need need_of(const config::Config& config) {
                              train::provenance_of(machine).at("libtorch"))};
 }
 
-Exit list(bool json) {
+/// \throws Error (usage) for options that only a study has
+Exit list(const Options& options) {
+  if (!options.size.empty() || options.seeds > 0) {
+    throw Error(Exit::usage,
+                "--size and --seeds are a study's, but none is named; the names: "
+                "evenkeel study");
+  }
+  const bool json = options.common.json;
   auto all = nlohmann::ordered_json::array();
   for (const auto& name : study::catalogue()) {
     const auto source = study::find_study(name);
@@ -87,6 +97,7 @@ std::string size_of(const Options& options, const study::Source& source) {
 std::string command_of(const Options& options, const std::string& size) {
   auto command = "evenkeel study " + options.study;
   if (!size.empty()) command += " --size " + size;
+  if (options.seeds > 0) command += text(" --seeds ", options.seeds);
   for (const auto& set : options.common.sets) command += " --set '" + set + "'";
   if (options.common.run) command += " --run " + options.common.run->string();
   return command;
@@ -96,8 +107,10 @@ study::Wish wish_of(const Options& options) {
   const auto source = study::find_study(options.study);
   const auto size = size_of(options, source);
   study::Wish wish{.study = study::read_study(source.toml, source.place, size)};
+  if (options.seeds > 0) study::set_seeds(wish.study, options.seeds);
   for (const auto& set : options.common.sets) study::add_setting(wish.study, set);
-  const auto own = wish.study.name + (size.empty() ? "" : "-" + size);
+  const auto own = text(wish.study.name, size.empty() ? "" : "-" + size,
+                        options.seeds > 0 ? text("-", options.seeds, "-seeds") : "");
   wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
   if (!wish.folder.has_filename()) wish.folder = wish.folder.parent_path();  // "folder/"
   wish.need = need_of;
@@ -203,7 +216,7 @@ Exit exit_of(const study::Results& results, bool strict) {
 
 Exit body(const Options& options) {
   check_device(options.common);
-  if (options.study.empty()) return list(options.common.json);
+  if (options.study.empty()) return list(options);
   const auto wish = wish_of(options);
   study::Means means{
       .program = "/proc/self/exe",  // this very program, were it built anew meanwhile
@@ -234,6 +247,10 @@ Verb add_study(const Command& program) {
       .type_name("NAME|FILE");
   command.add_option("--size", options->size, "one of the study's sizes; the first without it")
       .type_name("SIZE");
+  command
+      .add_option("--seeds", options->seeds,
+                  "seeds 1 to N in place of the file's; more decide more")
+      .between(1, kMostSeeds);
   command.add_option("--set", options->common.sets, "a setting of all runs").type_name("KEY=VALUE");
   add_run(command, options->common);
   command.add_option("--jobs", options->jobs, "threads in all; as many as cores without it")

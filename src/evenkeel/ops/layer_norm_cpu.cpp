@@ -68,18 +68,17 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
     auto* const dbias = out<double>(bias_sums);
     cpu::for_each_block(rows_of(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto row = begin; row < end; ++row) {
-                            const auto at = row * width;
-                            kernels::cpu::layer_norm_row_backward<Raw<scalar_t>>(
-                                {.dy = dy_rows + at,
-                                 .x = x_rows + at,
-                                 .gain = by,
-                                 .moments = {.mean = means[row], .rstd = scales[row]},
-                                 .dx = to + at,
-                                 .dgain = dgain + block * width,
-                                 .dbias = dbias + block * width},
-                                width);
-                          }
+                          const auto at = begin * width;
+                          kernels::cpu::layer_norm_backward<Raw<scalar_t>>(
+                              {.dy = dy_rows + at,
+                               .x = x_rows + at,
+                               .gain = by,
+                               .mean = means + begin,
+                               .rstd = scales + begin,
+                               .dx = to + at,
+                               .dgain = dgain + block * width,
+                               .dbias = dbias + block * width},
+                              end - begin, width);
                         });
   });
   return {dx, vector_gradient(cpu::total_of(gain_sums), gain),

@@ -58,18 +58,16 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
     auto* const dgain = out<double>(sums);
     cpu::for_each_block(rows_of(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto row = begin; row < end; ++row) {
-                            const auto at = row * width;
-                            kernels::cpu::rms_norm_row_backward<Raw<scalar_t>>(
-                                {.dy = dy_rows + at,
-                                 .skip = skip ? skip_rows + at : nullptr,
-                                 .x = x_rows + at,
-                                 .gain = by,
-                                 .rstd = scales[row],
-                                 .dx = to + at,
-                                 .dgain = dgain + block * width},
-                                width);
-                          }
+                          const auto at = begin * width;
+                          kernels::cpu::rms_norm_backward<Raw<scalar_t>>(
+                              {.dy = dy_rows + at,
+                               .skip = skip ? skip_rows + at : nullptr,
+                               .x = x_rows + at,
+                               .gain = by,
+                               .rstd = scales + begin,
+                               .dx = to + at,
+                               .dgain = dgain + block * width},
+                              end - begin, width);
                         });
   });
   return {dx, vector_gradient(cpu::total_of(sums), gain)};

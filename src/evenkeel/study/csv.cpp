@@ -39,7 +39,7 @@ std::string number(double value) {
 
 std::string csv(const Results& results) {
   const auto& axes = results.study.axes;
-  std::vector<std::string> names = {"arm"};
+  std::vector<std::string> names = {"name"};  // many studies have an axis "arm"
   for (const auto& axis : axes) names.push_back(axis.name);
   for (const char* name : {"seed", "state", "why", "value", "training_loss", "validation_loss",
                            "parameters", "tokens", "precision", "folder"}) {

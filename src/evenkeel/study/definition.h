@@ -115,4 +115,8 @@ Study read_study(const std::string& toml, const std::string& place, const std::s
 /// \throws Error (usage) if an axis, the search or `seeds` decides it
 void add_setting(Study& study, const std::string& set);
 
+/// Seeds 1 to `count` in place of the file's: `--seeds COUNT`.
+/// \throws Error (usage) if one of them is the search's
+void set_seeds(Study& study, std::int64_t count);
+
 }  // namespace evenkeel::study

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -223,6 +224,14 @@ std::vector<std::int64_t> seeds_of(Table& top) {
   return seeds;
 }
 
+/// The search has a seed of its own.
+void check_seeds(const Study& study, const std::string& where) {
+  if (!study.tune) return;
+  if (std::count(study.seeds.begin(), study.seeds.end(), study.tune->seed) == 0) return;
+  throw Error(Exit::usage, text(where, ": tune.seed must be none of the study's seeds, but is ",
+                                study.tune->seed));
+}
+
 /// What stands above the grid.
 void read_words(Study& study, Table& top) {
   study.title = top.string("title", study.name);
@@ -252,6 +261,14 @@ void add_setting(Study& study, const std::string& set) {
   });
   changed.settings.push_back(set);
   check_conflicts(changed, "--set " + set);
+  study = std::move(changed);
+}
+
+void set_seeds(Study& study, std::int64_t count) {
+  auto changed = study;
+  changed.seeds.resize(static_cast<std::size_t>(count));
+  std::iota(changed.seeds.begin(), changed.seeds.end(), 1);
+  check_seeds(changed, text("--seeds ", count));
   study = std::move(changed);
 }
 
@@ -294,10 +311,7 @@ Study read_study(const std::string& toml, const std::string& where, const std::s
                                     "values = [1e-3, 2e-3, 4e-3]"));
     }
   }
-  if (study.tune && std::count(study.seeds.begin(), study.seeds.end(), study.tune->seed) > 0) {
-    throw Error(Exit::usage, text(where, ": tune.seed must be none of the study's seeds, but is ",
-                                  study.tune->seed));
-  }
+  check_seeds(study, where);
   check_conflicts(study, where);
   read_claims(study, top, where);
   top.finish();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -17,7 +18,7 @@ using Outcome = Verdict::Outcome;
 using State = Member::State;
 
 /// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
-/// of the runs is missing, 0 where the first already fails.
+/// of the runs is missing, -infinity where the first already fails.
 std::vector<double> reach_of(const Results& results, const Claim& claim, const Selection& arms,
                              const Selection& rest) {
   std::vector<std::pair<double, const Arm*>> along;
@@ -28,7 +29,7 @@ std::vector<double> reach_of(const Results& results, const Claim& claim, const S
     if (is_in(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
   }
   std::sort(along.begin(), along.end());
-  std::vector<double> reach(results.study.seeds.size(), 0);
+  std::vector<double> reach(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
   for (std::size_t seed = 0; seed < reach.size(); ++seed) {
     for (const auto& [value, arm] : along) {
       const auto state = arm->members[seed].state;
@@ -58,7 +59,7 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
     std::int64_t further = 0, shorter = 0;
     bool is_measured = true;
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      is_measured = is_measured && std::isfinite(ours[i]) && std::isfinite(theirs[i]);
+      is_measured = is_measured && !std::isnan(ours[i]) && !std::isnan(theirs[i]);
       if (ours[i] > theirs[i]) ++further;
       if (ours[i] < theirs[i]) ++shorter;
     }

@@ -81,10 +81,12 @@ std::string less_words(const Difference& difference, const Arm& of, const Arm& t
               difference_words(difference, measure), " (", seeds_text(difference.pairs), ")");
 }
 
-std::string joined(const std::vector<double>& values) {
+/// "32, none, –": up to where a scheme trains, by seed; nowhere; not known.
+std::string joined(const std::vector<double>& reach) {
   std::string out;
-  for (const auto value : values) {
-    out += text(out.empty() ? "" : ", ", std::isfinite(value) ? with_digits(value, kDigits) : "–");
+  for (const auto value : reach) {
+    const auto word = std::isnan(value) ? "–" : std::isinf(value) ? "none" : number(value);
+    out += text(out.empty() ? "" : ", ", word);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/row.h"
 #include "evenkeel/kernels/cpu/simd.h"
 
 /// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
@@ -63,6 +64,11 @@ EK_LANES __m512 tanh_of(__m512 x) {
 EK_LANES void store_32(Bf16* to, __m512 low, __m512 high) {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
+/// Lanes whose values are not 0 and below the normal numbers: rounding to bfloat16 makes them 0.
+EK_LANES __mmask16 tiny_of(__m512 values) {
+  constexpr int kBelowNormal = 0x20;
+  return _mm512_fpclass_ps_mask(values, kBelowNormal);
+}
 /// Stores the lanes of `mask`.
 EK_LANES void store_16(Bf16* to, __m512 values, __mmask16 mask) {
   _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
@@ -71,6 +77,59 @@ EK_LANES void store_16(Bf16* to, __m512 values, __mmask16 mask) {
 EK_LANES __m512 load_16(const Bf16* from, __mmask16 mask) {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+EK_LANES __m512bh load_32(const Bf16* from, __mmask32 mask) {
+  return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
+}
+/// The floats of `mask` from `from` on, zeros elsewhere.
+EK_LANES __m512 load_16(const float* from, __mmask16 mask) {
+  return _mm512_maskz_loadu_ps(mask, from);
+}
+
+/// The larger of |a| and |b|; the other one where one is a NaN.
+EK_LANES __m512 larger_of(__m512 a, __m512 b) {
+  constexpr int kLargestSize = 3, kNoSign = 2 << 2;
+  return _mm512_range_ps(a, b, kLargestSize | kNoSign);
+}
+
+/// Whether the largest of the values, none of which is negative, is moderate (row.h).
+EK_LANES bool is_most_moderate(__m512 values) {
+  const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFar));
+  const __m512 most = _mm512_set1_ps(static_cast<float>(kFar));
+  return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
+         _mm512_cmp_ps_mask(values, most, _CMP_NLT_UQ) == 0;
+}
+
+/// Sixteen doubles.
+struct Doubles {
+  __m512d low, high;
+};
+EK_LANES Doubles no_doubles() {
+  return {_mm512_setzero_pd(), _mm512_setzero_pd()};
+}
+/// Exactly the values of float32.
+EK_LANES Doubles doubles_of(__m512 values) {
+  return {_mm512_cvtps_pd(_mm512_castps512_ps256(values)),
+          _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1))};
+}
+EK_LANES Doubles plus(const Doubles& a, const Doubles& b) {
+  return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
+}
+EK_LANES Doubles plus_squares(const Doubles& a, const Doubles& b) {
+  return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
+}
+/// The sum of all, in the order of sum_over() (reduce.h).
+EK_LANES double sum_of(const Doubles& a) {
+  return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
+}
+/// to[0, 16) += values, for the lanes of mask.
+EK_LANES void add_16(double* to, __m512 values, __mmask16 mask) {
+  const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
+  const auto sum = plus(doubles_of(values),
+                        {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
+  _mm512_mask_storeu_pd(to, low, sum.low);
+  _mm512_mask_storeu_pd(to + 8, high, sum.high);
 }
 
 /// Lanes 2i (or 2i + 1) of a, then those of b.

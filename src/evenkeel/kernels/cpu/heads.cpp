@@ -52,11 +52,11 @@ template <typename F, typename T>
 
 template <typename T>
 EK_CLONES void norm_and_turn(const Heads<T>& heads) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (norm_and_turn_in_lanes(heads)) return;
+  }
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    if constexpr (std::is_same_v<T, Bf16>) {
-      if (norm_and_turn_in_lanes(heads, h)) continue;
-    }
     if (heads.gain == nullptr) {
       forward<Wide<T>>(heads, h, 1.0, 1);
       continue;
@@ -132,11 +132,11 @@ template <typename T>
 
 template <typename T>
 EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (norm_and_turn_backward_in_lanes(heads)) return;
+  }
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    if constexpr (std::is_same_v<T, Bf16>) {
-      if (norm_and_turn_backward_in_lanes(heads, h)) continue;
-    }
     if (heads.gain == nullptr) {
       const T* const dy = heads.dy + h * width;
       T* const dx = heads.dx + h * width;

@@ -24,21 +24,22 @@ template <typename T>
 RowMoments layer_norm_row(const T* x, const Wide<T>* gain, const Wide<T>* bias, T* y,
                           std::int64_t width, double epsilon);
 
-/// One row of the backward pass.
+/// Rows of the backward pass, one behind the other.
 template <typename T>
 struct LayerNormGradient {
-  const T* dy;          // [width]
-  const T* x;           // [width]
+  const T* dy;          // [rows, width]
+  const T* x;           // [rows, width]
   const Wide<T>* gain;  // [width]
-  RowMoments moments;
-  T* dx;          // [width], written
-  double* dgain;  // [width], added to
-  double* dbias;  // [width], added to
+  const double* mean;   // [rows]
+  const double* rstd;   // [rows]
+  T* dx;                // [rows, width], written
+  double* dgain;        // [width], added to
+  double* dbias;        // [width], added to
 };
 
 /// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dgain += dy * x_hat and dbias += dy,
 /// with g = dy * gain and x_hat = (x - mean(x)) * rstd.
 template <typename T>
-void layer_norm_row_backward(const LayerNormGradient<T>& row, std::int64_t width);
+void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

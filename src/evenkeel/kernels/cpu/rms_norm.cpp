@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/rms_norm.h"
 
+#include "evenkeel/kernels/cpu/rms_norm_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
 
 namespace evenkeel::kernels::cpu {
@@ -23,6 +24,9 @@ template <typename F, typename T>
 template <typename T>
 EK_CLONES double rms_norm_row(const T* __restrict x, const Wide<T>* __restrict gain,
                               T* __restrict y, std::int64_t width, double epsilon) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (const auto rstd = rms_norm_row_in_lanes(x, gain, y, width, epsilon)) return *rstd;
+  }
   const double scale = row_scale(x, width, epsilon);
   const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
   const double squares = sum_over(width, [=](std::int64_t i) { return scaled(i) * scaled(i); });
@@ -42,6 +46,11 @@ template <typename T>
 EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restrict branch,
                                   const Wide<T>* __restrict gain, T* __restrict sum,
                                   T* __restrict y, std::int64_t width, double epsilon) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (add_row_in_lanes(residual, branch, sum, width)) {
+      return rms_norm_row(sum, gain, y, width, epsilon);
+    }
+  }
   using F = Wide<T>;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
@@ -52,16 +61,16 @@ EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restr
 
 namespace {
 
-/// In F. \param beside  index -> the gradient that reaches x beside the norm
+/// One row, in F. \param beside  index -> the gradient that reaches x beside the norm
 template <typename F, typename T, typename Beside>
-[[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& row, std::int64_t width,
-                                            const Beside& beside) {
-  const T* __restrict const dy = row.dy;
-  const T* __restrict const x = row.x;
-  const Wide<T>* __restrict const gain = row.gain;
-  T* __restrict const dx = row.dx;
-  double* __restrict const dgain = row.dgain;
-  const F rstd = static_cast<F>(row.rstd);
+[[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& of, std::int64_t row,
+                                            std::int64_t width, const Beside& beside) {
+  const T* __restrict const dy = of.dy + row * width;
+  const T* __restrict const x = of.x + row * width;
+  const Wide<T>* __restrict const gain = of.gain;
+  T* __restrict const dx = of.dx + row * width;
+  double* __restrict const dgain = of.dgain;
+  const F rstd = static_cast<F>(of.rstd[row]);
   const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
 
   const F dot = sum_over<F>(
@@ -80,26 +89,34 @@ template <typename F, typename T, typename Beside>
 
 /// In float32 only beside bfloat16: what cancels in float32 rows would show.
 template <typename T, typename Beside>
-[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& row, std::int64_t width,
-                                               const Beside& beside) {
-  const auto g = [dy = row.dy, gain = row.gain](std::int64_t i) {
+[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& of, std::int64_t row,
+                                               std::int64_t width, const Beside& beside) {
+  const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
     return static_cast<float>(load(dy + i)) * static_cast<float>(load(gain + i));
   };
-  if (std::is_same_v<T, Bf16> && are_moderate<T>(row.rstd, width, g)) {
-    backward<float>(row, width, beside);
+  if (std::is_same_v<T, Bf16> && are_moderate<T>(of.rstd[row], width, g)) {
+    backward<float>(of, row, width, beside);
   } else {
-    backward<double>(row, width, beside);
+    backward<double>(of, row, width, beside);
   }
 }
 
 }  // namespace
 
 template <typename T>
-EK_CLONES void rms_norm_row_backward(const RmsNormGradient<T>& row, std::int64_t width) {
-  if (row.skip == nullptr) {
-    backward_of(row, width, [](std::int64_t) { return 0.0; });
-  } else {
-    backward_of(row, width, [skip = row.skip](std::int64_t i) { return load(skip + i); });
+EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows,
+                                 std::int64_t width) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if constexpr (std::is_same_v<T, Bf16>) {
+      row += rms_norm_backward_in_lanes(of, row, rows, width);
+      if (row == rows) return;
+    }
+    if (of.skip == nullptr) {
+      backward_of(of, row, width, [](std::int64_t) { return 0.0; });
+    } else {
+      const T* const skip = of.skip + row * width;
+      backward_of(of, row, width, [skip](std::int64_t i) { return load(skip + i); });
+    }
   }
 }
 
@@ -107,7 +124,7 @@ EK_CLONES void rms_norm_row_backward(const RmsNormGradient<T>& row, std::int64_t
   template double rms_norm_row(const T*, const Wide<T>*, T*, std::int64_t, double);          \
   template double add_rms_norm_row(const T*, const T*, const Wide<T>*, T*, T*, std::int64_t, \
                                    double);                                                  \
-  template void rms_norm_row_backward(const RmsNormGradient<T>&, std::int64_t);
+  template void rms_norm_backward(const RmsNormGradient<T>&, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

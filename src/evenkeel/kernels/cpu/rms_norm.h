@@ -17,26 +17,27 @@ namespace evenkeel::kernels::cpu {
 template <typename T>
 double rms_norm_row(const T* x, const Wide<T>* gain, T* y, std::int64_t width, double epsilon);
 
-/// sum = residual + branch, rounded, and then rms_norm_row() of it, for one row.
+/// sum = residual + branch, rounded, and then rms_norm_row() of it, for one row; sum and y overlap
+/// nothing.
 template <typename T>
 double add_rms_norm_row(const T* residual, const T* branch, const Wide<T>* gain, T* sum, T* y,
                         std::int64_t width, double epsilon);
 
-/// One row of the backward pass.
+/// Rows of the backward pass, one behind the other.
 template <typename T>
 struct RmsNormGradient {
-  const T* dy;          // [width]
-  const T* skip;        // [width], the gradient that reaches x beside the norm; may be null
-  const T* x;           // [width]
+  const T* dy;          // [rows, width]
+  const T* skip;        // [rows, width], the gradient that reaches x beside the norm; may be null
+  const T* x;           // [rows, width]
   const Wide<T>* gain;  // [width]
-  double rstd;
-  T* dx;          // [width], written
-  double* dgain;  // [width], added to
+  const double* rstd;   // [rows]
+  T* dx;                // [rows, width], written
+  double* dgain;        // [width], added to
 };
 
 /// dx = skip + rstd * (g - x_hat * mean(g * x_hat)) and dgain += dy * x_hat,
 /// with g = dy * gain and x_hat = x * rstd.
 template <typename T>
-void rms_norm_row_backward(const RmsNormGradient<T>& row, std::int64_t width);
+void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

@@ -11,9 +11,9 @@
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
 /// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
-/// backward passes beside bfloat16, and of moderate heads of bfloat16. What is done to each value
-/// alone is in float32, at twice the rate, where no more than the rounding of the result is at
-/// stake and all factors are moderate; else it is in double, too.
+/// backward passes beside bfloat16, and squares of moderate rows and heads of bfloat16 (*_lanes.h).
+/// What is done to each value alone is in float32, at twice the rate, where no more than the
+/// rounding of the result is at stake and all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
@@ -35,9 +35,9 @@ template <>
 }
 
 /// Whether values of float32 may be multiplied with this one and some like it in float32 without
-/// leaving its normal range.
+/// leaving its normal range: whether it lies between 1 / kFar and kFar.
+inline constexpr double kFar = 0x1p60;
 inline bool is_moderate(double factor) {
-  constexpr double kFar = 0x1p60;
   return factor > 1 / kFar && factor < kFar;
 }
 
@@ -50,6 +50,19 @@ template <typename T, typename Value>
   const float largest = largest_over(
       width, 0.F, [value](std::int64_t i) { return std::abs(static_cast<float>(value(i))); });
   return is_moderate(static_cast<double>(largest));
+}
+
+/// Takes rows from `first` on, four at a time where they are there and all moderate, then one at a
+/// time. \param four, one  row -> whether it is done, with the three behind it or alone
+/// \return how many are done, up to the first that is not
+template <typename Four, typename One>
+inline std::int64_t rows_taken(std::int64_t first, std::int64_t rows, const Four& four,
+                               const One& one) {
+  constexpr std::int64_t kAtOnce = 4;
+  auto row = first;
+  while (row + kAtOnce <= rows && four(row)) row += kAtOnce;
+  while (row < rows && one(row)) ++row;
+  return row - first;
 }
 
 /// 1 / sqrt(mean_square), and 0 for a row without extent: it then gives zeros, and a finite
