@@ -48,13 +48,9 @@ template <typename F, typename T>
   }
 }
 
-}  // namespace
-
+/// One token. By value, so that a width that is known is one to all loops.
 template <typename T>
-EK_CLONES void norm_and_turn(const Heads<T>& heads) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    if (norm_and_turn_in_lanes(heads)) return;
-  }
+[[gnu::always_inline]] inline void all_forward(const Heads<T> heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
@@ -75,6 +71,32 @@ EK_CLONES void norm_and_turn(const Heads<T>& heads) {
     } else {
       forward<double>(heads, h, scale, root);
     }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void norm_and_turn(const Heads<T>& heads) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (norm_and_turn_in_lanes(heads)) return;
+  }
+  auto known = heads;
+  switch (std::is_same_v<T, float> ? heads.width : 0) {  // usual widths, of few vectors
+    case 32:
+      known.width = 32;
+      return all_forward(known);
+    case 48:
+      known.width = 48;
+      return all_forward(known);
+    case 64:
+      known.width = 64;
+      return all_forward(known);
+    case 96:
+      known.width = 96;
+      return all_forward(known);
+    default:
+      all_forward(heads);
   }
 }
 
@@ -128,13 +150,9 @@ template <typename T>
   return true;
 }
 
-}  // namespace
-
+/// One token, as all_forward().
 template <typename T>
-EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    if (norm_and_turn_backward_in_lanes(heads)) return;
-  }
+[[gnu::always_inline]] inline void all_backward(const HeadsGradient<T> heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
@@ -148,6 +166,32 @@ EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
       turn_back(heads, h, heads.scratch);
       backward(heads, h, heads.scratch);
     }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (norm_and_turn_backward_in_lanes(heads)) return;
+  }
+  auto known = heads;
+  switch (std::is_same_v<T, float> ? heads.width : 0) {
+    case 32:
+      known.width = 32;
+      return all_backward(known);
+    case 48:
+      known.width = 48;
+      return all_backward(known);
+    case 64:
+      known.width = 64;
+      return all_backward(known);
+    case 96:
+      known.width = 96;
+      return all_backward(known);
+    default:
+      all_backward(heads);
   }
 }
 
