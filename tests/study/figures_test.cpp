@@ -166,6 +166,18 @@ TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
   EXPECT_TRUE(has(drawn, "gradient norm of a block, seed 1"));
 }
 
+TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {
+  auto results = sample();
+  const Measure at_50{.of = Measure::Of::probe, .probe = "grad_norm", .part = "block", .step = 50};
+  results.study.measure = at_50;
+  results.study.claims.push_back({.measure = at_50});
+  results.study.claims.back().measure.step = 77;  // of which nothing is known
+  const auto titles = titles_of(checked(profile_figures(results)));
+  EXPECT_EQ((Words{titles.begin(), titles.begin() + 4}),
+            (Words{"Gradient flow, step 1", "Gradient flow, step 50", "Gradient flow, step 200",
+                   "Attention entropy, step 200"}));
+}
+
 TEST(ProfileFigures, AreNotThereWithoutProbes) {
   EXPECT_EQ(profile_figures(sample({.has_probes = false})), "");
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <set>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -35,22 +35,27 @@ const report::LayerMap* map_of(const Member& member, const Shown& shown) {
   return report::find(member.run.layers, shown.measure, shown.part);
 }
 
-/// The first and the last step that any run was probed at.
-struct Steps {
-  double first = 0, last = 0;
-};
-std::optional<Steps> steps_of(const Results& results, const Shown& shown) {
-  std::optional<Steps> steps;
+/// The last step that any run was probed at, those that the study measures at, and the first if
+/// `has_first`.
+std::set<double> steps_of(const Results& results, const Shown& shown, bool has_first) {
+  std::set<double> all, out;
   for (const auto& arm : results.arms) {
     for (const auto& member : arm.members) {
       const auto* const map = map_of(member, shown);
-      if (map == nullptr || map->values.empty()) continue;
-      const double first = map->values.begin()->first, last = map->values.rbegin()->first;
-      if (!steps) steps = {first, last};
-      steps = {std::min(steps->first, first), std::max(steps->last, last)};
+      if (map == nullptr) continue;
+      for (const auto& [step, values] : map->values) all.insert(step);
     }
   }
-  return steps;
+  if (all.empty()) return out;
+  out.insert(*all.rbegin());
+  if (has_first) out.insert(*all.begin());
+  const auto add = [&](const Measure& measure) {
+    const auto step = static_cast<double>(measure.step);
+    if (measure.probe == shown.measure && all.contains(step)) out.insert(step);
+  };
+  add(results.study.measure);
+  for (const auto& claim : results.study.claims) add(claim.measure);
+  return out;
 }
 
 /// The profiles of one step; runs that failed before it have none there.
@@ -112,16 +117,13 @@ std::string profile_figures(const Results& results) {
   std::string out;
   for (const auto& panel : panels(results, "", kMostPanels)) {
     std::string figures;  // of one panel the first has the legend of all
-    const auto add = [&](const Shown& shown, double step) {
-      figures += figure_of(results, shown, panel, step, figures.empty());
+    const auto add = [&](const Shown& shown, bool has_first) {
+      for (const auto step : steps_of(results, shown, has_first)) {
+        figures += figure_of(results, shown, panel, step, figures.empty());
+      }
     };
-    if (const auto steps = steps_of(results, kFlow)) {
-      add(kFlow, steps->first);
-      if (steps->last > steps->first) add(kFlow, steps->last);
-    }
-    for (const auto& shown : kOthers) {
-      if (const auto steps = steps_of(results, shown)) add(shown, steps->last);
-    }
+    add(kFlow, true);
+    for (const auto& shown : kOthers) add(shown, false);
     out += figures;
   }
   return out + heat_maps(results);
