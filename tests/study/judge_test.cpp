@@ -182,17 +182,22 @@ TEST(Judge, FailureAndSurvivalAreClaims) {
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
 }
 
-TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
+/// That hybrid trains at greater depth than post; without runs.
+Results further(const std::vector<std::string>& layers, const std::vector<std::int64_t>& seeds) {
   Results results;
-  results.study.axes = {axis("scheme", {"hybrid", "post"}),
-                        axis("model.layers", {"8", "16", "32"})};
-  results.study.seeds = {1, 2, 3, 4, 5, 6};
+  results.study.axes = {axis("scheme", {"hybrid", "post"}), axis("model.layers", layers)};
+  results.study.seeds = seeds;
   Claim claim;
   claim.kind = Claim::Kind::further;
   claim.of = {{"scheme", "hybrid"}};
   claim.than = {{"scheme", "post"}};
   claim.along = "model.layers";
   results.study.claims = {claim};
+  return results;
+}
+
+TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
+  auto results = further({"8", "16", "32"}, {1, 2, 3, 4, 5, 6});
   const auto add = [&](const char* scheme, const char* layers, const std::vector<double>& losses) {
     results.arms.push_back(arm({{"scheme", scheme}, {"model.layers", layers}}, losses));
   };
@@ -219,15 +224,7 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
 }
 
 TEST(Judge, SaysNoneWhereTheFirstValueAlreadyFails) {
-  Results results;
-  results.study.axes = {axis("scheme", {"hybrid", "post"}), axis("model.layers", {"8", "16"})};
-  results.study.seeds = {1, 2};
-  Claim claim;
-  claim.kind = Claim::Kind::further;
-  claim.of = {{"scheme", "hybrid"}};
-  claim.than = {{"scheme", "post"}};
-  claim.along = "model.layers";
-  results.study.claims = {claim};
+  auto results = further({"8", "16"}, {1, 2});
   results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "8"}}, {1, kFailed}),
                   arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {kFailed, 1}),
                   arm({{"scheme", "post"}, {"model.layers", "8"}}, {kFailed, kFailed}),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/profile_figures.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>

@@ -79,6 +79,7 @@ EK_LANES __m512 load_16(const Bf16* from, __mmask16 mask) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+/// The same of 32, as they are.
 EK_LANES __m512bh load_32(const Bf16* from, __mmask32 mask) {
   return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
 }

@@ -48,9 +48,9 @@ template <typename F, typename T>
   }
 }
 
-/// One token. By value, so that a width that is known is one to all loops.
+/// A token, forward.
 template <typename T>
-[[gnu::always_inline]] inline void all_forward(const Heads<T> heads) {
+[[gnu::always_inline]] inline void token(const Heads<T>& heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
@@ -73,34 +73,6 @@ template <typename T>
     }
   }
 }
-
-}  // namespace
-
-template <typename T>
-EK_CLONES void norm_and_turn(const Heads<T>& heads) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    if (norm_and_turn_in_lanes(heads)) return;
-  }
-  auto known = heads;
-  switch (std::is_same_v<T, float> ? heads.width : 0) {  // usual widths, of few vectors
-    case 32:
-      known.width = 32;
-      return all_forward(known);
-    case 48:
-      known.width = 48;
-      return all_forward(known);
-    case 64:
-      known.width = 64;
-      return all_forward(known);
-    case 96:
-      known.width = 96;
-      return all_forward(known);
-    default:
-      all_forward(heads);
-  }
-}
-
-namespace {
 
 /// One head, in F.
 /// \param g  [width]: the gradient before the rotation
@@ -150,9 +122,9 @@ template <typename T>
   return true;
 }
 
-/// One token, as all_forward().
+/// A token, backward.
 template <typename T>
-[[gnu::always_inline]] inline void all_backward(const HeadsGradient<T> heads) {
+[[gnu::always_inline]] inline void token(const HeadsGradient<T>& heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
@@ -169,30 +141,45 @@ template <typename T>
   }
 }
 
+/// A token, forward or backward. Loops over float32 heads of usual widths have a known length: no
+/// ends to take care of (docs/decisions/0011).
+template <template <typename> typename Of, typename T>
+[[gnu::always_inline]] inline void at_usual_width(const Of<T>& heads) {
+  auto known = heads;
+  switch (std::is_same_v<T, float> ? heads.width : 0) {
+    case 32:
+      known.width = 32;
+      return token(known);
+    case 48:
+      known.width = 48;
+      return token(known);
+    case 64:
+      known.width = 64;
+      return token(known);
+    case 96:
+      known.width = 96;
+      return token(known);
+    default:
+      token(heads);
+  }
+}
+
 }  // namespace
+
+template <typename T>
+EK_CLONES void norm_and_turn(const Heads<T>& heads) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (norm_and_turn_in_lanes(heads)) return;
+  }
+  at_usual_width(heads);
+}
 
 template <typename T>
 EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (norm_and_turn_backward_in_lanes(heads)) return;
   }
-  auto known = heads;
-  switch (std::is_same_v<T, float> ? heads.width : 0) {
-    case 32:
-      known.width = 32;
-      return all_backward(known);
-    case 48:
-      known.width = 48;
-      return all_backward(known);
-    case 64:
-      known.width = 64;
-      return all_backward(known);
-    case 96:
-      known.width = 96;
-      return all_backward(known);
-    default:
-      all_backward(heads);
-  }
+  at_usual_width(heads);
 }
 
 #define EK_INSTANTIATE(T)                       \

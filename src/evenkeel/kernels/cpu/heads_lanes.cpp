@@ -107,16 +107,12 @@ EK_LANES Halves<kHalf> turned(const Halves<kHalf>& z, const Halves<kHalf>& turn)
   return out;
 }
 
-/// The same the other way round.
+/// The angles the other way round.
 template <int kHalf>
-EK_LANES Halves<kHalf> turned_back(const Halves<kHalf>& z, const Halves<kHalf>& turn) {
-  Halves<kHalf> out;
+EK_LANES Halves<kHalf> backwards(Halves<kHalf> turn) {
 #pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    out.a[j] = _mm512_fmadd_ps(z.a[j], turn.a[j], _mm512_mul_ps(z.b[j], turn.b[j]));
-    out.b[j] = _mm512_fmsub_ps(z.b[j], turn.a[j], _mm512_mul_ps(z.a[j], turn.b[j]));
-  }
-  return out;
+  for (int j = 0; j < kHalf; ++j) turn.b[j] = _mm512_sub_ps(_mm512_setzero_ps(), turn.b[j]);
+  return turn;
 }
 
 /// The largest |value| of a head, in sixteen parts.
@@ -229,11 +225,11 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
   Halves<kHalf> gain, turn, dgain = {};
   if constexpr (kNorm) gain = load(heads.gain, in);
-  if constexpr (kTurn) turn = load(heads.turn, in);
+  if constexpr (kTurn) turn = backwards(load(heads.turn, in));
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
     auto g = load(heads.dy + at, in);
-    if constexpr (kTurn) g = turned_back(g, turn);
+    if constexpr (kTurn) g = turned(g, turn);
     if constexpr (!kNorm) {
       store(heads.dx + at, g, in);
       if (has_tiny(g)) return false;
