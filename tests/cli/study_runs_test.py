@@ -87,6 +87,19 @@ class Study(program.Case):
         self.assertEqual(after, before)
         self.assertEqual(self.reports(), reports)
 
+    def test_a_damaged_run_is_no_failed_model(self):
+        self.succeed("study", "two.toml")
+        reports = self.reports()
+        pool = self.folder / "runs/studies/pool"
+        for number, damage in enumerate([lambda file: file.unlink(),
+                                         lambda file: file.write_text(file.read_text()[:200])]):
+            run = pool / self.rows()[number]["folder"]
+            damage(run / "metrics.jsonl")
+            _, error = self.succeed("study", "two.toml")
+            self.assertIn(f"{run.name} has no record of its last evaluation", error)
+            self.assertTrue((pool / f"{run.name}.damaged").is_dir())
+            self.assertEqual(self.reports(), reports)
+
     def test_shares_runs_with_other_studies(self):
         self.succeed("study", "two.toml")
         self.write("three.toml", study().replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))
@@ -266,7 +279,8 @@ class Study(program.Case):
         self.assertAlmostEqual(value, 1 - last["val_exact"])
 
     def test_strict_says_no_if_a_claim_is_contradicted(self):
-        self.write("two.toml", study().replace("[[claims]]", '[[claims]]\nis = "fails"')
+        self.write("two.toml", study(steps=3).replace("seeds = [1, 2]", "seeds = [1, 2, 3, 4, 5, 6]")
+                   .replace("[[claims]]", '[[claims]]\nis = "fails"')
                    .replace('than = { scheme = "pre_norm" }', "").replace("paper = -0.014", ""))
         self.assertEqual(self.evenkeel("study", "two.toml", "--strict").returncode, 1)
         self.succeed("study", "two.toml")

@@ -58,7 +58,8 @@ TEST(Outlook, FindsTheRunsThatAreThere) {
     const auto run = pool / key_in(wish);
     fs::create_directories(run);
     write_file(run / "run.toml", "");
-    write_file(run / "status.json", "{\"state\": \"finished\"}");
+    write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 20}");
+    write_file(run / "metrics.jsonl", "{\"step\": 20, \"val_loss\": 1}\n");
     const auto seen = outlook(wish, means);
     EXPECT_EQ(seen.runs, 2U);
     EXPECT_EQ(seen.there, 1U) << toml;

@@ -260,11 +260,13 @@ std::size_t questions_of(const Study& study) {
           });
         }));
   };
-  auto count = study.baseline.empty() ? 0 : arms.size() - places(study.baseline);
+  std::size_t count = 0;
   for (const auto& claim : study.claims) {
     if (claim.kind == Claim::Kind::further) count += 1;
-    if (claim.kind == Claim::Kind::lower) count += places(claim.of);
     if (claim.kind == Claim::Kind::alike) count += 2 * places(claim.of);
+    if (claim.kind != Claim::Kind::further && claim.kind != Claim::Kind::alike) {
+      count += places(claim.of);
+    }
   }
   return count;
 }

@@ -106,6 +106,36 @@ TEST(Judge, ALowerMeanDoesNotHideThatMoreRunsFailed) {
   EXPECT_NE(verdict.sentence.find("1 of 4 runs of hybrid failed"), std::string::npos);
 }
 
+// Six of eight fail: Fisher 0.007, which counts twice beside what the two that are left say.
+TEST(Judge, FailuresDecideWhereThereAreSurvivorsToo) {
+  const double x = kFailed;
+  const auto verdict = verdict_of(two({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(verdict.outcome, Outcome::contradicted);
+  EXPECT_NEAR(verdict.p, 2 * p_of_shares(6, 8, 0, 8), 1e-12);
+  EXPECT_TRUE(verdict.sentence.ends_with(
+      "(2 seeds) of those that finished; 6 of 8 runs of hybrid failed; that hybrid fails more "
+      "often: p 0.014 (Fisher)"))
+      << verdict.sentence;
+}
+
+// A crash, a stop: nobody knows what the missing runs would have said.
+TEST(Judge, WaitsForAllRuns) {
+  auto results = two({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
+  ASSERT_EQ(verdict_of(results).outcome, Outcome::holds);
+  results.study.baseline = {{"scheme", "pre"}};
+  for (const auto state : {Member::State::missing, Member::State::crashed}) {
+    results.arms[0].members[3].state = state;
+    judge(results);
+    for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
+      EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+      EXPECT_EQ(verdict.p, 1);
+      EXPECT_NE(verdict.sentence.find("; not judged: runs of hybrid are missing"),
+                std::string::npos)
+          << verdict.sentence;
+    }
+  }
+}
+
 TEST(Judge, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
   auto results = two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
   results.study.axes.push_back(axis("model.layers", {"2", "4"}));
@@ -143,6 +173,34 @@ TEST(Judge, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
   EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
 }
 
+// Comparisons that nobody claims anything of do not make claims harder to decide.
+TEST(Judge, CorrectsWhatNobodyClaimsApart) {
+  auto results = two({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  judge(results);
+  const double alone = results.verdicts[0].p;
+  results.study.axes[0].values.push_back({"post", {"scheme=post"}});
+  results.study.axes[0].values.push_back({"mix", {"scheme=mix"}});
+  results.study.baseline = {{"scheme", "pre"}};
+  results.arms.push_back(arm({{"scheme", "post"}}, {1.00, 1.13, 1.17}));
+  results.arms.push_back(arm({{"scheme", "mix"}}, {1.10, 1.24, 1.29}));
+  judge(results);
+  EXPECT_EQ(results.verdicts[0].p, alone);
+  EXPECT_EQ(results.against_baseline[0].p, alone);  // the claim's question
+  EXPECT_NEAR(results.against_baseline[1].p, 2 * alone, 1e-12);
+}
+
+TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
+  auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].measure.of = Measure::Of::loss;
+  for (auto& arm : results.arms) {
+    for (auto& member : arm.members) member.run.loss.add(1, member.value);
+  }
+  judge(results);
+  EXPECT_EQ(results.verdicts[0].needed,
+            pairs_needed(results.verdicts[0].difference->effect, 0.05 / 2));
+}
+
 TEST(Judge, NeedsMoreSeedsWhereMoreIsAsked) {
   auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   judge(results);
@@ -165,8 +223,10 @@ TEST(Judge, ComparesEveryArmWithTheBaseline) {
   EXPECT_EQ(results.against_baseline[0].outcome, Outcome::holds);
 }
 
+// That fewer than half of such runs fail, or more: seven seeds that all agree decide two questions.
 TEST(Judge, FailureAndSurvivalAreClaims) {
-  auto results = two({1.0, 1.1, 1.2}, {kFailed, kFailed, 1.0});
+  const std::vector<double> good(7, 1.0), bad(7, kFailed);
+  auto results = two(good, bad);
   Claim trains, fails;
   trains.kind = Claim::Kind::trains;
   trains.of = {{"scheme", "hybrid"}};
@@ -175,11 +235,32 @@ TEST(Judge, FailureAndSurvivalAreClaims) {
   results.study.claims = {trains, fails};
   judge(results);
   EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
-  EXPECT_EQ(results.verdicts[1].outcome, Outcome::undecided);  // two of three
-  EXPECT_NE(results.verdicts[1].sentence.find("2 of 3 runs of pre failed"), std::string::npos);
-  results.arms[1] = arm({{"scheme", "pre"}}, {1.0, 1.0, 1.0});
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::holds);
+  EXPECT_NEAR(results.verdicts[1].p, 2 * p_of_signs(7, 0), 1e-12);
+  results.arms[1].members[3] = member(4, 1.0);
   judge(results);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::undecided);
+  EXPECT_NE(results.verdicts[1].sentence.find("6 of 7 runs of pre failed"), std::string::npos);
+  EXPECT_TRUE(
+      results.verdicts[1].sentence.ends_with("p 0.125, 7 seeds that all agree would tell"))
+      << results.verdicts[1].sentence;
+  std::swap(results.study.claims[0].of, results.study.claims[1].of);
+  results.arms = two(good, bad).arms;
+  judge(results);
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::contradicted);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
+}
+
+// It looks for what trains, so that "trains" is no surprise afterwards.
+TEST(Judge, SaysWhereASearchHasChosenWhatTrains) {
+  auto results = two({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].kind = Claim::Kind::trains;
+  results.study.claims[0].than.clear();
+  EXPECT_EQ(verdict_of(results).sentence.find("search"), std::string::npos);
+  results.study.tune = Tune{.key = "schedule.peak"};
+  EXPECT_TRUE(verdict_of(results).sentence.ends_with(
+      "; each arm with the schedule.peak at which a search found its lowest loss, so one that "
+      "trains"));
 }
 
 /// That hybrid trains at greater depth than post; without runs.

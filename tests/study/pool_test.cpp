@@ -91,7 +91,16 @@ TEST(Standing, OfAFolderIsWhatItsStatusSays) {
   EXPECT_EQ(standing_of(run).state, Standing::State::begun);
   EXPECT_EQ(standing_of(run).steps, 9);
   write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 9, \"steps\": 9}");
-  EXPECT_EQ(standing_of(run).state, Standing::State::finished);
+  for (const char* const damaged : {"", "{\"step\": 6, \"val_loss\": 1}",
+                                    "{\"step\": 9, \"val_loss\": \"one\"}"}) {
+    write_file(run / "metrics.jsonl", damaged);
+    EXPECT_EQ(standing_of(run).state, Standing::State::damaged) << damaged;
+  }
+  for (const char* const whole : {"{\"step\": 9, \"val_loss\": 1}\n{\"step\": 9, \"loss\": 1}\n",
+                                  "{\"step\": 9, \"val_loss\": null}\n"}) {
+    write_file(run / "metrics.jsonl", whole);
+    EXPECT_EQ(standing_of(run).state, Standing::State::finished) << whole;
+  }
   write_file(run / "status.json", "{\"state\": \"div");
   EXPECT_EQ(standing_of(run).state, Standing::State::begun);
 }
@@ -100,12 +109,22 @@ TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {
   const auto whole = configuration({"train.steps=400", "schedule.warmup=60", "probe.steps=[1]"});
   const auto quarter = shortened(whole, 400, 0.25);
   EXPECT_EQ(quarter.train.steps, 100);
-  EXPECT_EQ(quarter.schedule.warmup.amount, 15);
+  EXPECT_EQ(quarter.schedule.warmup, (config::Length{50}));  // 60 is more than half of the steps
+  EXPECT_EQ(shortened(whole, 400, 0.5).schedule.warmup, (config::Length{60}));
   EXPECT_TRUE(quarter.probe.steps.empty());
   EXPECT_EQ(quarter.evaluate.every, 0);
   const auto tokens = shortened(configuration({"train.tokens=204800"}), 100, 0.5);
   EXPECT_EQ(tokens.train.steps, 50);
   EXPECT_EQ(tokens.train.tokens, 0);
+}
+
+// A rate is tried behind the warm-up that it will have, in whatever unit that is stated.
+TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
+  const auto percent = configuration({"schedule.warmup=\"5%\""});
+  EXPECT_EQ(shortened(percent, 400, 0.25).schedule.warmup, (config::Length{20}));
+  const auto tokens =
+      configuration({"schedule.warmup=\"2000t\"", "train.batch=2", "model.context=100"});
+  EXPECT_EQ(shortened(tokens, 400, 0.25).schedule.warmup, (config::Length{10}));
 }
 
 Tuning::Try tried(const char* value, double loss) {
@@ -118,6 +137,8 @@ TEST(Search, KeepsTheBetterHalfAndWhatFailedComesLast) {
             (std::vector<std::string>{"2", "4"}));
   EXPECT_EQ(better_half({tried("1", failed), tried("2", 5), tried("3", failed)}),
             (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(better_half({tried("1", 3), tried("2", 2)}), (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(half_of(1), 1U);
 }
 
 }  // namespace

@@ -83,9 +83,15 @@ struct Campaign::Active {
   void draw();
 };
 
-/// Ends it if the pool has it.
+/// Ends it if the pool has it; what lies there damaged is moved out of the way.
 bool Campaign::Active::is_done(const Job& job) {
-  const auto state = standing_of(means.pool / job.key).state;
+  const auto run = means.pool / job.key;
+  const auto state = standing_of(run).state;
+  if (state == Standing::State::damaged && !store::is_locked(run)) {
+    const auto aside = set_aside(run);
+    live.warn(text(job.name, ": ", run.string(), " has no record of its last evaluation; it is now ",
+                   aside.filename().string(), ", and runs once more"));
+  }
   const bool has_diverged = state == Standing::State::diverged;
   if (state != Standing::State::finished && !has_diverged) return false;
   end(job, {has_diverged ? Ending::How::diverged : Ending::How::finished, ""});

@@ -180,7 +180,7 @@ Results Conduct::results() {
     results.arms.push_back(arm_of(arm, endings));
   }
   results.is_whole = std::none_of(endings.begin(), endings.end(), [](const auto& each) {
-    return each.second.how == Ending::How::untried;
+    return each.second.how == Ending::How::untried || each.second.how == Ending::How::crashed;
   });
   results.tunings = tunings_;
   count_cost(results);
@@ -275,7 +275,7 @@ Outlook outlook(const Wish& wish, const Means& means) {
     auto candidates = wish.study.tune->values.size();
     for (std::size_t rung = 0; rung < wish.study.tune->rungs.size(); ++rung) {
       out.searches += arms.size() * candidates;
-      candidates = (candidates + 1) / 2;
+      candidates = half_of(candidates);
     }
   }
   for (const auto& arm : arms) {

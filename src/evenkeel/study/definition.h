@@ -57,8 +57,8 @@ struct Claim {
   enum class Kind {
     lower,    // the measure is lower in `of` than in `than`
     alike,    // they differ by less than `margin`
-    trains,   // no run of `of` fails
-    fails,    // every run of `of` fails
+    trains,   // fewer than half of the runs of `of` fail
+    fails,    // more than half of them do
     further,  // along an axis `of` trains up to a larger value than `than`
   };
   Kind kind = Kind::lower;

@@ -162,7 +162,7 @@ Tune tune_of(Table table) {
       tune.rungs.push_back(share);
     }
   }
-  if (tune.rungs.empty()) tune.rungs = {0.25, 0.5};
+  if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
   tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
   table.finish();
   return tune;

@@ -14,6 +14,9 @@ class Family {
   /// \param p  its p-value, which a later correction replaces; lives until then
   void ask(const std::string& question, double& p);
 
+  /// Whether it was asked.
+  bool has(const std::string& question) const { return asked_.contains(question); }
+
   /// How many there are.
   std::size_t size() const { return asked_.size(); }
 

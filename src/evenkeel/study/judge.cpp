@@ -10,7 +10,7 @@
 #include "evenkeel/base/load.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/arms.h"
-#include "evenkeel/study/family.h"
+#include "evenkeel/study/corrected.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/reach.h"
@@ -69,32 +69,49 @@ bool is_whole(const Arm& arm) {
          static_cast<std::int64_t>(arm.members.size());
 }
 
-/// What the seeds say before any correction: of the differences, or where there are none, of the
-/// failures.
+/// Why a difference of these two says nothing yet; "" if all runs have finished or failed.
+std::string incompleteness_of(const Arm& of, const Arm& than) {
+  std::string out;
+  for (const auto* const arm : {&of, &than}) {
+    if (!is_whole(*arm)) out += text(out.empty() ? "" : " and ", "runs of ", arm->name);
+  }
+  return out.empty() ? "" : out + " are missing, and a verdict waits for all";
+}
+
+/// What the seeds say before any correction: of the differences, of the failures if more runs of
+/// one arm failed, and of both if both can be asked, whose smaller p-value then counts twice.
 Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   Verdict verdict{.of = of.name, .than = than.name};
   const auto differences = differences_of(of, than, measure);
-  if (differences.size() >= 2) {
+  const bool has_difference = differences.size() >= 2;
+  if (has_difference) {
     verdict.difference = paired(differences);
-    if (measure.of == Measure::Of::step_time) verdict.unjudged = disturbance_of(of, than);
-    if (verdict.unjudged.empty()) verdict.p = verdict.difference->p;
-  } else if (is_whole(of) && is_whole(than)) {
-    const auto all = static_cast<std::int64_t>(of.members.size());
-    verdict.p = p_of_shares(count_of(of, State::failed), all, count_of(than, State::failed), all);
+    verdict.unjudged = incompleteness_of(of, than);
+    if (verdict.unjudged.empty() && measure.of == Measure::Of::step_time) {
+      verdict.unjudged = disturbance_of(of, than);
+    }
   }
+  if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return verdict;
+  if (has_difference) verdict.p = verdict.difference->p;
+  const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
+  if (failed == others) return verdict;
+  const auto all = static_cast<std::int64_t>(of.members.size());
+  const double p_failures = p_of_shares(failed, all, others, all);
+  verdict.by_failures = !has_difference || p_failures < verdict.p;
+  verdict.p = std::min(verdict.p, p_failures);
+  if (has_difference) verdict.p = std::min(1.0, 2 * verdict.p);
   return verdict;
 }
 
-/// A difference that is told apart decides by its sign, unless more runs of the better arm failed;
-/// where there is none, failures decide.
+/// Where failures tell the arms apart, who fails less is better; else a difference decides by its
+/// sign, unless more runs of the better arm failed.
 Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
   const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
-  if (!verdict.difference) {
-    if (failed == others || !is_whole(of) || !is_whole(than)) return Outcome::unmeasured;
-    if (verdict.p >= kLevel) return Outcome::undecided;
-    return failed < others ? Outcome::holds : Outcome::contradicted;
+  if (!verdict.difference && (failed == others || !is_whole(of) || !is_whole(than))) {
+    return Outcome::unmeasured;
   }
   if (verdict.p >= kLevel) return Outcome::undecided;
+  if (verdict.by_failures) return failed < others ? Outcome::holds : Outcome::contradicted;
   if (verdict.difference->mean < 0) return failed > others ? Outcome::undecided : Outcome::holds;
   return others > failed ? Outcome::undecided : Outcome::contradicted;
 }
@@ -129,18 +146,15 @@ std::vector<Place> places_of(const Results& results, const Claim& claim) {
   return places;
 }
 
+/// Whether more than half of such runs fail, or fewer: by the sign test.
 Verdict judged_runs(const Claim& claim, const Arm& arm) {
   Verdict verdict{.of = arm.name};
   if (!is_whole(arm)) return verdict;
-  const auto all = static_cast<std::int64_t>(arm.members.size());
-  const auto failed = count_of(arm, State::failed);
+  const auto failed = count_of(arm, State::failed), finished = count_of(arm, State::finished);
   const bool wants_failure = claim.kind == Claim::Kind::fails;
-  if (failed == all)
-    verdict.outcome = wants_failure ? Outcome::holds : Outcome::contradicted;
-  else if (failed == 0)
-    verdict.outcome = wants_failure ? Outcome::contradicted : Outcome::holds;
-  else
-    verdict.outcome = wants_failure ? Outcome::undecided : Outcome::contradicted;
+  verdict.p = p_of_signs(failed, finished);
+  verdict.outcome =  // if p allows
+      (failed > finished) == wants_failure ? Outcome::holds : Outcome::contradicted;
   return verdict;
 }
 
@@ -201,56 +215,6 @@ void compare_with_baseline(Results& results) {
   }
 }
 
-/// The same for A against B and B against A.
-std::string pair_of(const Verdict& verdict, const Measure& measure) {
-  const auto& [first, second] = std::minmax(verdict.of, verdict.than);
-  return text(measure.name(), '\n', first, '\n', second, '\n');
-}
-
-/// Whether its p-value is one of something.
-bool is_asked(const Verdict& verdict) {
-  return verdict.unjudged.empty() && (verdict.difference || verdict.p < 1);
-}
-
-/// Every p-value that was asked for, corrected together. `needed` is of the level that a verdict
-/// then had to reach; of a sign test, where p is large, of the strictest.
-void correct(Results& results) {
-  Family family;
-  std::vector<double> before;
-  for (auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims[verdict.claim];
-    before.push_back(verdict.p);
-    if (!is_asked(verdict)) continue;
-    if (claim.kind == Claim::Kind::further) {
-      family.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
-    } else if (claim.kind == Claim::Kind::alike && verdict.difference) {
-      const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
-      family.ask("within " + margin, verdict.p);
-      family.ask("beyond " + margin, verdict.p_beyond);
-    } else if (claim.kind == Claim::Kind::lower) {
-      family.ask(pair_of(verdict, claim.measure), verdict.p);
-    }
-  }
-  for (auto& verdict : results.against_baseline) {
-    before.push_back(verdict.p);
-    if (!is_asked(verdict)) continue;
-    family.ask(pair_of(verdict, results.study.measure), verdict.p);
-  }
-  family.correct();
-  std::size_t i = 0;
-  for (auto* const list : {&results.verdicts, &results.against_baseline}) {
-    for (auto& verdict : *list) {
-      const double level = kLevel * (before[i] > 0 ? before[i] / verdict.p : 1);
-      if (verdict.difference) {
-        verdict.needed = pairs_needed(std::abs(verdict.difference->effect), level);
-      } else if (is_asked(verdict)) {
-        verdict.needed = signs_needed(kLevel / static_cast<double>(family.size()));
-      }
-      ++i;
-    }
-  }
-}
-
 /// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
 void conclude(Verdict& verdict, const Arm& of, const Arm& than, const Measure& measure,
               const Claim* claim) {
@@ -270,20 +234,18 @@ void conclude(Verdict& verdict, const Arm& of, const Arm& than, const Measure& m
 void conclude(Results& results) {
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (claim.kind == Claim::Kind::further) {
-      if (verdict.outcome != Outcome::unmeasured) verdict.sentence += sign_words(verdict);
-      if (verdict.outcome != Outcome::unmeasured && verdict.p >= kLevel) {
-        verdict.outcome = Outcome::undecided;
+    if (is_of_signs(claim)) {
+      if (claim.kind != Claim::Kind::further) {
+        verdict.sentence = runs_sentence(*arm_named(results, verdict.of), results.study);
       }
+      if (verdict.outcome == Outcome::unmeasured) continue;
+      verdict.sentence += sign_words(verdict) + searched_words(results.study);
+      if (verdict.p >= kLevel) verdict.outcome = Outcome::undecided;
       continue;
     }
     const auto* const of = arm_named(results, verdict.of);
     const auto* const than = arm_named(results, verdict.than);
-    EK_ASSERT(of != nullptr);
-    if (than == nullptr) {
-      verdict.sentence = runs_sentence(*of, results.study);
-      continue;
-    }
+    EK_ASSERT(of != nullptr && than != nullptr);
     conclude(verdict, *of, *than, claim.measure, &claim);
   }
   for (auto& verdict : results.against_baseline) {

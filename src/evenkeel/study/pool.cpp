@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/pool.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <system_error>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/toml_text.h"
@@ -37,6 +42,16 @@ config::Config bare(config::Config config, bool is_timed) {
   return config;
 }
 
+/// Whether the loss of this step's evaluation is on record: a number, or null if it is not finite.
+bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
+  const auto records = store::read_records(run / "metrics.jsonl");
+  return std::any_of(records.rbegin(), records.rend(), [step](const nlohmann::json& record) {
+    const auto loss = record.find("val_loss");
+    return loss != record.end() && (loss->is_number() || loss->is_null()) &&
+           record.value("step", std::int64_t{-1}) == step;
+  });
+}
+
 }  // namespace
 
 std::string Addresses::of(const config::Config& config, const std::string& arithmetic,
@@ -65,9 +80,28 @@ Standing standing_of(const std::filesystem::path& run) {
   if (!status) return standing;
   standing.step = status->step;
   standing.steps = status->steps;
-  if (status->state == "finished") standing.state = Standing::State::finished;
+  if (status->state == "finished") {
+    const bool is_whole = was_evaluated(run, standing.step);
+    standing.state = is_whole ? Standing::State::finished : Standing::State::damaged;
+  }
   if (status->state == "diverged") standing.state = Standing::State::diverged;
   return standing;
+}
+
+std::filesystem::path set_aside(const std::filesystem::path& run) {
+  auto aside = run;
+  aside += ".damaged";
+  std::error_code failed;
+  for (int number = 2; exists(aside, failed); ++number) {
+    aside = run;
+    aside += text(".damaged", number);
+  }
+  rename(run, aside, failed);
+  if (failed) {
+    throw Error(Exit::io, text(run.string(), ": cannot be renamed to ", aside.filename().string(),
+                               ": ", failed.message()));
+  }
+  return aside;
 }
 
 }  // namespace evenkeel::study

@@ -30,12 +30,18 @@ class Addresses {
   std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
 };
 
-/// How far a run of the pool is.
+/// How far a run of the pool is. Damaged: it says that it has finished, but of its last evaluation
+/// nothing is on record.
 struct Standing {
-  enum class State { absent, begun, finished, diverged };
+  enum class State { absent, begun, finished, diverged, damaged };
   State state = State::absent;
   std::int64_t step = 0, steps = 0;
 };
 Standing standing_of(const std::filesystem::path& run);
+
+/// Makes room for the run once more: the folder becomes KEY.damaged, or KEY.damaged2 ...
+/// \return the new name
+/// \throws Error (io)
+std::filesystem::path set_aside(const std::filesystem::path& run);
 
 }  // namespace evenkeel::study

@@ -66,6 +66,7 @@ struct Verdict {
   std::string of, than;                  // names of the arms
   std::optional<Difference> difference;  // of less than
   std::string unjudged;                  // why nothing follows from it; "" where something does
+  bool by_failures = false;              // p is that of how often the arms fail
   double p = 1;                          // corrected for all that the study asks
   double p_beyond = 1;                   // of `alike`: that it is beyond the margin; corrected
   std::optional<std::int64_t> needed;    // seeds to tell such a difference apart
@@ -94,7 +95,7 @@ struct Results {
   std::string command;              // that repeats it
   double seconds = 0;               // of training, all runs, searches included
   double search_share = 0;          // of these, in searches
-  bool is_whole = false;            // all runs are done
+  bool is_whole = false;            // all runs have finished or failed
 };
 
 }  // namespace evenkeel::study

@@ -42,6 +42,13 @@ std::string needed_words(const Verdict& verdict) {
   return text("; ", *verdict.needed, " seeds would be needed for a difference of this size");
 }
 
+/// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
+std::string failure_words(const Verdict& verdict, const Arm& of, const Arm& than) {
+  const bool less = count_of(of, Member::State::failed) < count_of(than, Member::State::failed);
+  return text("; that ", of.name, " fails ", less ? "less" : "more", " often: p ",
+              p_text(verdict.p), " (Fisher)");
+}
+
 /// Why there is nothing to compare.
 std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm& than,
                                 const Measure& measure) {
@@ -58,10 +65,7 @@ std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm
   const auto others = count_of(than, Member::State::failed);
   auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", of.name, " and ",
                   than.name);
-  if (failed != others && verdict.p < 1) {
-    out += text("; that one fails more often: p ", p_text(verdict.p), " (Fisher)");
-  }
-  return out;
+  return failed != others && verdict.p < 1 ? out + failure_words(verdict, of, than) : out;
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
@@ -103,6 +107,10 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return no_difference_words(verdict, of, than, measure) + failed;
   const auto& difference = *verdict.difference;
+  if (verdict.by_failures) {
+    return less_words(difference, of, than, measure) + " of those that finished" + failed +
+           failure_words(verdict, of, than);
+  }
   if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
@@ -120,9 +128,10 @@ std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& th
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
   const bool is_time = claim.measure.of == Measure::Of::step_time;
+  const bool is_open = verdict.outcome == Verdict::Outcome::undecided;
   return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
               number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
-              "p ", p_text(verdict.p), failed);
+              "p ", p_text(verdict.p), is_open ? needed_words(verdict) : "", failed);
 }
 
 std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
@@ -147,6 +156,12 @@ std::string runs_sentence(const Arm& arm, const Study& study) {
   }
   if (all < static_cast<std::int64_t>(study.seeds.size())) whys += "; the others are missing";
   return out + whys;
+}
+
+std::string searched_words(const Study& study) {
+  if (!study.tune) return "";
+  return text("; each arm with the ", study.tune->key,
+              " at which a search found its lowest loss, so one that trains");
 }
 
 std::string reach_sentence(const Claim& claim, const Verdict& verdict,

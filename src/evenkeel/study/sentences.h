@@ -38,6 +38,9 @@ std::string runs_sentence(const Arm& arm, const Study& study);
 std::string reach_sentence(const Claim& claim, const Verdict& verdict,
                            const std::vector<double>& ours, const std::vector<double>& theirs);
 
+/// That a search has looked for what trains; "" without one.
+std::string searched_words(const Study& study);
+
 /// What its p-value adds: "; sign test over the seeds: p 0.250, 6 seeds that all agree would tell"
 std::string sign_words(const Verdict& verdict);
 

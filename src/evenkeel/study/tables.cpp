@@ -75,40 +75,6 @@ std::string tuned_text(const Results& results, std::size_t at) {
   return chosen + (tuning != nullptr && tuning->at_edge ? ", at the edge of the range" : "");
 }
 
-const Tuning::Try* find_try(const Tuning& tuning, const std::string& value, double share) {
-  const Tuning::Try* found = nullptr;
-  for (const auto& each : tuning.tries) {
-    if (each.value == value && each.share == share) found = &each;
-  }
-  return found;
-}
-
-std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
-                              const std::string& value, const std::set<double>& shares) {
-  std::vector<Cell> cells = {{results.arms[tuning.arm].name}, {value}};
-  std::string folders;
-  for (const double share : shares) {
-    const auto* const tried = find_try(tuning, value, share);
-    if (tried == nullptr) {
-      cells.push_back({kNothing});
-      continue;
-    }
-    folders += (folders.empty() ? "" : " ") + tried->key;
-    const bool is_good = std::isfinite(tried->loss);
-    cells.push_back({is_good          ? number_text(tried->loss, {})
-                     : tried->crashed ? "crashed"
-                                      : "failed",
-                     is_good ? "" : "failed"});
-  }
-  const bool is_chosen = value == tuning.chosen;
-  const char* const why = tuning.has_failed ? "taken: no value trained"
-                          : tuning.at_edge  ? "chosen, at the edge"
-                                            : "chosen";
-  cells.push_back({is_chosen ? why : ""});
-  cells.push_back({folders});
-  return cells;
-}
-
 }  // namespace
 
 Table arms_table(const Results& results) {
@@ -142,9 +108,9 @@ Table arms_table(const Results& results) {
         " Difference: to the baseline",
         has_several_baselines(results) ? " that shares all other axes" : "",
         ", paired by seed, with its 95 % interval; effect: mean over "
-        "deviation of the differences; p: two-sided, corrected for all that the study asks (Holm), "
-        "of the shares that failed (Fisher) where too few finished; seeds needed: to tell such a "
-        "difference apart four times in five.");
+        "deviation of the differences; p: two-sided, of the shares that failed (Fisher) where that "
+        "tells more, corrected (Holm) with the claims if one asks for it, else with the other "
+        "comparisons; seeds needed: to tell such a difference apart four times in five.");
   }
   return table;
 }
@@ -230,48 +196,6 @@ Table fairness_table(const Results& results) {
     const auto* const tuning = tuning_of(results, at);
     const bool is_at_edge = tuning != nullptr && tuning->at_edge;
     table.rows.back().push_back({tuned_text(results, at), is_at_edge ? "undecided" : ""});
-  }
-  return table;
-}
-
-std::string search_text(const Results& results) {
-  std::size_t tries = 0, edges = 0;
-  double runs = 0;
-  for (const auto& tuning : results.tunings) {
-    tries += tuning.tries.size();
-    if (tuning.at_edge) ++edges;
-    for (const auto& each : tuning.tries) runs += each.share;
-  }
-  if (tries == 0) return "";
-  auto out =
-      text("The search for each arm's own value made ", tries,
-           " tries, whose steps add up to those of ", report::fixed(runs, 1), " whole runs.");
-  if (edges > 0) {
-    out += text(" In ", edges, edges == 1 ? " arm" : " arms",
-                " the best value is at the edge of the range: a better one may lie beyond.");
-  }
-  return out;
-}
-
-Table tuning_table(const Results& results) {
-  std::set<double> shares;
-  for (const auto& tuning : results.tunings) {
-    for (const auto& each : tuning.tries) shares.insert(each.share);
-  }
-  Table table{{{"arm", Kind::name}, {"value"}}};
-  for (const double share : shares) {
-    table.columns.push_back({"loss at " + percent(share), Kind::number});
-  }
-  table.columns.push_back({""});
-  table.columns.push_back({"folders in the pool", Kind::code});
-  for (const auto& tuning : results.tunings) {
-    std::vector<std::string> values;
-    for (const auto& each : tuning.tries) {
-      if (std::count(values.begin(), values.end(), each.value) == 0) values.push_back(each.value);
-    }
-    for (const auto& value : values) {
-      table.rows.push_back(tried_cells(results, tuning, value, shares));
-    }
   }
   return table;
 }

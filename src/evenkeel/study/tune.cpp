@@ -47,21 +47,33 @@ bool is_at_edge(const std::string& chosen, std::vector<std::string> values) {
 }  // namespace
 
 config::Config shortened(config::Config config, std::int64_t steps, double share) {
+  using Unit = config::Length::Unit;
   config.train.steps = std::max<std::int64_t>(1, std::llround(static_cast<double>(steps) * share));
   config.train.tokens = 0;
-  for (auto* const length : {&config.schedule.warmup, &config.schedule.decay}) {
-    if (length->unit == config::Length::Unit::percent) continue;
-    length->amount = std::max(1.0, std::round(length->amount * share));
+  auto &warmup = config.schedule.warmup, &decay = config.schedule.decay;
+  if (warmup.unit == Unit::tokens) {
+    warmup.amount /= static_cast<double>(config.train.batch * config.model.context);
+  } else if (warmup.unit == Unit::percent) {
+    constexpr double kPercent = 0.01;
+    warmup.amount *= kPercent * static_cast<double>(steps);
   }
+  const double half = std::floor(static_cast<double>(config.train.steps) / 2);
+  warmup = {std::min(std::round(warmup.amount), half), Unit::steps};
+  if (decay.unit != Unit::percent) decay.amount = std::max(1.0, std::round(decay.amount * share));
   config.evaluate.every = 0;
   config.probe.steps.clear();
   config.probe.every = 0;
   return config;
 }
 
+std::size_t half_of(std::size_t candidates) {
+  constexpr std::size_t kLeast = 2;  // one alone would have nothing to be compared with
+  return std::min(candidates, std::max(kLeast, (candidates + 1) / 2));
+}
+
 std::vector<std::string> better_half(std::vector<Tuning::Try> tries) {
   std::stable_sort(tries.begin(), tries.end(), is_better);
-  tries.resize((tries.size() + 1) / 2);
+  tries.resize(half_of(tries.size()));
   std::vector<std::string> values;
   for (const auto& each : tries) values.push_back(each.value);
   return values;

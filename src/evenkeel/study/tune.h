@@ -12,8 +12,8 @@
 
 namespace evenkeel::study {
 
-/// One run of a search: the whole recipe in a share of its steps, warm-up and all; evaluated at its
-/// end only.
+/// One run of a search: the whole recipe in a share of its steps, behind the warm-up of the whole
+/// run (half of the steps at most), since what trains depends on it; evaluated at its end only.
 /// \param steps  of the whole run
 config::Config shortened(config::Config config, std::int64_t steps, double share);
 
@@ -24,8 +24,10 @@ struct Search {
   std::function<double(const std::string& key)> loss;  // of a run of the pool; NaN if it failed
 };
 
-/// The values that are tried at the next share of the steps: the better half of the last ones, best
-/// first; what failed comes last.
+/// How many of so many values are tried at the next share of the steps: half of them, two at least.
+std::size_t half_of(std::size_t candidates);
+
+/// Those values, best first; what failed comes last.
 std::vector<std::string> better_half(std::vector<Tuning::Try> tries);
 
 /// Successive halving: every arm tries all values at the first share of the steps, the better half

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/corrected.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/family.h"
+#include "evenkeel/study/sentences.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Outcome = Verdict::Outcome;
+
+/// The same for A against B and B against A.
+std::string pair_of(const Verdict& verdict, const Measure& measure) {
+  const auto& [first, second] = std::minmax(verdict.of, verdict.than);
+  return text(measure.name(), '\n', first, '\n', second, '\n');
+}
+
+/// Whether its p-value is one of something.
+bool is_asked(const Verdict& verdict) {
+  const bool is_measured = verdict.difference || verdict.p < 1;
+  return verdict.unjudged.empty() && (is_measured || verdict.outcome != Outcome::unmeasured);
+}
+
+/// The seeds that would tell what these did not, at the strictest level of the family.
+std::optional<std::int64_t> needed_by(const Verdict& verdict, const Claim* claim, double level) {
+  if (claim != nullptr && is_of_signs(*claim)) return signs_needed(level);
+  if (!verdict.difference) return std::nullopt;
+  const auto& [pairs, mean, deviation, interval, p, effect] = *verdict.difference;
+  if (claim == nullptr || claim->kind != Claim::Kind::alike) return pairs_needed(effect, level);
+  if (deviation == 0) return std::nullopt;
+  // One-sided tests at a level call what a two-sided one calls at twice that.
+  return pairs_needed((claim->margin - std::abs(mean)) / deviation, 2 * level);
+}
+
+}  // namespace
+
+bool is_of_signs(const Claim& claim) {
+  using Kind = Claim::Kind;
+  return claim.kind == Kind::further || claim.kind == Kind::trains || claim.kind == Kind::fails;
+}
+
+void correct(Results& results) {
+  Family claimed, explored;
+  for (auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims[verdict.claim];
+    if (!is_asked(verdict)) continue;
+    if (claim.kind == Claim::Kind::further) {
+      claimed.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
+    } else if (is_of_signs(claim)) {
+      claimed.ask("fails " + verdict.of, verdict.p);
+    } else if (claim.kind == Claim::Kind::alike && verdict.difference) {
+      const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
+      claimed.ask("within " + margin, verdict.p);
+      claimed.ask("beyond " + margin, verdict.p_beyond);
+    } else if (claim.kind == Claim::Kind::lower) {
+      claimed.ask(pair_of(verdict, claim.measure), verdict.p);
+    }
+  }
+  std::vector<bool> is_claimed;
+  for (auto& verdict : results.against_baseline) {
+    const auto question = pair_of(verdict, results.study.measure);
+    is_claimed.push_back(claimed.has(question));
+    if (is_asked(verdict)) (is_claimed.back() ? claimed : explored).ask(question, verdict.p);
+  }
+  const auto level_of = [](const Family& family) {
+    return kLevel / static_cast<double>(std::max<std::size_t>(1, family.size()));
+  };
+  for (auto& verdict : results.verdicts) {
+    const auto& claim = results.study.claims[verdict.claim];
+    if (is_asked(verdict)) verdict.needed = needed_by(verdict, &claim, level_of(claimed));
+  }
+  for (std::size_t i = 0; i < is_claimed.size(); ++i) {
+    auto& verdict = results.against_baseline[i];
+    const double level = level_of(is_claimed[i] ? claimed : explored);
+    if (is_asked(verdict)) verdict.needed = needed_by(verdict, nullptr, level);
+  }
+  claimed.correct();
+  explored.correct();
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/study/results.h"
+
+namespace evenkeel::study {
+
+/// Whether a claim is judged by a sign test: how far or whether runs train.
+bool is_of_signs(const Claim& claim);
+
+/// Corrects the p-values of all verdicts for how many there are (Holm): those of claims together,
+/// and those of comparisons with the baseline that no claim asks for. What is asked twice counts
+/// once. Says how many seeds each would need at the strictest level of its family.
+void correct(Results& results);
+
+}  // namespace evenkeel::study

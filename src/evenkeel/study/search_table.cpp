@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/study/tables.h"
+#include "evenkeel/study/wording.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr double kTie = 0.01;  // nats: seeds scatter by more
+
+using Kind = Column::Kind;
+
+const Tuning::Try* find_try(const Tuning& tuning, const std::string& value, double share) {
+  const Tuning::Try* found = nullptr;
+  for (const auto& each : tuning.tries) {
+    if (each.value == value && each.share == share) found = &each;
+  }
+  return found;
+}
+
+std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
+                              const std::string& value, const std::set<double>& shares) {
+  std::vector<Cell> cells = {{results.arms[tuning.arm].name}, {value}};
+  std::string folders;
+  for (const double share : shares) {
+    const auto* const tried = find_try(tuning, value, share);
+    if (tried == nullptr) {
+      cells.push_back({kNothing});
+      continue;
+    }
+    folders += (folders.empty() ? "" : " ") + tried->key;
+    const bool is_good = std::isfinite(tried->loss);
+    cells.push_back({is_good          ? number_text(tried->loss, {})
+                     : tried->crashed ? "crashed"
+                                      : "failed",
+                     is_good ? "" : "failed"});
+  }
+  const bool is_chosen = value == tuning.chosen;
+  const char* const why = tuning.has_failed ? "taken: no value trained"
+                          : tuning.at_edge  ? "chosen, at the edge"
+                                            : "chosen";
+  cells.push_back({is_chosen ? why : ""});
+  cells.push_back({folders});
+  return cells;
+}
+
+/// Whether the two best values of the last share are so near that one seed does not tell them apart.
+bool is_tie(const Tuning& tuning) {
+  std::vector<double> losses;
+  for (const auto& each : tuning.tries) {
+    if (each.share == tuning.tries.back().share && std::isfinite(each.loss)) {
+      losses.push_back(each.loss);
+    }
+  }
+  std::sort(losses.begin(), losses.end());
+  return losses.size() >= 2 && losses[1] - losses[0] < kTie;
+}
+
+}  // namespace
+
+std::string search_text(const Results& results) {
+  std::size_t tries = 0, edges = 0, ties = 0;
+  double runs = 0;
+  for (const auto& tuning : results.tunings) {
+    tries += tuning.tries.size();
+    if (tuning.at_edge) ++edges;
+    if (is_tie(tuning)) ++ties;
+    for (const auto& each : tuning.tries) runs += each.share;
+  }
+  if (tries == 0) return "";
+  auto out =
+      text("The search for each arm's own value made ", tries,
+           " tries, whose steps add up to those of ", report::fixed(runs, 1), " whole runs.");
+  if (edges > 0) {
+    out += text(" In ", edges, edges == 1 ? " arm" : " arms",
+                " the best value is at the edge of the range: a better one may lie beyond.");
+  }
+  if (ties > 0) {
+    out += text(" In ", ties, ties == 1 ? " arm" : " arms", " the two best are less than ",
+                shortest(kTie), " nats apart, which the one seed of a search does not tell.");
+  }
+  return out;
+}
+
+Table tuning_table(const Results& results) {
+  std::set<double> shares;
+  for (const auto& tuning : results.tunings) {
+    for (const auto& each : tuning.tries) shares.insert(each.share);
+  }
+  Table table{{{"arm", Kind::name}, {"value"}}};
+  for (const double share : shares) {
+    table.columns.push_back({"loss at " + percent(share), Kind::number});
+  }
+  table.columns.push_back({""});
+  table.columns.push_back({"folders in the pool", Kind::code});
+  for (const auto& tuning : results.tunings) {
+    std::vector<std::string> values;
+    for (const auto& each : tuning.tries) {
+      if (std::count(values.begin(), values.end(), each.value) == 0) values.push_back(each.value);
+    }
+    for (const auto& value : values) {
+      table.rows.push_back(tried_cells(results, tuning, value, shares));
+    }
+  }
+  return table;
+}
+
+}  // namespace evenkeel::study
