@@ -30,6 +30,29 @@ class BadInput(program.Case):
                     "shared), or allow it with --override", "study", "two.toml")
         self.succeed("study", "two.toml", "--override")
 
+    def test_a_claim_that_changed(self):
+        """Whoever asks something else of runs that are there says so, and the report does, too."""
+        self.succeed("study", "two.toml")
+        self.write("two.toml", study(steps=2).replace("[[claims]]", '[[claims]]\nis = "alike"\n'
+                                                      'margin = 1'))
+        self.refuse(78, "runs/studies/two: the study was begun with something else: [[claims]] had "
+                    '["lower: hybrid_norm than pre_norm in validation loss"], but has ["alike: '
+                    'hybrid_norm than pre_norm within 1.0 in validation loss"]; name another folder '
+                    "with --run (finished runs are shared), or allow it with --override",
+                    "study", "two.toml")
+        for _ in range(2):
+            self.succeed("study", "two.toml", "--override")
+        for name in ("report.md", "report.html"):
+            page = (self.folder / "runs/studies/two" / name).read_text()
+            self.assertEqual(page.count("The study was changed after it was begun"), 1)
+
+    def test_a_setting_that_changed(self):
+        self.succeed("study", "two.toml")
+        self.write("two.toml", study(steps=3))
+        self.refuse(78, "runs/studies/two: the study was begun with something else: [settings] had "
+                    '["train.steps=2"], but has ["train.steps=3"]; name another folder with --run '
+                    "(finished runs are shared), or allow it with --override", "study", "two.toml")
+
     def test_more_seeds_than_the_file_has(self):
         self.succeed("study", "two.toml")
         self.refuse(78, "runs/studies/two: the study was begun with something else: seeds was "

@@ -127,6 +127,11 @@ class Study(program.Case):
         self.assertEqual(len(rates), 2, rates)  # one for each scheme
         pool = list((self.folder / "runs/studies/pool").iterdir())
         self.assertEqual(len(pool), 2 * 3 + 2 * 2)
+        with open(self.folder / "runs/studies/two/searches.csv", newline="") as file:
+            tries = list(csv.DictReader(file))
+        self.assertEqual(len(tries), 2 * 3)
+        chosen = {(each["name"], each["schedule.peak"]) for each in tries if each["chosen"]}
+        self.assertEqual(chosen, {(row["name"], row["tuned"]) for row in self.rows()})
 
     def kill(self, process):
         """As a power cut would, for the study; its children get word of its death."""
@@ -279,7 +284,7 @@ class Study(program.Case):
         self.assertAlmostEqual(value, 1 - last["val_exact"])
 
     def test_strict_says_no_if_a_claim_is_contradicted(self):
-        self.write("two.toml", study(steps=3).replace("seeds = [1, 2]", "seeds = [1, 2, 3, 4, 5, 6]")
+        self.write("two.toml", study().replace("seeds = [1, 2]", "seeds = [1, 2, 3, 4, 5, 6]")
                    .replace("[[claims]]", '[[claims]]\nis = "fails"')
                    .replace('than = { scheme = "pre_norm" }', "").replace("paper = -0.014", ""))
         self.assertEqual(self.evenkeel("study", "two.toml", "--strict").returncode, 1)

@@ -37,7 +37,7 @@ TEST(StudyCsv, HasARowARunBelowItsHead) {
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
   EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
                              "training_loss", "validation_loss", "parameters", "tokens",
-                             "precision", "folder"}));
+                             "precision", "tuned", "folder"}));
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_EQ(Fields(rows[1].begin(), rows[1].begin() + 6),
             (Fields{"pre_norm, layers 4", "pre_norm", "4", "1", "finished", ""}));
@@ -55,7 +55,7 @@ TEST(StudyCsv, LeavesEmptyWhatIsNotThere) {
   auto results = sample();
   results.arms[0].members[0] = Member{.seed = 1};
   EXPECT_EQ(read(csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
-                                           "800000", "", "bfloat16", ""}));
+                                           "800000", "", "bfloat16", "0.002", ""}));
 }
 
 TEST(StudyCsv, QuotesCommasQuotesAndLines) {

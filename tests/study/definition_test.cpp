@@ -11,6 +11,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/study/arms.h"
 #include "evenkeel/study/catalogue.h"
+#include "evenkeel/study/corrected.h"
 #include "evenkeel/study/statistics.h"
 
 namespace evenkeel::study {
@@ -247,28 +248,6 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
       }
     }
   }
-}
-
-/// An upper bound of the p-values that a study corrects together.
-std::size_t questions_of(const Study& study) {
-  const auto arms = combinations(study);
-  const auto places = [&](const Selection& selection) {
-    return static_cast<std::size_t>(
-        std::count_if(arms.begin(), arms.end(), [&](const Combination& each) {
-          return std::all_of(selection.begin(), selection.end(), [&](const auto& axis) {
-            return each.labels.at(axis.first) == axis.second;
-          });
-        }));
-  };
-  std::size_t count = 0;
-  for (const auto& claim : study.claims) {
-    if (claim.kind == Claim::Kind::further) count += 1;
-    if (claim.kind == Claim::Kind::alike) count += 2 * places(claim.of);
-    if (claim.kind != Claim::Kind::further && claim.kind != Claim::Kind::alike) {
-      count += places(claim.of);
-    }
-  }
-  return count;
 }
 
 // After Holm's correction, if all agree.

@@ -91,8 +91,8 @@ TEST(Standing, OfAFolderIsWhatItsStatusSays) {
   EXPECT_EQ(standing_of(run).state, Standing::State::begun);
   EXPECT_EQ(standing_of(run).steps, 9);
   write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 9, \"steps\": 9}");
-  for (const char* const damaged : {"", "{\"step\": 6, \"val_loss\": 1}",
-                                    "{\"step\": 9, \"val_loss\": \"one\"}"}) {
+  for (const char* const damaged :
+       {"", "{\"step\": 6, \"val_loss\": 1}", "{\"step\": 9, \"val_loss\": \"one\"}"}) {
     write_file(run / "metrics.jsonl", damaged);
     EXPECT_EQ(standing_of(run).state, Standing::State::damaged) << damaged;
   }

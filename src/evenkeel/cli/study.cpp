@@ -126,6 +126,16 @@ fs::path pool_of(const study::Wish& wish) {
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
+/// What so many seeds can tell apart.
+std::string told_text(const study::Study& study, const study::Outlook& seen) {
+  const auto seeds = study.seeds.size();
+  if (seeds < 2) return "one seed tells nothing apart: a verdict needs two at least";
+  return text("with ", seeds, " seeds and ", seen.questions,
+              seen.questions == 1 ? " question" : " questions",
+              ", what is told apart four times in five is a difference of ",
+              with_digits(seen.told_effect, 2), " times its scatter over the seeds");
+}
+
 Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json) {
   const auto seen = study::outlook(wish, means);
   const double free = means.bytes;
@@ -137,6 +147,8 @@ Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json)
                                         {"flops", seen.flops},
                                         {"tokens", seen.tokens},
                                         {"most_bytes", seen.most_bytes},
+                                        {"search_flops", seen.search_flops},
+                                        {"questions", seen.questions},
                                         {"largest", seen.largest},
                                         {"free_bytes", free}};
     std::printf("%s\n", out.dump().c_str());
@@ -146,9 +158,13 @@ Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json)
               wish.study.seeds.size(), seen.runs);
   if (seen.there > 0) std::printf(", %zu of them are there", seen.there);
   if (seen.searches > 0)
-    std::printf(", and %zu shorter ones to search %s", seen.searches, wish.study.tune->key.c_str());
-  std::printf("\n%s tokens, %s FLOPs%s\n", with_unit(seen.tokens).c_str(),
-              with_digits(seen.flops, 3).c_str(), seen.searches > 0 ? " without the search" : "");
+    std::printf(", and %zu, most of them shorter, to search %s", seen.searches,
+                wish.study.tune->key.c_str());
+  std::printf("\n%s tokens, %s FLOPs", with_unit(seen.tokens).c_str(),
+              with_digits(seen.flops, 3).c_str());
+  if (seen.searches > 0)
+    std::printf(", and %s to search", with_digits(seen.search_flops, 3).c_str());
+  std::printf("\n%s\n", told_text(wish.study, seen).c_str());
   std::printf("largest run: %s (%s of memory, %s free here%s)\n", seen.largest.c_str(),
               bytes_text(seen.most_bytes).c_str(), bytes_text(free).c_str(),
               seen.most_bytes > free ? ": it does not fit" : "");

@@ -60,14 +60,13 @@ Row row_of(const Working& working, const std::filesystem::path& run) {
 
 /// The state of one call of run().
 struct Campaign::Active {
-  const Means& means;
-  Live& live;
+  Campaign& all;
+  const Means& means = all.means_;
+  Live& live = all.live_;
   std::map<std::string, Ending> endings;
   std::deque<Waiting> waiting;
   std::vector<Working> working;
-  Sum sum;
-  double started = seconds_now(), drawn = 0;
-  double work_done = 0, work_left = 0;
+  double drawn = 0;
   std::optional<std::string> disk;  // why nothing can be written any more
 
   void take(const std::vector<Job>& jobs);
@@ -89,8 +88,9 @@ bool Campaign::Active::is_done(const Job& job) {
   const auto state = standing_of(run).state;
   if (state == Standing::State::damaged && !store::is_locked(run)) {
     const auto aside = set_aside(run);
-    live.warn(text(job.name, ": ", run.string(), " has no record of its last evaluation; it is now ",
-                   aside.filename().string(), ", and runs once more"));
+    live.warn(text(job.name, ": ", run.string(),
+                   " has no record of its last evaluation; it is now ", aside.filename().string(),
+                   ", and runs once more"));
   }
   const bool has_diverged = state == Standing::State::diverged;
   if (state != Standing::State::finished && !has_diverged) return false;
@@ -101,17 +101,25 @@ bool Campaign::Active::is_done(const Job& job) {
 /// Those that are there are done; two jobs of one key are one.
 void Campaign::Active::take(const std::vector<Job>& jobs) {
   for (const auto& job : jobs) {
-    if (!endings.emplace(job.key, Ending{}).second) continue;
-    ++sum.all;
-    if (is_done(job)) continue;
-    waiting.push_back({&job});
-    work_left += job.work;
+    if (all.expected_ > 0) {
+      --all.expected_;
+    } else {
+      ++all.sum_.all;
+      all.work_left_ += job.work;
+    }
+    const bool is_new = endings.emplace(job.key, Ending{}).second;
+    if (!is_new) --all.sum_.all;
+    if (is_new && !is_done(job)) {
+      waiting.push_back({&job});
+    } else {
+      all.work_left_ -= job.work;
+    }
   }
 }
 
 void Campaign::Active::end(const Job& job, Ending ending) {
-  ++sum.done;
-  if (ending.how != Ending::How::finished) ++sum.failed;
+  ++all.sum_.done;
+  if (ending.how != Ending::How::finished) ++all.sum_.failed;
   endings[job.key] = std::move(ending);
 }
 
@@ -144,7 +152,7 @@ bool Campaign::Active::is_settled(Waiting& what) {
     return true;
   }
   const bool done = is_done(*what.job);
-  if (done) work_left -= what.job->work;
+  if (done) all.work_left_ -= what.job->work;
   return done;
 }
 
@@ -191,11 +199,11 @@ void Campaign::Active::settle(Working& working_one, int code) {
   const auto log = means.logs / (job.key + ".log");
   const auto state = standing_of(run).state;
   if (code == 0 && state == Standing::State::finished) {
-    work_done += job.work;
+    all.work_done_ += job.work;
     return end(job, {Ending::How::finished, ""});
   }
   if (code == static_cast<int>(Exit::diverged)) {
-    work_done += job.work;
+    all.work_done_ += job.work;
     return end(job, {Ending::How::diverged, last_line_of(log)});
   }
   if (code == static_cast<int>(Exit::io)) {
@@ -241,7 +249,7 @@ void Campaign::Active::draw() {
   if (seconds_now() - drawn < kDraw) return;
   drawn = seconds_now();
   std::vector<Row> rows;
-  double work = work_done;
+  double work = 0;  // of those that are in work
   for (auto& each : working) {
     auto row = row_of(each, means.pool / each.what.job->key);
     if (each.first_step < 0) each.first_step = row.step;
@@ -254,13 +262,22 @@ void Campaign::Active::draw() {
     work += each.what.job->work * here / steps;
     rows.push_back(std::move(row));
   }
-  sum.seconds_left =
-      work > 0 ? (seconds_now() - started) * (work_left - work) / work : std::nan("");
-  live.show(rows, sum);
+  // work_left_ is that of all runs that had not ended when they were handed over
+  const double done = all.work_done_ + work;
+  all.sum_.working = rows.size();
+  all.sum_.seconds_left =
+      done > 0 ? (seconds_now() - all.started_) * (all.work_left_ - done) / done : std::nan("");
+  live.show(rows, all.sum_);
 }
 
 Campaign::Campaign(Means means, Live& live)
     : means_(std::move(means)), live_(live), started_(seconds_now()) {}
+
+void Campaign::expect(std::size_t runs, double work) {
+  expected_ += runs;
+  sum_.all += runs;
+  work_left_ += work;
+}
 
 bool Campaign::is_over() const {
   constexpr double kMinute = 60;
@@ -269,7 +286,7 @@ bool Campaign::is_over() const {
 }
 
 std::map<std::string, Ending> Campaign::run(const std::vector<Job>& jobs) {
-  Active active{means_, live_};
+  Active active{*this};
   active.take(jobs);
   while (true) {
     if (!is_over()) active.start_some();

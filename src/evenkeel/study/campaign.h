@@ -47,6 +47,9 @@ class Campaign {
  public:
   Campaign(Means means, Live& live);
 
+  /// What run() will be called with in all, so that the time left is that of the whole.
+  void expect(std::size_t runs, double work);
+
   /// \return how each key ended
   /// \throws Error (io) if the disk is full, once all runs that were in work have saved
   std::map<std::string, Ending> run(const std::vector<Job>& jobs);
@@ -59,6 +62,9 @@ class Campaign {
   Means means_;
   Live& live_;
   double started_ = 0;
+  Sum sum_;                   // of all calls
+  std::size_t expected_ = 0;  // runs that run() was not called with yet
+  double work_done_ = 0, work_left_ = 0;
 };
 
 }  // namespace evenkeel::study

@@ -12,13 +12,17 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/arms.h"
+#include "evenkeel/study/corrected.h"
 #include "evenkeel/study/csv.h"
+#include "evenkeel/study/fairness.h"
 #include "evenkeel/study/folder.h"
 #include "evenkeel/study/judge.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/page.h"
+#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/statistics.h"
 #include "evenkeel/study/tune.h"
 
 namespace evenkeel::study {
@@ -62,6 +66,7 @@ class Conduct {
   Arm arm_of(std::size_t index, const std::map<std::string, Ending>& endings);
   Member member_of(std::int64_t seed, const std::string& key, const Ending& ending) const;
   void count_cost(Results& results) const;
+  void expect_all();
 
   const Wish& wish_;
   const Study& study_;
@@ -151,11 +156,24 @@ void Conduct::count_cost(Results& results) const {
   results.search_share = results.seconds > 0 ? searches / results.seconds : 0;
 }
 
+/// What is left to do is that of all runs, searches included.
+void Conduct::expect_all() {
+  const auto seeds = study_.seeds.size();
+  const auto search = study_.tune ? effort_of(*study_.tune) : Effort{};
+  double flops = 0;
+  for (const auto& arm : arms_) flops += wish_.need(config_of(study_, arm, 1, {})).flops;
+  campaign_.expect(arms_.size() * (seeds + search.runs),
+                   flops * (static_cast<double>(seeds) + search.whole_runs));
+}
+
 Results Conduct::results() {
-  Results results{.study = study_, .program = wish_.program, .command = wish_.command};
+  Results results{.study = study_,
+                  .program = text(wish_.program, ", numerics ", kNumerics),
+                  .command = wish_.command};
   const auto make = [&](const std::string& name, config::Config config) {
     return job(name, std::move(config));
   };
+  expect_all();
   if (study_.tune) {
     live_.say(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
     const auto share = [&](config::Config config, double part) {
@@ -187,46 +205,6 @@ Results Conduct::results() {
   return results;
 }
 
-/// Whether the two arms differ on an axis that sets something below one of these tables.
-bool is_compared(const Study& study, const Arm& one, const Arm& other,
-                 const std::vector<std::string>& tables) {
-  for (const auto& axis : study.axes) {
-    if (one.labels.at(axis.name) == other.labels.at(axis.name)) continue;
-    for (const auto& value : axis.values) {
-      for (const auto& set : value.sets) {
-        for (const auto& table : tables) {
-          if (set.starts_with(table)) return true;
-        }
-      }
-    }
-  }
-  return false;
-}
-
-/// What is not the same in two arms that are compared, though no axis between them says so: such a
-/// comparison is no fair one.
-std::vector<std::string> unfair(const Results& results) {
-  std::set<std::string> out;
-  const auto check = [&](const Verdict& verdict) {
-    const auto* const one = arm_named(results, verdict.of);
-    const auto* const other = arm_named(results, verdict.than);
-    if (one == nullptr || other == nullptr) return;
-    const auto note = [&](const char* what, const auto& ours, const auto& theirs,
-                          const std::vector<std::string>& tables) {
-      if (ours == theirs || is_compared(results.study, *one, *other, tables)) return;
-      out.insert(text(what, " of ", one->name, " and ", other->name, ": ", ours, " and ", theirs));
-    };
-    note("tokens a run", one->tokens, other->tokens, {"preset=", "train.", "model.context"});
-    note("parameters without those of norms", one->parameters - one->norm_parameters,
-         other->parameters - other->norm_parameters, {"preset=", "model."});
-    note("initialisation", one->init, other->init, {"preset=", "model.init"});
-    note("precision", one->precision, other->precision, {"preset=", "train.precision"});
-  };
-  for (const auto& verdict : results.verdicts) check(verdict);
-  for (const auto& verdict : results.against_baseline) check(verdict);
-  return {out.begin(), out.end()};
-}
-
 /// A study must be able to measure what it asks for, and start from its own weights.
 void check_runs(const Study& study, const std::vector<Combination>& arms) {
   std::vector<std::string> more;
@@ -253,9 +231,11 @@ Results conduct(const Wish& wish, Means means, Live& live) {
   auto results = Conduct(wish, std::move(means), live).results();
   judge(results);
   results.unfair = unfair(results);
+  results.changed = folder.changes();
   write_file(wish.folder / "report.html", page(results));
   write_file(wish.folder / "report.md", markdown(results));
   write_file(wish.folder / "runs.csv", csv(results));
+  if (wish.study.tune) write_file(wish.folder / "searches.csv", searches_csv(results));
   return results;
 }
 
@@ -271,12 +251,12 @@ Outlook outlook(const Wish& wish, const Means& means) {
   const auto arms = combinations(wish.study);
   check_runs(wish.study, arms);
   out.arms = arms.size();
-  if (wish.study.tune) {
-    auto candidates = wish.study.tune->values.size();
-    for (std::size_t rung = 0; rung < wish.study.tune->rungs.size(); ++rung) {
-      out.searches += arms.size() * candidates;
-      candidates = half_of(candidates);
-    }
+  const auto search = wish.study.tune ? effort_of(*wish.study.tune) : Effort{};
+  out.searches = arms.size() * search.runs;
+  out.questions = std::max<std::size_t>(1, questions_of(wish.study));
+  if (wish.study.seeds.size() >= 2) {
+    out.told_effect = effect_told(static_cast<std::int64_t>(wish.study.seeds.size()),
+                                  kLevel / static_cast<double>(out.questions));
   }
   for (const auto& arm : arms) {
     for (const auto seed : wish.study.seeds) {
@@ -284,6 +264,7 @@ Outlook outlook(const Wish& wish, const Means& means) {
       const auto need = wish.need(config);
       ++out.runs;
       out.flops += need.flops;
+      if (seed == wish.study.seeds.front()) out.search_flops += need.flops * search.whole_runs;
       out.tokens += tokens_of(config, need);
       if (need.bytes > out.most_bytes) {
         out.most_bytes = need.bytes;

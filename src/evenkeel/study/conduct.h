@@ -42,10 +42,13 @@ Results conduct(const Wish& wish, Means means, Live& live);
 /// What it would run: nothing is started.
 struct Outlook {
   std::size_t arms = 0, runs = 0, there = 0;  // of the grid; already in the pool
-  std::size_t searches = 0;                   // at most
+  std::size_t searches = 0;                   // runs of the search, most of them shorter
+  std::size_t questions = 0;                  // claims at their places
   double flops = 0, tokens = 0;               // of the grid
-  double most_bytes = 0;                      // of one run
-  std::string largest;                        // that run
+  double search_flops = 0;
+  double told_effect = 0;  // the least that the seeds tell apart (80 %); 0: none
+  double most_bytes = 0;   // of one run
+  std::string largest;     // that run
 };
 /// \param means  of which only `pool` and `cores` count
 Outlook outlook(const Wish& wish, const Means& means);

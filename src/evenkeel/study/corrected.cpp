@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/study/arms.h"
 #include "evenkeel/study/family.h"
 #include "evenkeel/study/sentences.h"
 
@@ -45,6 +46,23 @@ std::optional<std::int64_t> needed_by(const Verdict& verdict, const Claim* claim
 bool is_of_signs(const Claim& claim) {
   using Kind = Claim::Kind;
   return claim.kind == Kind::further || claim.kind == Kind::trains || claim.kind == Kind::fails;
+}
+
+std::size_t questions_of(const Study& study) {
+  const auto arms = combinations(study);
+  std::size_t count = 0;
+  for (const auto& claim : study.claims) {
+    const auto places = static_cast<std::size_t>(
+        std::count_if(arms.begin(), arms.end(), [&](const Combination& each) {
+          return is_in(each.labels, claim.of) && is_in(each.labels, claim.at);
+        }));
+    if (claim.kind == Claim::Kind::further) {
+      ++count;
+    } else {
+      count += claim.kind == Claim::Kind::alike ? 2 * places : places;
+    }
+  }
+  return count;
 }
 
 void correct(Results& results) {

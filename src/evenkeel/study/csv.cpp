@@ -42,7 +42,7 @@ std::string csv(const Results& results) {
   std::vector<std::string> names = {"name"};  // many studies have an axis "arm"
   for (const auto& axis : axes) names.push_back(axis.name);
   for (const char* name : {"seed", "state", "why", "value", "training_loss", "validation_loss",
-                           "parameters", "tokens", "precision", "folder"}) {
+                           "parameters", "tokens", "precision", "tuned", "folder"}) {
     names.emplace_back(name);
   }
   auto out = line_of(names);
@@ -52,12 +52,31 @@ std::string csv(const Results& results) {
       for (const auto& axis : axes) fields.push_back(arm.labels.at(axis.name));
       const auto& run = member.run;
       const bool is_finished = member.state == Member::State::finished;
-      fields.insert(fields.end(),
-                    {text(member.seed), word_of(member.state), member.why,
-                     is_finished ? number(shown(member.value, results.study.measure)) : "",
-                     number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
-                     text(arm.parameters), number(run.tokens), arm.precision, member.key});
+      fields.insert(
+          fields.end(),
+          {text(member.seed), word_of(member.state), member.why,
+           is_finished ? number(shown(member.value, results.study.measure)) : "",
+           number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
+           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned, member.key});
       out += line_of(fields);
+    }
+  }
+  return out;
+}
+
+std::string searches_csv(const Results& results) {
+  if (!results.study.tune) return "";
+  auto out = line_of(
+      {"name", results.study.tune->key, "share", "state", "validation_loss", "chosen", "folder"});
+  for (const auto& tuning : results.tunings) {
+    const auto last = tuning.tries.back().share;
+    for (const auto& each : tuning.tries) {
+      const char* const state = each.crashed               ? "crashed"
+                                : std::isfinite(each.loss) ? "finished"
+                                                           : "failed";
+      const bool is_chosen = each.share == last && each.value == tuning.chosen;
+      out += line_of({results.arms.at(tuning.arm).name, each.value, shortest(each.share), state,
+                      number(each.loss), is_chosen ? "yes" : "", each.key});
     }
   }
   return out;

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <system_error>
 #include <utility>
 
@@ -15,40 +17,85 @@ namespace evenkeel::study {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
-/// What decides the runs, by name, as text.
-nlohmann::ordered_json traits_of(const Study& study) {
-  nlohmann::ordered_json traits = {{"the study", study.name},
-                                   {"the size", study.size},
-                                   {"[settings]", study.settings},
-                                   {"seeds", study.seeds},
-                                   {"fails_above", study.fails_above}};
+constexpr const char* kChanges = "changed with --override";
+
+/// What is asked of the runs, in one line.
+std::string words_of(const Claim& claim) {
+  const auto arms = [](const Selection& selection) {
+    std::string out;
+    for (const auto& [axis, label] : selection) out += text(out.empty() ? "" : ", ", label);
+    return out;
+  };
+  constexpr std::array kKinds = {"lower", "alike", "trains", "fails", "further"};
+  auto out = text(kKinds.at(static_cast<std::size_t>(claim.kind)), ": ", arms(claim.of));
+  if (!claim.than.empty()) out += " than " + arms(claim.than);
+  if (!claim.at.empty()) out += " at " + arms(claim.at);
+  if (!claim.along.empty()) out += " along " + claim.along;
+  if (claim.margin > 0) out += " within " + shortest(claim.margin);
+  return out + " in " + claim.measure.name();
+}
+
+/// What decides the runs and what is asked of them, by name, as text.
+Json traits_of(const Study& study) {
+  Json traits = {{"the study", study.name},
+                 {"the size", study.size},
+                 {"[settings]", study.settings},
+                 {"seeds", study.seeds},
+                 {"fails_above", study.fails_above}};
   if (study.alone) traits["alone"] = true;
   for (const auto& axis : study.axes) {
-    auto values = nlohmann::ordered_json::array();
+    auto values = Json::array();
     for (const auto& [label, sets] : axis.values) {
       const bool tells_itself = sets.size() == 1 && sets.front().starts_with(axis.name + "=");
-      values.push_back(tells_itself ? nlohmann::ordered_json(label)
-                                    : nlohmann::ordered_json{{label, sets}});
+      values.push_back(tells_itself ? Json(label) : Json{{label, sets}});
     }
     traits["grid." + axis.name] = std::move(values);
   }
   if (study.tune) {
     traits["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed};
   }
+  traits["measure"] = study.measure.name();
+  traits["baseline"] = study.baseline;
+  traits["[[claims]]"] = Json::array();
+  for (const auto& claim : study.claims) traits["[[claims]]"].push_back(words_of(claim));
   return traits;
 }
 
-/// The first trait that differs: "seeds was [1,2], but is [1,2,3]"; "" if none does.
-std::string difference_between(const nlohmann::ordered_json& before,
-                               const nlohmann::ordered_json& now) {
-  const auto shown = [](const nlohmann::ordered_json& traits, const std::string& name) {
-    return traits.contains(name) ? traits.at(name).dump() : std::string("nothing");
+/// The items of a list that the other has not.
+Json without(const Json& list, const Json& other) {
+  auto out = Json::array();
+  for (const auto& item : list) {
+    if (std::find(other.begin(), other.end(), item) == other.end()) out.push_back(item);
+  }
+  return out;
+}
+
+/// "seeds was [1,2], but is [1,2,3]"; of longer lists only what the other has not: "[settings] had
+/// ["train.steps=20"], but has ["train.steps=24"]".
+std::string difference_of(const std::string& name, const Json& before, const Json& now) {
+  const bool are_lists = before.is_array() && now.is_array();
+  const auto gone = are_lists ? without(before, now) : before;
+  const auto come = are_lists ? without(now, before) : now;
+  const bool are_texts = are_lists && std::all_of(now.begin(), now.end(), [](const Json& item) {
+                           return item.is_string();
+                         });
+  if (are_texts && (!gone.empty() || !come.empty())) {
+    return text(name, " had ", gone.dump(), ", but has ", come.dump());
+  }
+  return text(name, " was ", before.dump(), ", but is ", now.dump());
+}
+
+/// The first trait that differs; "" if none does.
+std::string difference_between(const Json& before, const Json& now) {
+  const auto of = [](const Json& traits, const std::string& name) {
+    return traits.contains(name) ? traits.at(name) : Json("nothing");
   };
   for (const auto* const traits : {&now, &before}) {
     for (const auto& [name, value] : traits->items()) {
-      const auto old_value = shown(before, name), new_value = shown(now, name);
-      if (old_value != new_value) return text(name, " was ", old_value, ", but is ", new_value);
+      if (name == kChanges || of(before, name) == of(now, name)) continue;
+      return difference_of(name, of(before, name), of(now, name));
     }
   }
   return "";
@@ -77,9 +124,9 @@ Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : fo
   store::make_run_folder(folder);
   lock_ = std::make_unique<store::Lock>(folder);
   store::make_run_folder(logs());
-  const auto now = traits_of(study);
+  auto now = traits_of(study);
   if (exists(file, none)) {
-    const auto before = nlohmann::ordered_json::parse(read_file(file), nullptr, false);
+    const auto before = Json::parse(read_file(file), nullptr, false);
     const auto difference = before.is_object() ? difference_between(before, now) : "its study.json";
     if (!difference.empty() && !takes_over) {
       throw Error(Exit::differs,
@@ -87,7 +134,10 @@ Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : fo
                        "; name another folder with --run (finished runs are shared), or allow it "
                        "with --override"));
     }
+    if (before.is_object()) changes_ = before.value(kChanges, changes_);
+    if (!difference.empty()) changes_.push_back(difference);
   }
+  if (!changes_.empty()) now[kChanges] = changes_;
   write_file(file, now.dump(2) + "\n");
   write_file(folder / "study.toml", study.text);
 }

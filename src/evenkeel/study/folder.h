@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/definition.h"
@@ -12,7 +13,8 @@ namespace evenkeel::study {
 
 /// The folder of one study at one size, owned by this process:
 ///   study.toml   the file
-///   study.json   what of it, and of the command, decides which runs there are
+///   study.json   what of it, and of the command, decides which runs there are and what is asked of
+///                them
 ///   logs/        what each process printed, and what it was started with
 ///   report.html  report.md  runs.csv
 class Folder {
@@ -25,8 +27,12 @@ class Folder {
 
   std::filesystem::path logs() const { return folder_ / "logs"; }
 
+  /// What was changed after the study was begun, with --override: "[[claims]] had ..., but has ..."
+  const std::vector<std::string>& changes() const { return changes_; }
+
  private:
   std::filesystem::path folder_;
+  std::vector<std::string> changes_;
   std::unique_ptr<store::Lock> lock_;
 };
 

@@ -6,8 +6,8 @@
 namespace evenkeel::study {
 
 /// Judges the claims and compares every arm with the baseline, from `study` and `arms`: fills
-/// `verdicts`, `against_baseline` and `fits`. The p-values of claims are one family (Holm); those of
-/// comparisons with the baseline that no claim asks for are another.
+/// `verdicts`, `against_baseline` and `fits`. The p-values of claims are one family (Holm); those
+/// of comparisons with the baseline that no claim asks for are another.
 void judge(Results& results);
 
 }  // namespace evenkeel::study

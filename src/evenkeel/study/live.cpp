@@ -36,6 +36,7 @@ std::string line_of(const Row& row, std::size_t width) {
 std::string line_of(const Sum& sum) {
   auto line = text(sum.done, " of ", sum.all, " runs done");
   if (sum.failed > 0) line += text(", ", sum.failed, " of them failed");
+  if (sum.working > 0) line += text(", ", sum.working, " in work");
   return sum.done == sum.all ? line : line + ", left " + left_text(sum.seconds_left);
 }
 

@@ -19,7 +19,7 @@ struct Row {
 
 /// How far all is.
 struct Sum {
-  std::size_t done = 0, all = 0, failed = 0;
+  std::size_t done = 0, all = 0, failed = 0, working = 0;
   double seconds_left = 0;  // NaN: not known yet
 };
 
@@ -43,7 +43,7 @@ class Live {
   double told_ = 0;        // when the last line now and then was
 };
 
-/// "12 of 36 runs done, 1 of them failed, left 3:20"
+/// "12 of 36 runs done, 1 of them failed, 2 in work, left 3:20"
 std::string line_of(const Sum& sum);
 
 }  // namespace evenkeel::study

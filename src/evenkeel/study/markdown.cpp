@@ -71,7 +71,7 @@ std::string markdown(const Results& results) {
   const auto& study = results.study;
   auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
   out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(summary_of(results)) +
-         paragraph(unfinished_text(results));
+         paragraph(unfinished_text(results)) + paragraph(changed_text(results));
   out += section("Verdicts", claims(results));
   out += section(results.against_baseline.empty() ? "Arms" : "Against the baseline",
                  markdown(arms_table(results)) + paragraph(failures_text(results)));

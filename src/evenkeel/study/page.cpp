@@ -32,7 +32,8 @@ std::string header(const Results& results) {
   const auto content = element("h1", escaped(study.title.empty() ? study.name : study.title)) +
                        "\n" + paragraph(about_text(study), "about") + paragraph(study.question) +
                        paragraph(summary_of(results), "verdict") +
-                       paragraph(unfinished_text(results), "notice");
+                       paragraph(unfinished_text(results), "notice") +
+                       paragraph(changed_text(results), "notice");
   return element("header", content) + "\n";
 }
 

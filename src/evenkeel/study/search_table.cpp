@@ -51,7 +51,8 @@ std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
   return cells;
 }
 
-/// Whether the two best values of the last share are so near that one seed does not tell them apart.
+/// Whether the two best values of the last share are so near that one seed does not tell them
+/// apart.
 bool is_tie(const Tuning& tuning) {
   std::vector<double> losses;
   for (const auto& each : tuning.tries) {

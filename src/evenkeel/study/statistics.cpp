@@ -192,6 +192,17 @@ double power_of(double effect, std::int64_t pairs, double level) {
   return cdf(complement(shifted, reach)) + cdf(shifted, -reach);
 }
 
+double effect_told(std::int64_t pairs, double level) {
+  double low = 0, high = 1;
+  while (power_of(high, pairs, level) < kPower) high *= 2;
+  constexpr int kHalvings = 40;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = std::midpoint(low, high);
+    (power_of(middle, pairs, level) < kPower ? low : high) = middle;
+  }
+  return high;
+}
+
 std::optional<std::int64_t> pairs_needed(double effect, double level) {
   if (power_of(effect, kMostPairs, level) < kPower) return std::nullopt;
   std::int64_t low = 2, high = kMostPairs;  // the power grows with the pairs: halve what is left

@@ -66,6 +66,9 @@ std::vector<double> holm(const std::vector<double>& p);
 /// \param pairs   at least 2
 double power_of(double effect, std::int64_t pairs, double level = 0.05);
 
+/// The least effect that so many pairs call with a chance of 80 %.
+double effect_told(std::int64_t pairs, double level = 0.05);
+
 /// The fewest pairs that call such a difference with a chance of 80 %; empty above kMostPairs.
 std::optional<std::int64_t> pairs_needed(double effect, double level = 0.05);
 inline constexpr std::int64_t kMostPairs = 1000;

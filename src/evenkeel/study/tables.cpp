@@ -125,8 +125,10 @@ std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim) {
 }
 
 std::string unfair_text(const Results& results) {
-  return results.unfair.empty() ? "Nothing differs between the arms beside what is compared."
-                                : "Between the arms differs, beside what is compared:";
+  return results.unfair.empty()
+             ? "Tokens, parameters without those of norms, initialisation and precision differ "
+               "nowhere but where just that is compared."
+             : "Arms that are compared for something else differ, too, in";
 }
 
 std::string failures_text(const Results& results) {
@@ -239,6 +241,12 @@ std::string unfinished_text(const Results& results) {
   return text("This study is not whole: ", missing, " of ", all,
               missing == 1 ? " runs is missing." : " runs are missing.",
               " What follows is of those that are there.");
+}
+
+std::string changed_text(const Results& results) {
+  std::string out;
+  for (const auto& each : results.changed) out += text(out.empty() ? "" : "; ", each);
+  return out.empty() ? "" : "The study was changed after it was begun: " + out + ".";
 }
 
 std::string about_text(const Study& study) {

@@ -45,6 +45,9 @@ std::string times_text(const Results& results);
 /// That runs are missing; "" if the study is whole.
 std::string unfinished_text(const Results& results);
 
+/// That the study was changed after it was begun; "" if it was not.
+std::string changed_text(const Results& results);
+
 /// "placement, size smoke, seeds 1, 2, 3; after arXiv 2503.04598"
 std::string about_text(const Study& study);
 

@@ -71,6 +71,17 @@ std::size_t half_of(std::size_t candidates) {
   return std::min(candidates, std::max(kLeast, (candidates + 1) / 2));
 }
 
+Effort effort_of(const Tune& tune) {
+  Effort effort;
+  auto candidates = tune.values.size();
+  for (const double share : tune.rungs) {
+    effort.runs += candidates;
+    effort.whole_runs += share * static_cast<double>(candidates);
+    candidates = half_of(candidates);
+  }
+  return effort;
+}
+
 std::vector<std::string> better_half(std::vector<Tuning::Try> tries) {
   std::stable_sort(tries.begin(), tries.end(), is_better);
   tries.resize(half_of(tries.size()));

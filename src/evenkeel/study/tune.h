@@ -24,6 +24,13 @@ struct Search {
   std::function<double(const std::string& key)> loss;  // of a run of the pool; NaN if it failed
 };
 
+/// What the search costs an arm.
+struct Effort {
+  std::size_t runs = 0;
+  double whole_runs = 0;  // to which their steps add up
+};
+Effort effort_of(const Tune& tune);
+
 /// How many of so many values are tried at the next share of the steps: half of them, two at least.
 std::size_t half_of(std::size_t candidates);
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/fairness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/study/league.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// Something that should be the same, and what may set it.
+struct Trait {
+  const char* name;
+  std::function<std::string(const Arm&)> of;
+  std::vector<std::string> keys;  // or how they begin
+};
+
+std::vector<Trait> traits() {
+  const auto whole = [](double value) { return with_commas(std::llround(value)); };
+  return {
+      {"tokens a run",
+       [=](const Arm& arm) { return whole(arm.tokens); },
+       {"preset=", "train.", "model.context"}},
+      {"parameters without those of norms",
+       [](const Arm& arm) { return with_commas(arm.parameters - arm.norm_parameters); },
+       {"preset=", "model."}},
+      {"initialisation", [](const Arm& arm) { return arm.init; }, {"preset=", "model.init"}},
+      {"precision", [](const Arm& arm) { return arm.precision; }, {"preset=", "train.precision"}}};
+}
+
+/// Whether an axis on which the two differ sets nothing but such keys: then they are what is
+/// compared.
+bool is_compared(const Study& study, const Arm& one, const Arm& other, const Trait& trait) {
+  const auto is_key = [&](const std::string& set) {
+    return std::any_of(trait.keys.begin(), trait.keys.end(),
+                       [&](const std::string& key) { return set.starts_with(key); });
+  };
+  return std::any_of(study.axes.begin(), study.axes.end(), [&](const Axis& axis) {
+    const auto &ours = one.labels.at(axis.name), &theirs = other.labels.at(axis.name);
+    if (ours == theirs) return false;
+    return std::all_of(axis.values.begin(), axis.values.end(), [&](const Value& value) {
+      const bool is_theirs = value.label == ours || value.label == theirs;
+      return !is_theirs || std::all_of(value.sets.begin(), value.sets.end(), is_key);
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> unfair(const Results& results) {
+  std::vector<std::string> out;
+  for (const auto& trait : traits()) {
+    std::set<const Arm*> arms;
+    const auto check = [&](const Verdict& verdict) {
+      const auto* const one = arm_named(results, verdict.of);
+      const auto* const other = arm_named(results, verdict.than);
+      if (one == nullptr || other == nullptr || trait.of(*one) == trait.of(*other)) return;
+      if (is_compared(results.study, *one, *other, trait)) return;
+      arms.insert(one);
+      arms.insert(other);
+    };
+    for (const auto& verdict : results.verdicts) check(verdict);
+    for (const auto& verdict : results.against_baseline) check(verdict);
+    if (arms.empty()) continue;
+    std::vector<std::pair<std::string, std::string>> groups;  // a value, and who has it
+    for (const auto& arm : results.arms) {
+      if (!arms.contains(&arm)) continue;
+      const auto value = trait.of(arm);
+      const auto group = std::find_if(groups.begin(), groups.end(),
+                                      [&](const auto& each) { return each.first == value; });
+      if (group == groups.end()) {
+        groups.emplace_back(value, arm.name);
+      } else {
+        group->second += ", " + arm.name;
+      }
+    }
+    auto line = text(trait.name, ":");
+    for (const auto& [value, names] : groups) {
+      line += text(line.ends_with(":") ? " " : "; ", value, " (", names, ")");
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/fairness.h"
+
+#include <gtest/gtest.h>
+
+namespace evenkeel::study {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Arm arm(const std::string& axis, const std::string& label, const std::string& init) {
+  return {.name = label, .labels = {{axis, label}}, .parameters = 100, .tokens = 512, .init = init};
+}
+
+/// Three arms along one axis, the first of which is the baseline of the others.
+Results three(const Axis& axis, const Lines& inits) {
+  Results results;
+  results.study.axes = {axis};
+  for (std::size_t i = 0; i < inits.size(); ++i) {
+    results.arms.push_back(arm(axis.name, axis.values[i].label, inits[i]));
+    if (i == 0) continue;
+    results.against_baseline.push_back({.of = axis.values[i].label, .than = axis.values[0].label});
+  }
+  return results;
+}
+
+TEST(Unfair, NamesWhatDiffersBesideTheScheme) {
+  const Axis axis{"arm",
+                  {{"Pre", {"scheme=pre_norm", "model.init=normal"}},
+                   {"Hybrid", {"scheme=hybrid_norm", "model.init=megatron"}},
+                   {"Star", {"scheme=hybrid_norm_star", "model.init=megatron"}}}};
+  EXPECT_EQ(unfair(three(axis, {"normal", "megatron", "megatron"})),
+            Lines{"initialisation: normal (Pre); megatron (Hybrid, Star)"});
+  EXPECT_EQ(unfair(three(axis, {"normal", "normal", "normal"})), Lines{});
+}
+
+TEST(Unfair, SaysNothingOfWhatIsCompared) {
+  const Axis axis{"model.init",
+                  {{"normal", {"model.init=normal"}},
+                   {"megatron", {"model.init=megatron"}},
+                   {"depth_scaled", {"model.init=depth_scaled"}}}};
+  EXPECT_EQ(unfair(three(axis, {"normal", "megatron", "depth_scaled"})), Lines{});
+}
+
+TEST(Unfair, LeavesTheParametersOfNormsAside) {
+  const Axis axis{"scheme", {{"pre", {"scheme=pre"}}, {"hybrid", {"scheme=hybrid"}}}};
+  auto results = three(axis, {"normal", "normal"});
+  results.arms[1].parameters = 110;
+  results.arms[1].norm_parameters = 10;
+  EXPECT_EQ(unfair(results), Lines{});
+  results.arms[1].parameters = 1110;
+  results.arms[1].tokens = 2048;
+  EXPECT_EQ(unfair(results),
+            (Lines{"tokens a run: 512 (pre); 2,048 (hybrid)",
+                   "parameters without those of norms: 100 (pre); 1,100 (hybrid)"}));
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/judge.h"
+
+/// Small studies to be judged: arms with the losses at which their runs ended.
+namespace evenkeel::study {
+
+/// A run that ended with this validation loss; NaN: it failed.
+inline Member member(std::int64_t seed, double loss) {
+  Member out{.seed = seed, .value = loss};
+  out.state = std::isfinite(loss) ? Member::State::finished : Member::State::failed;
+  if (!std::isfinite(loss)) out.why = "diverged at step 9";
+  out.run.validation_loss.add(100, loss);
+  return out;
+}
+
+inline Arm arm(const std::map<std::string, std::string>& labels,
+               const std::vector<double>& losses) {
+  Arm out{.name = labels.at("scheme"), .labels = labels};
+  if (labels.contains("model.layers")) out.name += ", layers " + labels.at("model.layers");
+  std::int64_t seed = 0;
+  for (const auto loss : losses) out.members.push_back(member(++seed, loss));
+  return out;
+}
+
+inline Axis axis(const std::string& name, const std::vector<std::string>& labels) {
+  Axis out{name, {}};
+  for (const auto& label : labels) out.values.push_back({label, {name + "=" + label}});
+  return out;
+}
+
+inline Results two(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "pre"})};
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    results.study.seeds.push_back(static_cast<std::int64_t>(i) + 1);
+  }
+  Claim claim;
+  claim.says = "hybrid is lower";
+  claim.of = {{"scheme", "hybrid"}};
+  claim.than = {{"scheme", "pre"}};
+  results.study.claims = {claim};
+  results.arms = {arm({{"scheme", "hybrid"}}, ours), arm({{"scheme", "pre"}}, theirs)};
+  return results;
+}
+
+inline Verdict verdict_of(Results results) {
+  judge(results);
+  return results.verdicts.at(0);
+}
+
+inline const double kFailed = std::nan("");
+
+}  // namespace evenkeel::study
