@@ -207,14 +207,25 @@ TEST(Definition, RefusesOneNumberTwice) {
 TEST(Definition, TakesAsManySeedsAsTheCommandSays) {
   auto study =
       read(std::string("seeds = [7]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\nseed = 4\n");
-  set_seeds(study, 3);
+  set_seeds(study, "3");
   EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{1, 2, 3}));
-  try {
-    set_seeds(study, 4);
-    FAIL() << "one of the seeds is the search's";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    EXPECT_STREQ(error.what(), "--seeds 4: tune.seed must be none of the study's seeds, but is 4");
+  set_seeds(study, "9-11");
+  EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{9, 10, 11}));
+  const auto refusal = [&](const char* words) -> std::string {
+    try {
+      set_seeds(study, words);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("4"), "--seeds 4: tune.seed must be none of the study's seeds, but is 4");
+  for (const char* const words : {"0", "", "-3", "3-2", "1-2000", "two", "3-", "1-2-3"}) {
+    EXPECT_EQ(refusal(words),
+              "--seeds must be a number from 1 to 1000 or a range such as 9-16, but "
+              "is \"" +
+                  std::string(words) + "\"");
   }
 }
 

@@ -30,14 +30,13 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel study depth --size desk --dry-run         how much work it would be
   evenkeel study mine.toml --set data.train=book.txt your own questions, your own text
   evenkeel study main --size desk --seeds 12         more seeds than the file has
+  evenkeel study main --size desk --seeds 13-24      others, for what the first ones suggested
 Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
-
-constexpr int kMostSeeds = 1000;  // a search has a seed behind them
 
 struct Options {
   Common common;
-  std::string study, size;
-  int jobs = 0, seeds = 0;  // 0: those of the machine, those of the file
+  std::string study, size, seeds;  // "": the first size, the seeds of the file
+  int jobs = 0;                    // 0: those of the machine
   bool dry_run = false, strict = false, takes_over = false;
 };
 
@@ -66,7 +65,7 @@ study::Need need_of(const config::Config& config) {
 
 /// \throws Error (usage) for options that only a study has
 Exit list(const Options& options) {
-  if (!options.size.empty() || options.seeds > 0) {
+  if (!options.size.empty() || !options.seeds.empty()) {
     throw Error(Exit::usage,
                 "--size and --seeds are a study's, but none is named; the names: "
                 "evenkeel study");
@@ -97,7 +96,7 @@ std::string size_of(const Options& options, const study::Source& source) {
 std::string command_of(const Options& options, const std::string& size) {
   auto command = "evenkeel study " + options.study;
   if (!size.empty()) command += " --size " + size;
-  if (options.seeds > 0) command += text(" --seeds ", options.seeds);
+  if (!options.seeds.empty()) command += " --seeds " + options.seeds;
   for (const auto& set : options.common.sets) command += " --set '" + set + "'";
   if (options.common.run) command += " --run " + options.common.run->string();
   return command;
@@ -107,10 +106,10 @@ study::Wish wish_of(const Options& options) {
   const auto source = study::find_study(options.study);
   const auto size = size_of(options, source);
   study::Wish wish{.study = study::read_study(source.toml, source.place, size)};
-  if (options.seeds > 0) study::set_seeds(wish.study, options.seeds);
+  if (!options.seeds.empty()) study::set_seeds(wish.study, options.seeds);
   for (const auto& set : options.common.sets) study::add_setting(wish.study, set);
   const auto own = text(wish.study.name, size.empty() ? "" : "-" + size,
-                        options.seeds > 0 ? text("-", options.seeds, "-seeds") : "");
+                        options.seeds.empty() ? "" : "-" + options.seeds + "-seeds");
   wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
   if (!wish.folder.has_filename()) wish.folder = wish.folder.parent_path();  // "folder/"
   wish.need = need_of;
@@ -265,10 +264,10 @@ Verb add_study(const Command& program) {
       .type_name("SIZE");
   command
       .add_option("--seeds", options->seeds,
-                  "seeds 1 to N in place of the file's; more decide more")
-      .between(1, kMostSeeds);
+                  "seeds 1 to N in place of the file's, or from A to B; more decide more")
+      .type_name("N|A-B");
   command.add_option("--set", options->common.sets, "a setting of all runs").type_name("KEY=VALUE");
-  add_run(command, options->common);
+  add_run(command, options->common, "the study's folder; runs/studies/NAME-SIZE without it");
   command.add_option("--jobs", options->jobs, "threads in all; as many as cores without it")
       .between(1, 4096);
   command.add_flag("--dry-run", options->dry_run, "tell the work, start nothing");

@@ -34,8 +34,8 @@ void add_changes(const Command& command, Common& common) {
       .repeated();
 }
 
-void add_run(const Command& command, Common& common) {
-  command.add_option("--run", common.run, "run folder").type_name("FOLDER").not_empty();
+void add_run(const Command& command, Common& common, const char* help) {
+  command.add_option("--run", common.run, help).type_name("FOLDER").not_empty();
 }
 
 void add_device(const Command& command, Common& common) {

@@ -37,7 +37,7 @@ struct Verb {
 
 void add_layers(const Command& command, Common& common);   // --preset, --config, --scheme, --set
 void add_changes(const Command& command, Common& common);  // --config, --set
-void add_run(const Command& command, Common& common);
+void add_run(const Command& command, Common& common, const char* help = "run folder");
 void add_device(const Command& command, Common& common);
 void add_json(const Command& command, Common& common);
 void add_quiet(const Command& command, Common& common);

@@ -115,8 +115,11 @@ Study read_study(const std::string& toml, const std::string& place, const std::s
 /// \throws Error (usage) if an axis, the search or `seeds` decides it
 void add_setting(Study& study, const std::string& set);
 
-/// Seeds 1 to `count` in place of the file's: `--seeds COUNT`.
+/// Seeds in place of the file's: `--seeds 12` are 1 to 12, `--seeds 9-16` those from 9 to 16, for a
+/// claim that others have suggested.
+/// \param words  "12" or "9-16"
 /// \throws Error (usage) if one of them is the search's
-void set_seeds(Study& study, std::int64_t count);
+void set_seeds(Study& study, const std::string& words);
+inline constexpr std::int64_t kMostSeeds = 1000;
 
 }  // namespace evenkeel::study

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -264,11 +267,25 @@ void add_setting(Study& study, const std::string& set) {
   study = std::move(changed);
 }
 
-void set_seeds(Study& study, std::int64_t count) {
+void set_seeds(Study& study, const std::string& words) {
+  const auto whole = [](std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool is_number = failed == std::errc() && end == digits.data() + digits.size();
+    return is_number ? value : std::int64_t{-1};
+  };
+  const auto dash = words.find('-');
+  const bool is_range = dash != std::string::npos;
+  const auto first = is_range ? whole(words.substr(0, dash)) : 1;
+  const auto last = whole(is_range ? words.substr(dash + 1) : words);
+  if (first < 0 || last < first || last - first >= kMostSeeds) {
+    throw Error(Exit::usage, text("--seeds must be a number from 1 to ", kMostSeeds,
+                                  " or a range such as 9-16, but is \"", words, "\""));
+  }
   auto changed = study;
-  changed.seeds.resize(static_cast<std::size_t>(count));
-  std::iota(changed.seeds.begin(), changed.seeds.end(), 1);
-  check_seeds(changed, text("--seeds ", count));
+  changed.seeds.resize(static_cast<std::size_t>(last - first + 1));
+  std::iota(changed.seeds.begin(), changed.seeds.end(), first);
+  check_seeds(changed, "--seeds " + words);
   study = std::move(changed);
 }
 
