@@ -21,6 +21,10 @@ torch.ops.load_library(sys.argv[1])
 ops = torch.ops.evenkeel
 EPSILON = 1e-5
 
+# groups, centred, partial, length, epsilon, where (inside, outside, clamp), absmax8
+ROW_NORMS = [(1, False, 0.25, False, EPSILON, 0, False), (2, True, 1.0, False, EPSILON, 1, True),
+             (1, False, 1.0, True, EPSILON, 2, False)]
+
 
 def tensor(*shape, dtype=torch.double, grad=False):
     return torch.randn(*shape, dtype=dtype).requires_grad_(grad)
@@ -39,6 +43,9 @@ def check_kernels(dtype, gain, bias):
     check(ops.layer_norm_backward.default, (dy, x, gain, bias, mean, rstd))
     check(ops.affine_forward.default, (x, gain, bias))
     check(ops.affine_backward.default, (dy, x, gain, bias))
+    for form in ROW_NORMS:
+        check(ops.row_norm_forward.default, (x, gain, bias, *form))
+        check(ops.row_norm_backward.default, (dy, x, gain, bias, *form))
     check(ops.sum_of_squares.default, (x,))
     check(ops.swiglu_forward.default, (x,))
     check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
@@ -112,6 +119,8 @@ def check_operators():
     check(ops.add_rms_norm.default, (x, y, gain, EPSILON))
     check(ops.layer_norm.default, (x, gain, bias, EPSILON))
     check(ops.affine.default, (x, gain, bias))
+    for form in ROW_NORMS:
+        check(ops.row_norm.default, (x, gain, bias, *form))
     check(ops.swiglu.default, (x,))
     products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
     gains = [tensor(8, grad=True) for _ in range(3)]
@@ -132,6 +141,11 @@ def check_gradients():
     assert check(lambda a, b, g: ops.add_rms_norm(a, b, g, EPSILON), (x, y, gain))
     assert check(lambda a, g, b: ops.layer_norm(a, g, b, EPSILON), (x, gain, bias))
     assert check(ops.affine, (x, gain, bias))
+    wide = tensor(2, 3, 8, grad=True)
+    for form in ROW_NORMS:
+        if not form[-1]:  # absmax8 is a constant to the gradient, and none to finite differences
+            assert check(lambda a, g, b: ops.row_norm(a, g, b, *form),
+                         (wide, tensor(8, grad=True), tensor(8, grad=True)))
     assert check(ops.swiglu, (tensor(2, 3, 6, grad=True),))
     heads, turn = tensor(2, 3, 16, grad=True), tensor(3, 2, 2)
     gains = [tensor(4, grad=True) for _ in range(3)]

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/affine.h"
@@ -96,27 +97,36 @@ at::Tensor Attention::scaled(const at::Tensor& q) const {
   return ops::affine(q.flatten(-2), value).view(q.sizes());
 }
 
-/// All norms and the rotation in one pass, if all norms are such that it can.
-std::optional<Attention::Heads> Attention::fused_heads(const at::Tensor& products,
-                                                       const Rotary& rotary) const {
-  if (!fused || q_norm_after_rotation || k_norm_after_rotation) return std::nullopt;
-  std::array<ops::HeadNorm, 3> norms;
-  const std::array<const std::optional<NormLayer>*, 3> layers = {&q_norm, &k_norm, &v_norm};
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!*layers[i]) continue;
-    const auto norm = (*layers[i])->of_heads(products);
-    if (!norm) return std::nullopt;
-    norms[i] = *norm;
+/// Norms and rotation in one pass, as far as the operator knows the norms; others stand before it,
+/// or behind it if they norm what is turned.
+Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary& rotary,
+                                        Mode mode) const {
+  constexpr std::size_t kParts = 3;
+  const std::array<const std::optional<NormLayer>*, kParts> layers = {&q_norm, &k_norm, &v_norm};
+  const std::array<bool, kParts> later = {q_norm_after_rotation, k_norm_after_rotation, false};
+  std::array<ops::HeadNorm, kParts> inside;
+  std::vector<at::Tensor> parts;  // q, k and v apart, once a norm wants one
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (!*layers[i] || later[i]) continue;
+    if (const auto norm = (*layers[i])->of_heads(products)) {
+      inside[i] = *norm;
+      continue;
+    }
+    const auto keys = kv_heads * head_width;
+    if (parts.empty()) parts = products.split_with_sizes({heads * head_width, keys, keys}, -1);
+    parts[i] = (**layers[i])(parts[i], mode);
   }
-  auto [q, k, v] =
-      ops::qkv_norm_rope(products, rotary.turn, heads, kv_heads, norms[0], norms[1], norms[2]);
-  return Heads{std::move(q), std::move(k), std::move(v)};
+  auto [q, k, v] = ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.turn,
+                                      heads, kv_heads, inside[0], inside[1], inside[2]);
+  if (q_norm_after_rotation) q = normed(q_norm, q, mode);
+  if (k_norm_after_rotation) k = normed(k_norm, k, mode);
+  return {std::move(q), std::move(k), std::move(v)};
 }
 
 /// \param products  [B, T, (h + 2 kv) * dk]
 Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& rotary,
                                      Mode mode) const {
-  if (auto all = fused_heads(products, rotary)) return *all;
+  if (fused) return fused_heads(products, rotary, mode);
   const auto query_width = heads * head_width;
   const auto key_width = kv_heads * head_width;
   const auto part = [&](std::int64_t from, std::int64_t width, std::int64_t count) {

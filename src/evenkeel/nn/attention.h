@@ -63,7 +63,7 @@ struct Attention {
     at::Tensor q, k, v;  // [B, T, h or kv, dk]
   };
   Heads heads_of(const at::Tensor& products, const Rotary& rotary, Mode mode) const;
-  std::optional<Heads> fused_heads(const at::Tensor& products, const Rotary& rotary) const;
+  Heads fused_heads(const at::Tensor& products, const Rotary& rotary, Mode mode) const;
   at::Tensor scaled(const at::Tensor& q) const;
 };
 

@@ -21,9 +21,21 @@ constexpr double kProgram = 300e6;  // resident after start, with the built-in c
 /// One fused pass keeps nothing but the rows it reads; a norm written as a formula keeps its steps,
 /// in double.
 bool is_fused(const Norm& norm) {
-  return norm.epsilon_at == norm::EpsilonAt::inside && norm.heads_share &&
-         norm.affine != norm::Affine::scalar && norm.pre_scale == norm::PreScale::none &&
-         (norm.kind == Kind::layer_norm || (norm.kind == Kind::rms_norm && norm.partial == 1));
+  if (norm.affine == norm::Affine::scalar && norm.scope == norm::Scope::head && !norm.heads_share) {
+    return false;
+  }
+  switch (norm.kind) {
+    case Kind::layer_norm:
+    case Kind::rms_norm:
+    case Kind::l2:
+    case Kind::scale_norm:
+    case Kind::group_norm:
+      return true;
+    case Kind::scale:
+      return norm.pre_scale == norm::PreScale::none;
+    default:
+      return false;
+  }
 }
 
 /// Bytes that a norm over `width` values of a token adds to those of its input.
@@ -94,6 +106,8 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   kept.values += d + 2 * keys;  // products
   kept.values += d + 2 * keys;  // q, k and v, normed and turned
   kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
+  if (a.q && a.q->rope == norm::Rope::before) kept.values += d;  // turned, before its norm
+  if (a.k && a.k->rope == norm::Rope::before) kept.values += keys;
   kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
   kept.values += d;                                                         // context
   kept.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax

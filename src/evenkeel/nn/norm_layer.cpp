@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -13,6 +15,7 @@
 #include "evenkeel/ops/layer_norm.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
+#include "evenkeel/ops/row_norm.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::nn {
@@ -34,10 +37,10 @@ at::Tensor rescaled(const at::Tensor& x) {
   return row / at::where(largest > 0, largest, 1.0);
 }
 
-reference::Epsilon place_of(EpsilonAt at) {
-  return at == EpsilonAt::inside    ? reference::Epsilon::inside
-         : at == EpsilonAt::outside ? reference::Epsilon::outside
-                                    : reference::Epsilon::clamp;
+ops::Epsilon place_of(EpsilonAt at) {
+  return at == EpsilonAt::inside    ? ops::Epsilon::inside
+         : at == EpsilonAt::outside ? ops::Epsilon::outside
+                                    : ops::Epsilon::clamp;
 }
 
 std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
@@ -69,15 +72,18 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
 
 at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
   const auto rows = norm_.scope == Scope::head ? x.unflatten(-1, {heads_, features_}) : x;
-  const auto seen = norm_.pre_scale == norm::PreScale::absmax8 ? rescaled(rows) : rows;
+  const bool is_rescaled = norm_.pre_scale == norm::PreScale::absmax8;
   at::Tensor y;
-  if (has_fused_gain() && is_plain_rms() && !tensors_.bias.defined()) {
-    y = ops::rms_norm(seen, beside(seen, effective_gain()), norm_.epsilon);
-  } else if (has_fused_gain() && norm_.kind == Kind::layer_norm && out_scale_ == 1 &&
-             norm_.epsilon_at == EpsilonAt::inside) {
-    y = ops::layer_norm(seen, beside(seen, effective_gain()), beside(seen, tensors_.bias),
+  if (has_fused_gain() && is_plain_rms() && !is_rescaled && !tensors_.bias.defined()) {
+    y = ops::rms_norm(rows, beside(rows, effective_gain()), norm_.epsilon);
+  } else if (has_fused_gain() && norm_.kind == Kind::layer_norm && !is_rescaled &&
+             out_scale_ == 1 && norm_.epsilon_at == EpsilonAt::inside) {
+    y = ops::layer_norm(rows, beside(rows, effective_gain()), beside(rows, tensors_.bias),
                         norm_.epsilon);
+  } else if (can_be_one(rows)) {
+    y = over_rows(rows);
   } else {
+    const auto seen = is_rescaled ? rescaled(rows) : rows;
     y = with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
   }
   return y.reshape(x.sizes()).to(x.scalar_type());
@@ -127,6 +133,24 @@ at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
   const bool has_gain = norm_.kind == Kind::seed_norm;  // by now
   const auto gain = has_gain ? std::nullopt : in_double(effective_gain());
   return gain || bias ? ops::affine(wide, gain, bias) : wide;
+}
+
+/// The whole norm in one operator: what is a norm of rows, or their gain alone.
+at::Tensor NormLayer::over_rows(const at::Tensor& rows) const {
+  const bool every_head = heads_ > 1 && !norm_.heads_share;
+  const auto wide = every_head ? rows.flatten(-2) : rows;
+  auto bias = tensors_.bias;
+  if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
+  const auto gain = beside(wide, effective_gain());
+  if (norm_.kind == Kind::scale) return ops::affine(wide, gain, beside(wide, bias));
+  return ops::row_norm(wide, gain, beside(wide, bias),
+                       {.groups = groups_ * (every_head ? heads_ : 1),
+                        .centred = norm_.kind == Kind::layer_norm || norm_.kind == Kind::group_norm,
+                        .partial = norm_.partial,
+                        .length = norm_.kind == Kind::l2 || norm_.kind == Kind::scale_norm,
+                        .epsilon = norm_.epsilon,
+                        .at = place_of(norm_.epsilon_at),
+                        .absmax8 = norm_.pre_scale == norm::PreScale::absmax8});
 }
 
 /// The part of the norm before its gain, in double.
@@ -215,6 +239,19 @@ at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
 /// Fused operators take one gain a feature, the same for all rows.
 bool NormLayer::has_fused_gain() const {
   return fused_ && norm_.affine != Affine::scalar && (heads_ == 1 || norm_.heads_share);
+}
+
+/// Whether over_rows() has it: every row, head or group of values is divided by what it alone
+/// measures, or by nothing. One gain a head is added up over its values, in double only by
+/// formulas.
+bool NormLayer::can_be_one(const at::Tensor& rows) const {
+  constexpr std::array kKinds = {Kind::layer_norm, Kind::rms_norm, Kind::l2, Kind::scale_norm,
+                                 Kind::group_norm};
+  const bool is_of_rows = std::find(kKinds.begin(), kKinds.end(), norm_.kind) != kKinds.end();
+  const bool is_scale = norm_.kind == Kind::scale && norm_.pre_scale == norm::PreScale::none;
+  const bool is_one_a_head =
+      norm_.affine == Affine::scalar && norm_.scope == Scope::head && !norm_.heads_share;
+  return fused_ && rows.is_cpu() && (is_of_rows || is_scale) && !is_one_a_head;
 }
 
 bool NormLayer::is_plain_rms() const {

@@ -53,11 +53,13 @@ class NormLayer {
 
  private:
   at::Tensor effective_gain() const;
+  at::Tensor over_rows(const at::Tensor& rows) const;
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
   at::Tensor seed_norm(const at::Tensor& rows) const;
   at::Tensor over_batch(const at::Tensor& rows, Mode mode) const;
   at::Tensor with_affine(const at::Tensor& rows) const;
   bool has_fused_gain() const;
+  bool can_be_one(const at::Tensor& rows) const;
   bool is_plain_rms() const;
 
   norm::Norm norm_;

@@ -67,13 +67,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
                           }
                         });
   });
-  const auto total = [](const Tensor& sums, const OptionalTensor& vector) {
-    const auto by_feature = cpu::total_of(sums);
-    const bool one = vector && vector->size(0) == 1 && by_feature.size(0) != 1;
-    return vector_gradient(one ? cpu::total_of(by_feature.clone().unsqueeze(1)) : by_feature,
-                           vector);
-  };
-  return {dx, total(gain_sums, gain), total(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
 }
 
 }  // namespace

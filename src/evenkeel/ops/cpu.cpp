@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/cpu.h"
 
+#include <ATen/ops/empty.h>
+
 #include "evenkeel/kernels/cpu/sums.h"
+#include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops::cpu {
 
@@ -15,6 +18,14 @@ at::Tensor total_of(const at::Tensor& sums) {
     kernels::cpu::add_in_tree(values, blocks, width, begin, end);
   });
   return sums[0];
+}
+
+at::Tensor vector_gradient_of(const at::Tensor& sums, const std::optional<at::Tensor>& vector) {
+  if (!vector) return vector_gradient_shape(vector, at::empty({0}));
+  const auto by_feature = total_of(sums);
+  const bool is_one = vector->size(0) == 1 && by_feature.size(0) != 1;
+  const auto total = is_one ? total_of(by_feature.clone().unsqueeze(1)) : by_feature;
+  return vector_gradient(total, vector);
 }
 
 }  // namespace evenkeel::ops::cpu

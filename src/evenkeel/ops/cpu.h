@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/simd.h"
@@ -50,5 +51,8 @@ void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
 
 /// The sum of block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
 at::Tensor total_of(const at::Tensor& sums);
+
+/// The gradient of a vector [D], or of one value [1], out of block_sums(); [0] without a vector.
+at::Tensor vector_gradient_of(const at::Tensor& sums, const std::optional<at::Tensor>& vector);
 
 }  // namespace evenkeel::ops::cpu

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/adamw.h"
+#include "evenkeel/ops/row_norm.h"
 
 /// Every operator once more, as its formula in plain tensor operations: what the fused kernels must
 /// compute. The tests compare values and gradients with them. nn::NormLayer runs those of norms
@@ -18,9 +19,6 @@
 /// Norms are computed in double: exact over the whole range of float rows. Of float64 rows, those
 /// beyond 1e154 overflow in the sum of squares, as the fused operators' do not.
 namespace evenkeel::ops::reference {
-
-/// Where epsilon stands beside a root mean square or a length.
-enum class Epsilon { inside, outside, clamp };
 
 /// The square root; its derivative at 0 counts as 0, so that a row of zeros has a finite gradient.
 inline at::Tensor root(const at::Tensor& square) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/simd.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// By what a row is divided: norms that rms_norm and layer_norm are not.
+struct Radius {
+  enum class Epsilon { inside, outside, clamp };
+
+  bool is_centred = false;       // of x - mean(x), and that is divided
+  std::int64_t measured = 0;     // the squares of the first so many values count
+  bool is_length = false;        // their sum, else their mean
+  double epsilon = 0;            // e
+  Epsilon at = Epsilon::inside;  // 1/sqrt(s + e), 1/(sqrt(s) + e) or 1/max(sqrt(s), e)
+  bool by_eighth = false;        // of x over an eighth of its largest magnitude, which is a
+                                 // constant to the gradient
+};
+
+/// y = gain * (x - mean) / radius + bias, for one row, in double.
+///
+/// \tparam T          double, float or Bf16; squares of doubles beyond 1e154 overflow
+/// \param x, y        width contiguous values each, which do not overlap
+/// \param gain, bias  width values each
+template <typename T>
+void row_norm_row(const T* x, const Wide<T>* gain, const Wide<T>* bias, T* y, std::int64_t width,
+                  const Radius& by);
+
+/// One row of the backward pass.
+template <typename T>
+struct RowNormGradient {
+  const T* dy;
+  const T* x;
+  const Wide<T>* gain;
+  T* dx;          // written
+  double* dgain;  // added to; null: nobody asks
+  double* dbias;  // the same
+};
+
+/// With rho = 1/radius, g = dy * gain and x_hat = (x - mean) rho:
+///   dx = rho (g - mean(g) if centred) - (is measured) x_hat * slope * sum(g * x_hat),
+///   slope = -d(rho)/d(s) * 2 / (rho^2 * count of the mean),
+/// dgain += dy * x_hat, dbias += dy.
+template <typename T>
+void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t width, const Radius& by);
+
+}  // namespace evenkeel::kernels::cpu

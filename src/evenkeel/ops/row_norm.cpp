@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/row_norm.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, std::int64_t, bool,
+                  double, bool, double, std::int64_t, bool);
+using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+                         std::int64_t, bool, double, bool, double, std::int64_t, bool);
+
+class Normed : public torch::autograd::Function<Normed> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
+                        const OptionalTensor& bias, std::int64_t groups, bool centred,
+                        double partial, bool length, double epsilon, std::int64_t at,
+                        bool absmax8) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Op>("evenkeel::row_norm_forward");
+    ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
+    ctx->saved_data["by"] = carried(
+        RowNorm{groups, centred, partial, length, epsilon, static_cast<Epsilon>(at), absmax8});
+    return run.call(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::row_norm_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto gain = given(saved[1]);
+    const auto bias = given(saved[2]);
+    const auto& by = carried_value<RowNorm>(ctx->saved_data["by"]);
+    const auto [dx, dgain, dbias] =
+        run.call(dy[0], saved[0], gain, bias, by.groups, by.centred, by.partial, by.length,
+                 by.epsilon, static_cast<std::int64_t>(by.at), by.absmax8);
+    const Tensor none;
+    return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none, none, none, none};
+  }
+};
+
+Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                      std::int64_t groups, bool centred, double partial, bool length,
+                      double epsilon, std::int64_t at, bool absmax8) {
+  check_rows("row_norm", x);
+  check_vector_or_value("row_norm", "gain", gain, x);
+  check_vector_or_value("row_norm", "bias", bias, x);
+  check_epsilon("row_norm", epsilon);
+  TORCH_CHECK(groups >= 1 && x.sym_size(-1) % groups == 0,
+              "[row_norm] groups must divide the width ", x.sym_size(-1), ", but is ", groups);
+  TORCH_CHECK(partial > 0 && partial <= 1 && (!centred || partial == 1),
+              "[row_norm] partial must be above 0, at most 1, and 1 of centred rows, but is ",
+              partial);
+  TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
+              "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
+  return Normed::apply(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+}
+
+}  // namespace
+
+Tensor row_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                const RowNorm& by) {
+  static const auto run = registered<Op>("evenkeel::row_norm");
+  return run.call(x, gain, bias, by.groups, by.centred, by.partial, by.length, by.epsilon,
+                  static_cast<std::int64_t>(by.at), by.absmax8);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "row_norm(Tensor x, Tensor? gain, Tensor? bias=None, int groups=1, bool centred=False,"
+      " float partial=1.0, bool length=False, float epsilon=1e-05, int epsilon_at=0,"
+      " bool absmax8=False) -> Tensor");
+  m.def(
+      "row_norm_forward(Tensor x, Tensor? gain, Tensor? bias, int groups, bool centred,"
+      " float partial, bool length, float epsilon, int epsilon_at, bool absmax8) -> Tensor");
+  m.def(
+      "row_norm_backward(Tensor dy, Tensor x, Tensor? gain, Tensor? bias, int groups,"
+      " bool centred, float partial, bool length, float epsilon, int epsilon_at, bool absmax8)"
+      " -> (Tensor dx, Tensor dgain, Tensor dbias)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("row_norm", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("row_norm_forward", no_gradient());
+  m.impl("row_norm_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

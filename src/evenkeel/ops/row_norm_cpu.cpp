@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/row_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/row_norm.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Radius;
+using kernels::cpu::Wide;
+
+Radius radius_of(std::int64_t width, bool centred, double partial, bool length, double epsilon,
+                 std::int64_t at, bool absmax8) {
+  const auto measured = static_cast<std::int64_t>(partial * static_cast<double>(width));
+  return {.is_centred = centred,
+          .measured = std::min(width, std::max<std::int64_t>(1, measured)),
+          .is_length = length,
+          .epsilon = epsilon,
+          .at = static_cast<Radius::Epsilon>(at),
+          .by_eighth = absmax8};
+}
+
+Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+               std::int64_t groups, bool centred, double partial, bool length, double epsilon,
+               std::int64_t at, bool absmax8) {
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  const auto width = width_of(x), run = width / groups;
+  const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      for (std::int64_t first = 0; first < width; first += run) {
+        const auto place = row * width + first;
+        kernels::cpu::row_norm_row(from + place, factors + first, terms + first, to + place, run,
+                                   by);
+      }
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                            const OptionalTensor& gain, const OptionalTensor& bias,
+                                            std::int64_t groups, bool centred, double partial,
+                                            bool length, double epsilon, std::int64_t at,
+                                            bool absmax8) {
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x), run = width / groups;
+  const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
+  auto dx = like(x);
+  const auto gain_sums = gain ? block_sums(x) : Tensor();
+  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const x_rows = in<scalar_t>(rows);
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dgain = gain ? out<double>(gain_sums) : nullptr;
+    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
+    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto row = begin; row < end; ++row) {
+                            for (std::int64_t first = 0; first < width; first += run) {
+                              const auto place = row * width + first, sum = block * width + first;
+                              kernels::cpu::row_norm_row_backward<Raw<scalar_t>>(
+                                  {.dy = dy_rows + place,
+                                   .x = x_rows + place,
+                                   .gain = factors + first,
+                                   .dx = to + place,
+                                   .dgain = dgain == nullptr ? nullptr : dgain + sum,
+                                   .dbias = dbias == nullptr ? nullptr : dbias + sum},
+                                  run, by);
+                            }
+                          }
+                        });
+  });
+  return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("row_norm_forward", forward);
+  m.impl("row_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+Tensor forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+               std::int64_t /*groups*/, bool /*centred*/, double /*partial*/, bool /*length*/,
+               double /*epsilon*/, std::int64_t /*at*/, bool /*absmax8*/) {
+  return like(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+                                            const OptionalTensor& gain, const OptionalTensor& bias,
+                                            std::int64_t /*groups*/, bool /*centred*/,
+                                            double /*partial*/, bool /*length*/, double /*epsilon*/,
+                                            std::int64_t /*at*/, bool /*absmax8*/) {
+  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("row_norm_forward", forward);
+  m.impl("row_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops
