@@ -46,6 +46,10 @@ def check_kernels(dtype, gain, bias):
     for form in ROW_NORMS:
         check(ops.row_norm_forward.default, (x, gain, bias, *form))
         check(ops.row_norm_backward.default, (dy, x, gain, bias, *form))
+    wide = [None if each is None else each.double() for each in (gain, bias)]
+    _, mean, _, rho, slope = ops.column_norm_forward(x, *wide, EPSILON, 1)
+    check(ops.column_norm_forward.default, (x, *wide, EPSILON, 1))
+    check(ops.column_norm_backward.default, (dy, x, *wide, mean, rho, slope))
     check(ops.sum_of_squares.default, (x,))
     check(ops.swiglu_forward.default, (x,))
     check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
@@ -121,6 +125,7 @@ def check_operators():
     check(ops.affine.default, (x, gain, bias))
     for form in ROW_NORMS:
         check(ops.row_norm.default, (x, gain, bias, *form))
+    check(ops.column_norm.default, (x, gain, bias, EPSILON))
     check(ops.swiglu.default, (x,))
     products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
     gains = [tensor(8, grad=True) for _ in range(3)]
@@ -141,6 +146,8 @@ def check_gradients():
     assert check(lambda a, b, g: ops.add_rms_norm(a, b, g, EPSILON), (x, y, gain))
     assert check(lambda a, g, b: ops.layer_norm(a, g, b, EPSILON), (x, gain, bias))
     assert check(ops.affine, (x, gain, bias))
+    for where in (0, 1, 2):
+        assert check(lambda a, g, b: ops.column_norm(a, g, b, EPSILON, where)[0], (x, gain, bias))
     wide = tensor(2, 3, 8, grad=True)
     for form in ROW_NORMS:
         if not form[-1]:  # absmax8 is a constant to the gradient, and none to finite differences

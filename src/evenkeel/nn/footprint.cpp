@@ -30,6 +30,9 @@ bool is_fused(const Norm& norm) {
     case Kind::l2:
     case Kind::scale_norm:
     case Kind::group_norm:
+    case Kind::batch_norm:
+    case Kind::batch_renorm:
+    case Kind::instance_norm:
       return true;
     case Kind::scale:
       return norm.pre_scale == norm::PreScale::none;

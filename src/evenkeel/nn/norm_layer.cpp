@@ -12,6 +12,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/add_rms_norm.h"
 #include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/column_norm.h"
 #include "evenkeel/ops/layer_norm.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
@@ -41,6 +42,12 @@ ops::Epsilon place_of(EpsilonAt at) {
   return at == EpsilonAt::inside    ? ops::Epsilon::inside
          : at == EpsilonAt::outside ? ops::Epsilon::outside
                                     : ops::Epsilon::clamp;
+}
+
+void check_batch(std::int64_t count) {
+  if (count < 2) {
+    throw Error(Exit::usage, text("a norm over the batch needs 2 tokens or more, but got ", count));
+  }
 }
 
 std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
@@ -82,6 +89,8 @@ at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
                         norm_.epsilon);
   } else if (can_be_one(rows)) {
     y = over_rows(rows);
+  } else if (can_be_columns(rows, mode)) {
+    y = over_columns(rows);
   } else {
     const auto seen = is_rescaled ? rescaled(rows) : rows;
     y = with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
@@ -204,36 +213,84 @@ at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
   return moved * out_scale_ + still.view(x_hat.sizes());
 }
 
-/// Every feature over all rows of the batch; in evaluation over the running values.
-at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
-  const auto flat = rows.reshape({-1, features_});
-  const auto mean = tensors_.running_mean.to(at::kDouble);
-  const auto scale = tensors_.running_scale.to(at::kDouble);
-  const bool renorm = norm_.kind == Kind::batch_renorm;
-  if (mode == Mode::evaluation) {
-    const auto deviation = renorm ? scale : (scale + norm_.epsilon).sqrt();
-    return ((flat - mean) / deviation).view(rows.sizes());
-  }
-  const auto count = flat.size(0);
-  if (count < 2) {
-    throw Error(Exit::usage, text("a norm over the batch needs 2 tokens or more, but got ", count));
-  }
-  auto y = reference::batch_rows(flat, norm_.epsilon);
-  const auto batch = reference::batch_moments(flat.detach());
+/// What batch_renorm multiplies and adds, [D] each, constants to the gradient.
+NormLayer::Renorm NormLayer::renorm_of(const reference::BatchMoments& batch) const {
   const auto deviation = (batch.variance + norm_.epsilon).sqrt();
-  if (renorm) {  // both are constants to the gradient
-    const auto rate = (deviation / scale).clamp(1 / rate_max_, rate_max_);
-    const auto shift = ((batch.mean - mean) / scale).clamp(-shift_max_, shift_max_);
-    y = y * rate + shift;
-  }
+  const auto scale = tensors_.running_scale.to(at::kDouble);
+  return {(deviation / scale).clamp(1 / rate_max_, rate_max_),
+          ((batch.mean - tensors_.running_mean.to(at::kDouble)) / scale)
+              .clamp(-shift_max_, shift_max_)};
+}
+
+/// Moves the running values towards those of a batch of `count` rows.
+void NormLayer::observe(const reference::BatchMoments& batch, std::int64_t count) const {
+  const at::NoGradGuard no_grad;
   const auto move = [&](const at::Tensor& running, const at::Tensor& observed) {
-    const at::NoGradGuard no_grad;
     running.copy_(running + norm_.momentum * (observed - running));
   };
   const auto unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
   move(tensors_.running_mean, batch.mean);
-  move(tensors_.running_scale, renorm ? deviation : batch.variance * unbiased);
+  move(tensors_.running_scale, norm_.kind == Kind::batch_renorm
+                                   ? (batch.variance + norm_.epsilon).sqrt()
+                                   : batch.variance * unbiased);
+}
+
+/// Every feature over all rows of the batch; in evaluation over the running values. In double.
+at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
+  const auto flat = rows.reshape({-1, features_});
+  if (mode == Mode::evaluation) {
+    const auto mean = tensors_.running_mean.to(at::kDouble);
+    const auto scale = tensors_.running_scale.to(at::kDouble);
+    const bool renorm = norm_.kind == Kind::batch_renorm;
+    const auto deviation = renorm ? scale : (scale + norm_.epsilon).sqrt();
+    return ((flat - mean) / deviation).view(rows.sizes());
+  }
+  check_batch(flat.size(0));
+  auto y = reference::batch_rows(flat, norm_.epsilon);
+  const auto batch = reference::batch_moments(flat.detach());
+  if (norm_.kind == Kind::batch_renorm) {
+    const auto [rate, shift] = renorm_of(batch);
+    y = y * rate + shift;
+  }
+  observe(batch, flat.size(0));
   return y.view(rows.sizes());
+}
+
+/// The whole norm over positions in one operator: all rows of the batch, in training, or those of
+/// each sequence.
+at::Tensor NormLayer::over_columns(const at::Tensor& rows) const {
+  const bool is_instance = norm_.kind == Kind::instance_norm;
+  const auto columns = is_instance ? rows.flatten(2) : rows.reshape({1, -1, features_});
+  const auto width = columns.size(2);
+  const auto of_columns = [width](const at::Tensor& vector) -> std::optional<at::Tensor> {
+    if (!vector.defined()) return std::nullopt;
+    const auto wide = vector.to(at::kDouble);
+    return wide.size(0) == 1 ? wide.expand({width}) : wide.repeat({width / wide.size(0)});
+  };
+  auto gain = of_columns(effective_gain()), bias = of_columns(tensors_.bias);
+  if (bias && out_scale_ != 1) bias = *bias * out_scale_;
+  if (!is_instance) check_batch(columns.size(1));
+  if (norm_.kind == Kind::batch_renorm) {
+    const at::Tensor seen = columns.detach();
+    const auto [unused, mean, variance] =
+        ops::column_norm(seen, std::nullopt, std::nullopt, norm_.epsilon);
+    const auto [rate, shift] = renorm_of({mean[0], variance[0]});
+    const auto moved = gain ? *gain * shift : shift;
+    bias = bias ? *bias + moved : moved;
+    gain = gain ? *gain * rate : rate;
+  }
+  const auto [y, mean, variance] =
+      ops::column_norm(columns, gain, bias, norm_.epsilon, place_of(norm_.epsilon_at));
+  if (!is_instance) observe({mean[0], variance[0]}, columns.size(1));
+  return y;
+}
+
+/// Whether over_columns() has it: one gain a column.
+bool NormLayer::can_be_columns(const at::Tensor& rows, Mode mode) const {
+  const bool is_batch = norm_.kind == Kind::batch_norm || norm_.kind == Kind::batch_renorm;
+  const bool is_shared = heads_ == 1 || norm_.heads_share;
+  return fused_ && rows.is_cpu() && rows.numel() > 0 && norm_.pre_scale == norm::PreScale::none &&
+         (is_batch ? mode == Mode::training && is_shared : norm_.kind == Kind::instance_norm);
 }
 
 /// Fused operators take one gain a feature, the same for all rows.

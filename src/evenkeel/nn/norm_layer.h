@@ -10,6 +10,7 @@
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/ops/qkv_norm_rope.h"
+#include "evenkeel/ops/reference.h"
 
 namespace evenkeel::nn {
 
@@ -57,9 +58,16 @@ class NormLayer {
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
   at::Tensor seed_norm(const at::Tensor& rows) const;
   at::Tensor over_batch(const at::Tensor& rows, Mode mode) const;
+  at::Tensor over_columns(const at::Tensor& rows) const;
+  struct Renorm {
+    at::Tensor rate, shift;
+  };
+  Renorm renorm_of(const ops::reference::BatchMoments& batch) const;
+  void observe(const ops::reference::BatchMoments& batch, std::int64_t count) const;
   at::Tensor with_affine(const at::Tensor& rows) const;
   bool has_fused_gain() const;
   bool can_be_one(const at::Tensor& rows) const;
+  bool can_be_columns(const at::Tensor& rows, Mode mode) const;
   bool is_plain_rms() const;
 
   norm::Norm norm_;

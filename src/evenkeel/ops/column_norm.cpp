@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/column_norm.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+using Tensor5 = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
+
+using Op = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
+                   std::int64_t);
+using Forward = Tensor5(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
+                        std::int64_t);
+using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+                         const Tensor&, const Tensor&, const Tensor&);
+
+class OverColumns : public torch::autograd::Function<OverColumns> {
+ public:
+  static tensor_list forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
+                             const OptionalTensor& bias, double epsilon, std::int64_t at) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Forward>("evenkeel::column_norm_forward");
+    auto [y, mean, variance, rho, slope] = run.call(x, gain, bias, epsilon, at);
+    ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor()), mean, rho, slope});
+    ctx->mark_non_differentiable({mean, variance});
+    return {y, mean, variance};
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::column_norm_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto gain = given(saved[1]);
+    const auto bias = given(saved[2]);
+    const auto [dx, dgain, dbias] =
+        run.call(dy[0], saved[0], gain, bias, saved[3], saved[4], saved[5]);
+    return {dx, gain ? dgain : Tensor(), bias ? dbias : Tensor(), Tensor(), Tensor()};
+  }
+};
+
+Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                       double epsilon, std::int64_t at) {
+  check_dtype("column_norm", "x", x);
+  TORCH_CHECK(x.dim() == 3 && x.sym_size(1) > 0,
+              "[column_norm] x must be [sequences, positions, features] with a position at least, "
+              "but is ",
+              x.sym_sizes());
+  for (const auto& [name, vector] : {std::pair("gain", &gain), std::pair("bias", &bias)}) {
+    if (!*vector) continue;
+    TORCH_CHECK((*vector)->dim() == 1 && (*vector)->sym_size(0) == x.sym_size(2) &&
+                    (*vector)->scalar_type() == at::kDouble && (*vector)->device() == x.device(),
+                "[column_norm] ", name, " must be float64 [", x.sym_size(2), "] on ", x.device(),
+                ", but is ", name_of((*vector)->scalar_type()), " ", (*vector)->sym_sizes(), " on ",
+                (*vector)->device());
+  }
+  check_epsilon("column_norm", epsilon);
+  TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
+              "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
+  const auto out = OverColumns::apply(x, gain, bias, epsilon, at);
+  return {out[0], out[1], out[2]};
+}
+
+}  // namespace
+
+ColumnNormed column_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                         double epsilon, Epsilon at) {
+  static const auto run = registered<Op>("evenkeel::column_norm");
+  auto [y, mean, variance] = run.call(x, gain, bias, epsilon, static_cast<std::int64_t>(at));
+  return {std::move(y), std::move(mean), std::move(variance)};
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "column_norm(Tensor x, Tensor? gain, Tensor? bias=None, float epsilon=1e-05,"
+      " int epsilon_at=0) -> (Tensor y, Tensor mean, Tensor variance)");
+  m.def(
+      "column_norm_forward(Tensor x, Tensor? gain, Tensor? bias, float epsilon, int epsilon_at)"
+      " -> (Tensor y, Tensor mean, Tensor variance, Tensor rho, Tensor slope)");
+  m.def(
+      "column_norm_backward(Tensor dy, Tensor x, Tensor? gain, Tensor? bias, Tensor mean,"
+      " Tensor rho, Tensor slope) -> (Tensor dx, Tensor dgain, Tensor dbias)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("column_norm", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("column_norm_forward", no_gradient());
+  m.impl("column_norm_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

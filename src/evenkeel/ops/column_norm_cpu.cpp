@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/column_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using kernels::cpu::Columns;
+
+/// The sum over the rows of one sequence, in the order of kernels/order.h: add(begin, end, sums)
+/// adds those of a block. [D], double
+template <typename Add>
+Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
+  const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), width}, at::kDouble);
+  auto* const all = out<double>(sums);
+  cpu::for_each_block(rows, kernels::kBlockRows,
+                      [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                        add(begin, end, all + block * width);
+                      });
+  return cpu::total_of(sums);
+}
+
+/// Of one sequence [n, D], as rows of double from its first.
+template <typename T>
+std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int64_t rows,
+                                      std::int64_t width) {
+  const auto* const origin = in<double>(first);
+  const auto sum = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
+    kernels::cpu::add_columns(x + begin * width, origin, sums, end - begin, width);
+  });
+  const auto mean = first + sum / static_cast<double>(rows);
+  const auto* const centre = in<double>(mean);
+  const auto squares = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
+    kernels::cpu::add_column_squares(x + begin * width, centre, sums, end - begin, width);
+  });
+  return {mean, squares / static_cast<double>(rows)};
+}
+
+/// What dx has for the slope of rho: -2 rho'(s) / (n rho), which is rho^2 rho / n, inside.
+Tensor slope_of(const Tensor& variance, const Tensor& rho, double epsilon, Epsilon at,
+                std::int64_t rows) {
+  const auto count = static_cast<double>(rows);
+  if (at == Epsilon::inside) return rho / count;
+  const auto root = variance.sqrt();
+  const auto moves = at == Epsilon::outside ? root > 0 : root > epsilon;
+  return at::where(moves, at::where(moves, root, 1.0).reciprocal() / count, 0.0);
+}
+
+Tensor ones_or(const OptionalTensor& vector, double value, std::int64_t width) {
+  return vector ? vector->contiguous() : at::full({width}, value, at::kDouble);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
+                                                           const OptionalTensor& gain,
+                                                           const OptionalTensor& bias,
+                                                           double epsilon, std::int64_t place) {
+  const auto all = x.contiguous();
+  const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
+  const auto gains = ones_or(gain, 1, width), biases = ones_or(bias, 0, width);
+  const auto at = static_cast<Epsilon>(place);
+  auto y = like(x);
+  const auto means = at::empty({sequences, width}, at::kDouble);
+  const auto variances = at::empty_like(means), rhos = at::empty_like(means);
+  const auto slopes = at::empty_like(means);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_forward", [&] {
+    for (std::int64_t s = 0; s < sequences; ++s) {
+      const auto* const from = in<scalar_t>(all) + s * rows * width;
+      auto* const to = out<scalar_t>(y) + s * rows * width;
+      const auto [mean, variance] = moments_of(from, all[s][0].to(at::kDouble), rows, width);
+      // A column without extent gives zeros, and a finite gradient.
+      const auto rho = reference::inverse_root(variance, epsilon, at).nan_to_num(0, 0, 0);
+      means[s].copy_(mean);
+      variances[s].copy_(variance);
+      rhos[s].copy_(rho);
+      slopes[s].copy_(slope_of(variance, rho, epsilon, at, rows));
+      const Columns by = {in<double>(mean), in<double>(rho), in<double>(gains), in<double>(biases)};
+      cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
+        kernels::cpu::column_norm_rows(from + begin * width, by, to + begin * width, end - begin,
+                                       width);
+      });
+    }
+  });
+  return {y, means, variances, rhos, slopes};
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                            const OptionalTensor& gain, const OptionalTensor& bias,
+                                            const Tensor& mean, const Tensor& rho,
+                                            const Tensor& slope) {
+  const auto upstream = dy.contiguous(), all = x.contiguous();
+  const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
+  const auto gains = ones_or(gain, 1, width);
+  auto dx = like(x);
+  const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {
+    for (std::int64_t s = 0; s < sequences; ++s) {
+      const auto* const dy_rows = in<scalar_t>(upstream) + s * rows * width;
+      const auto* const x_rows = in<scalar_t>(all) + s * rows * width;
+      auto* const to = out<scalar_t>(dx) + s * rows * width;
+      const Columns by = {in<double>(mean) + s * width, in<double>(rho) + s * width,
+                          in<double>(gains), nullptr};
+      const auto both = sum_of_columns(rows, 2 * width, [&](auto begin, auto end, double* sums) {
+        kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, by,
+                                           sums, sums + width, end - begin, width);
+      });
+      dgains[s].copy_(both.narrow(0, 0, width));
+      dbiases[s].copy_(both.narrow(0, width, width));
+      const auto mean_dy = dbiases[s] / static_cast<double>(rows);
+      const auto bend = slope[s] * dgains[s];
+      const kernels::cpu::ColumnBends bends = {in<double>(mean_dy), in<double>(bend)};
+      cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
+        kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, by,
+                                                bends, to + begin * width, end - begin, width);
+      });
+    }
+  });
+  return {dx, vector_gradient(cpu::total_of(dgains), gain),
+          vector_gradient(cpu::total_of(dbiases), bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("column_norm_forward", forward);
+  m.impl("column_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops

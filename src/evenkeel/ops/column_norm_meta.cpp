@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
+                                                           const OptionalTensor& /*gain*/,
+                                                           const OptionalTensor& /*bias*/,
+                                                           double /*epsilon*/,
+                                                           std::int64_t /*at*/) {
+  const auto of_columns = [&] {
+    return at::empty_symint({x.sym_size(0), x.sym_size(2)}, x.options().dtype(at::kDouble));
+  };
+  return {like(x), of_columns(), of_columns(), of_columns(), of_columns()};
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+                                            const OptionalTensor& gain, const OptionalTensor& bias,
+                                            const Tensor& /*mean*/, const Tensor& /*rho*/,
+                                            const Tensor& /*slope*/) {
+  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("column_norm_forward", forward);
+  m.impl("column_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops
