@@ -46,6 +46,19 @@ class BadInput(program.Case):
             page = (self.folder / "runs/studies/two" / name).read_text()
             self.assertEqual(page.count("The study was changed after it was begun"), 1)
 
+    def test_all_that_changed_is_told(self):
+        self.succeed("study", "two.toml")
+        self.write("two.toml", study(steps=3).replace("paper = -0.014", "at = {}").replace(
+            "seeds = [1, 2]", "seeds = [1, 2, 3]").replace("[[claims]]", '[[claims]]\nis = "alike"\n'
+                                                           'margin = 1'))
+        done = self.evenkeel("study", "two.toml")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"(and 2 more); name another", done.stderr)
+        self.succeed("study", "two.toml", "--override")
+        page = (self.folder / "runs/studies/two/report.md").read_text()
+        for change in ("seeds was", "train.steps=3", "alike: hybrid"):
+            self.assertIn(change, page)
+
     def test_a_setting_that_changed(self):
         self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=3))

@@ -107,6 +107,15 @@ TEST_F(NormLayer, TakesAnEighthOfTheLargestMagnitudeAsAConstant) {
   EXPECT_TRUE(close(dx, gain * 8 / x.abs().amax(-1, true), 1e-12, 0));
 }
 
+TEST_F(NormLayer, TakesTheEighthOfTheWholeRowForAllGroups) {
+  norm::Norm norm{.kind = Kind::group_norm, .pre_scale = norm::PreScale::absmax8};
+  norm.groups = 2;
+  const auto apart =
+      x * torch::tensor({100., 100., 100., 100., 1e-2, 1e-2, 1e-2, 1e-2}, at::kDouble);
+  const auto wanted = apply(norm, apart, gain, {}, 1, /*fused=*/false);
+  EXPECT_TRUE(close(apply(norm, apart, gain), wanted, 1e-12, 1e-14));
+}
+
 // Rounded once, at the end: at most half a unit in the last place of the float64 result.
 TEST_F(NormLayer, DividesBfloat16RowsInFloat32) {
   const auto rows = torch::randn({64, 128}).to(at::kBFloat16);

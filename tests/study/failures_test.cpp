@@ -39,6 +39,25 @@ TEST(Judge, FailuresDecideWhereThereAreSurvivorsToo) {
       << verdict.sentence;
 }
 
+// Whatever those say that finished.
+TEST(Judge, ArmsOfWhichOneFailsMoreOftenAreNotAlike) {
+  const double x = kFailed;
+  auto results =
+      two({1.000, 1.101, 1.199, x, x, x, x, x}, {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3});
+  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].margin = 0.01;
+  auto verdict = verdict_of(results);
+  EXPECT_EQ(verdict.outcome, Outcome::undecided);
+  EXPECT_EQ(verdict.p, 1);
+  EXPECT_NEAR(verdict.p_beyond, 4 * p_of_shares(5, 8, 0, 8), 1e-12);  // two looks, two questions
+  EXPECT_TRUE(verdict.sentence.ends_with("that hybrid fails more often: p 0.103 (Fisher)"))
+      << verdict.sentence;
+  results.arms[0] = two({x, x, x, x, x, x, x, x}, {}).arms[0];
+  verdict = verdict_of(results);
+  EXPECT_EQ(verdict.outcome, Outcome::contradicted);
+  EXPECT_NEAR(verdict.p_beyond, 2 * p_of_shares(8, 8, 0, 8), 1e-12);
+}
+
 // A crash, a stop: nobody knows what the missing runs would have said.
 TEST(Judge, WaitsForAllRuns) {
   auto results = two({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
@@ -92,8 +111,7 @@ TEST(Judge, SaysWhereASearchHasChosenWhatTrains) {
   EXPECT_EQ(verdict_of(results).sentence.find("search"), std::string::npos);
   results.study.tune = Tune{.key = "schedule.peak"};
   EXPECT_TRUE(verdict_of(results).sentence.ends_with(
-      "; each arm with the schedule.peak at which a search found its lowest loss, so one that "
-      "trains"));
+      "; each arm with the schedule.peak at which a search found its lowest loss"));
 }
 
 /// That hybrid trains at greater depth than post; without runs.

@@ -98,6 +98,20 @@ TEST(Judge, CorrectsWhatNobodyClaimsApart) {
   EXPECT_NEAR(results.against_baseline[1].p, 2 * alone, 1e-12);
 }
 
+// What was decided before the last run is there would else be taken back by it.
+TEST(Judge, CountsQuestionsThatHaveNoAnswerYet) {
+  auto results = two({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  const double alone = verdict_of(results).p;
+  results.study.axes[0].values.push_back({"post", {"scheme=post"}});
+  results.arms.push_back(arm({{"scheme", "post"}}, {1.10, 1.24, 1.29}));
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].than = {{"scheme", "post"}};
+  results.arms[2].members[1].state = Member::State::missing;
+  judge(results);
+  EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::unjudged);
+}
+
 TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
   auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   results.study.claims.push_back(results.study.claims[0]);

@@ -24,21 +24,35 @@ bool is_fused(const Norm& norm) {
   if (norm.affine == norm::Affine::scalar && norm.scope == norm::Scope::head && !norm.heads_share) {
     return false;
   }
+  const bool is_plain = norm.pre_scale == norm::PreScale::none;
   switch (norm.kind) {
     case Kind::layer_norm:
     case Kind::rms_norm:
     case Kind::l2:
     case Kind::scale_norm:
-    case Kind::group_norm:
+      return true;
     case Kind::batch_norm:
     case Kind::batch_renorm:
+      return is_plain && (norm.scope == norm::Scope::token || norm.heads_share);
+    case Kind::group_norm:
     case Kind::instance_norm:
-      return true;
     case Kind::scale:
-      return norm.pre_scale == norm::PreScale::none;
+      return is_plain;
     default:
       return false;
   }
+}
+
+/// Whether queries, keys and values are taken apart for it, and joined again, before they are
+/// turned.
+bool takes_heads_apart(const std::optional<Norm>& norm) {
+  if (!norm || norm->rope == norm::Rope::before) return false;
+  const bool is_plain_rms = norm->kind == Kind::rms_norm && norm->partial == 1 &&
+                            norm->epsilon_at == norm::EpsilonAt::inside &&
+                            norm->pre_scale == norm::PreScale::none;
+  const bool has_one_gain = norm->heads_share && norm->affine != norm::Affine::scalar &&
+                            norm->affine != norm::Affine::vector_bias;
+  return !(is_plain_rms && has_one_gain && norm->scope == norm::Scope::head);
 }
 
 /// Bytes that a norm over `width` values of a token adds to those of its input.
@@ -109,6 +123,9 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   kept.values += d + 2 * keys;  // products
   kept.values += d + 2 * keys;  // q, k and v, normed and turned
   kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
+  if (takes_heads_apart(a.q) || takes_heads_apart(a.k) || takes_heads_apart(a.v)) {
+    kept.values += d + 2 * keys;
+  }
   if (a.q && a.q->rope == norm::Rope::before) kept.values += d;  // turned, before its norm
   if (a.k && a.k->rope == norm::Rope::before) kept.values += keys;
   kept.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head

@@ -308,7 +308,9 @@ bool NormLayer::can_be_one(const at::Tensor& rows) const {
   const bool is_scale = norm_.kind == Kind::scale && norm_.pre_scale == norm::PreScale::none;
   const bool is_one_a_head =
       norm_.affine == Affine::scalar && norm_.scope == Scope::head && !norm_.heads_share;
-  return fused_ && rows.is_cpu() && (is_of_rows || is_scale) && !is_one_a_head;
+  // absmax8 looks at the whole row, a group norm's runs at themselves.
+  const bool is_whole = norm_.kind != Kind::group_norm || norm_.pre_scale == norm::PreScale::none;
+  return fused_ && rows.is_cpu() && (is_of_rows || is_scale) && is_whole && !is_one_a_head;
 }
 
 bool NormLayer::is_plain_rms() const {

@@ -17,7 +17,7 @@
 /// where there is no fused operator, and everywhere under `kernels.fused = false`.
 ///
 /// Norms are computed in double: exact over the whole range of float rows. Of float64 rows, those
-/// beyond 1e154 overflow in the sum of squares, as the fused operators' do not.
+/// beyond 1e154 overflow in the sum of squares, as those of rms_norm and layer_norm do not.
 namespace evenkeel::ops::reference {
 
 /// The square root; its derivative at 0 counts as 0, so that a row of zeros has a finite gradient.

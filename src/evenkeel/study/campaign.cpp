@@ -225,6 +225,7 @@ void Campaign::Active::settle(Working& working_one, int code) {
     return waiting.push_back(what);
   }
   live.warn(text(job.name, ": ended with ", why, "; its folder is ", run.string()));
+  all.work_left_ -= job.work;
   end(job, {Ending::How::crashed, why});
 }
 

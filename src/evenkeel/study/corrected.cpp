@@ -24,7 +24,7 @@ std::string pair_of(const Verdict& verdict, const Measure& measure) {
   return text(measure.name(), '\n', first, '\n', second, '\n');
 }
 
-/// Whether its p-value is one of something.
+/// Whether its p-value is one of something; of what is not measured or judged it is 1.
 bool is_asked(const Verdict& verdict) {
   const bool is_measured = verdict.difference || verdict.p < 1;
   return verdict.unjudged.empty() && (is_measured || verdict.outcome != Outcome::unmeasured);
@@ -33,7 +33,7 @@ bool is_asked(const Verdict& verdict) {
 /// The seeds that would tell what these did not, at the strictest level of the family.
 std::optional<std::int64_t> needed_by(const Verdict& verdict, const Claim* claim, double level) {
   if (claim != nullptr && is_of_signs(*claim)) return signs_needed(level);
-  if (!verdict.difference) return std::nullopt;
+  if (!verdict.difference || verdict.by_failures) return std::nullopt;
   const auto& [pairs, mean, deviation, interval, p, effect] = *verdict.difference;
   if (claim == nullptr || claim->kind != Claim::Kind::alike) return pairs_needed(effect, level);
   if (deviation == 0) return std::nullopt;
@@ -69,12 +69,11 @@ void correct(Results& results) {
   Family claimed, explored;
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (!is_asked(verdict)) continue;
     if (claim.kind == Claim::Kind::further) {
       claimed.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
     } else if (is_of_signs(claim)) {
       claimed.ask("fails " + verdict.of, verdict.p);
-    } else if (claim.kind == Claim::Kind::alike && verdict.difference) {
+    } else if (claim.kind == Claim::Kind::alike) {
       const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
       claimed.ask("within " + margin, verdict.p);
       claimed.ask("beyond " + margin, verdict.p_beyond);
@@ -86,7 +85,7 @@ void correct(Results& results) {
   for (auto& verdict : results.against_baseline) {
     const auto question = pair_of(verdict, results.study.measure);
     is_claimed.push_back(claimed.has(question));
-    if (is_asked(verdict)) (is_claimed.back() ? claimed : explored).ask(question, verdict.p);
+    (is_claimed.back() ? claimed : explored).ask(question, verdict.p);
   }
   const auto level_of = [](const Family& family) {
     return kLevel / static_cast<double>(std::max<std::size_t>(1, family.size()));

@@ -13,7 +13,8 @@ std::size_t questions_of(const Study& study);
 
 /// Corrects the p-values of all verdicts for how many there are (Holm): those of claims together,
 /// and those of comparisons with the baseline that no claim asks for. What is asked twice counts
-/// once. Says how many seeds each would need at the strictest level of its family.
+/// once, and what is not measured yet counts, too. Says how many seeds each would need at the
+/// strictest level of its family.
 void correct(Results& results);
 
 }  // namespace evenkeel::study

@@ -87,18 +87,28 @@ std::string difference_of(const std::string& name, const Json& before, const Jso
   return text(name, " was ", before.dump(), ", but is ", now.dump());
 }
 
-/// The first trait that differs; "" if none does.
-std::string difference_between(const Json& before, const Json& now) {
+/// What is asked of the runs was not always written down: a study without it has asked the same.
+bool is_unknown(const Json& before, const std::string& name) {
+  constexpr std::array kQuestions = {"measure", "baseline", "[[claims]]"};
+  return !before.contains(name) &&
+         std::find(kQuestions.begin(), kQuestions.end(), name) != kQuestions.end();
+}
+
+/// All traits that differ.
+std::vector<std::string> differences_between(const Json& before, const Json& now) {
   const auto of = [](const Json& traits, const std::string& name) {
     return traits.contains(name) ? traits.at(name) : Json("nothing");
   };
-  for (const auto* const traits : {&now, &before}) {
-    for (const auto& [name, value] : traits->items()) {
-      if (name == kChanges || of(before, name) == of(now, name)) continue;
-      return difference_of(name, of(before, name), of(now, name));
-    }
+  std::vector<std::string> out;
+  for (const auto& [name, value] : now.items()) {
+    if (of(before, name) == value || is_unknown(before, name)) continue;
+    out.push_back(difference_of(name, of(before, name), value));
   }
-  return "";
+  for (const auto& [name, value] : before.items()) {
+    if (name == kChanges || now.contains(name)) continue;
+    out.push_back(difference_of(name, value, "nothing"));
+  }
+  return out;
 }
 
 bool is_untouched(const fs::path& folder) {
@@ -127,15 +137,18 @@ Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : fo
   auto now = traits_of(study);
   if (exists(file, none)) {
     const auto before = Json::parse(read_file(file), nullptr, false);
-    const auto difference = before.is_object() ? difference_between(before, now) : "its study.json";
-    if (!difference.empty() && !takes_over) {
+    const auto differences = before.is_object() ? differences_between(before, now)
+                                                : std::vector<std::string>{"its study.json"};
+    if (!differences.empty() && !takes_over) {
+      const auto more = differences.size() - 1;
       throw Error(Exit::differs,
-                  text(folder.string(), ": the study was begun with something else: ", difference,
+                  text(folder.string(), ": the study was begun with something else: ",
+                       differences.front(), more > 0 ? text(" (and ", more, " more)") : "",
                        "; name another folder with --run (finished runs are shared), or allow it "
                        "with --override"));
     }
     if (before.is_object()) changes_ = before.value(kChanges, changes_);
-    if (!difference.empty()) changes_.push_back(difference);
+    changes_.insert(changes_.end(), differences.begin(), differences.end());
   }
   if (!changes_.empty()) now[kChanges] = changes_;
   write_file(file, now.dump(2) + "\n");

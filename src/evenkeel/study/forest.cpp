@@ -85,6 +85,7 @@ const char* colour_of(const Verdict& verdict) {
   const bool is_decided =
       outcome == Verdict::Outcome::holds || outcome == Verdict::Outcome::contradicted;
   if (!is_decided) return kOpen;
+  if (verdict.by_failures) return outcome == Verdict::Outcome::holds ? kLower : kHigher;
   return verdict.difference->mean < 0 ? kLower : kHigher;
 }
 

@@ -78,6 +78,18 @@ std::string incompleteness_of(const Arm& of, const Arm& than) {
   return out.empty() ? "" : out + " are missing, and a verdict waits for all";
 }
 
+/// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
+void count_failures(Verdict& verdict, double& p, const Arm& of, const Arm& than) {
+  const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
+  verdict.by_failures = false;
+  if (failed == others) return;
+  const auto all = static_cast<std::int64_t>(of.members.size());
+  const double p_failures = p_of_shares(failed, all, others, all);
+  verdict.by_failures = !verdict.difference || p_failures < p;
+  p = std::min(p, p_failures);
+  if (verdict.difference) p = std::min(1.0, 2 * p);
+}
+
 /// What the seeds say before any correction: of the differences, of the failures if more runs of
 /// one arm failed, and of both if both can be asked, whose smaller p-value then counts twice.
 Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
@@ -93,13 +105,7 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   }
   if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
-  const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
-  if (failed == others) return verdict;
-  const auto all = static_cast<std::int64_t>(of.members.size());
-  const double p_failures = p_of_shares(failed, all, others, all);
-  verdict.by_failures = !has_difference || p_failures < verdict.p;
-  verdict.p = std::min(verdict.p, p_failures);
-  if (has_difference) verdict.p = std::min(1.0, 2 * verdict.p);
+  count_failures(verdict, verdict.p, of, than);
   return verdict;
 }
 
@@ -117,7 +123,7 @@ Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
 }
 
 Outcome alike_outcome(const Verdict& verdict) {
-  if (!verdict.difference) return Outcome::unmeasured;
+  if (!verdict.difference && !verdict.by_failures) return Outcome::unmeasured;
   if (verdict.p < kLevel) return Outcome::holds;
   return verdict.p_beyond < kLevel ? Outcome::contradicted : Outcome::undecided;
 }
@@ -160,16 +166,20 @@ Verdict judged_runs(const Claim& claim, const Arm& arm) {
 
 /// Tests for the kind `alike`, in place of that for a difference. They go by how differences
 /// scatter: where no seed changes anything, as where no answer is right, there is nothing to go by.
+/// Arms of which one fails more often are not alike, whatever those say that finished.
 void test_margin(Verdict& verdict, const Arm& of, const Arm& than, const Claim& claim) {
-  if (verdict.unjudged.empty() && is_constant(of, claim.measure) &&
+  verdict.p = verdict.p_beyond = 1;
+  if (verdict.unjudged.empty() && verdict.difference && is_constant(of, claim.measure) &&
       is_constant(than, claim.measure)) {
     verdict.unjudged =
         "no seed changes what either arm comes to, and runs that do not scatter cannot show that "
         "two arms are alike";
   }
-  const bool is_judged = verdict.unjudged.empty();
-  verdict.p = is_judged ? p_of_alike(*verdict.difference, claim.margin) : 1;
-  verdict.p_beyond = is_judged ? p_of_beyond(*verdict.difference, claim.margin) : 1;
+  if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return;
+  const bool fail_alike = count_of(of, State::failed) == count_of(than, State::failed);
+  if (verdict.difference && fail_alike) verdict.p = p_of_alike(*verdict.difference, claim.margin);
+  if (verdict.difference) verdict.p_beyond = p_of_beyond(*verdict.difference, claim.margin);
+  count_failures(verdict, verdict.p_beyond, of, than);
 }
 
 void judge_claims(Results& results) {
@@ -185,7 +195,7 @@ void judge_claims(Results& results) {
           verdict = judged_runs(claim, *place.of);
         } else {
           verdict = compared(*place.of, *place.than, claim.measure);
-          if (claim.kind == Claim::Kind::alike && verdict.difference) {
+          if (claim.kind == Claim::Kind::alike) {
             test_margin(verdict, *place.of, *place.than, claim);
           }
         }

@@ -112,7 +112,7 @@ std::string summary_of(const Results& results) {
 /// a paper says without a number, or says to be alike, is the claim itself.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
   if (class_of(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
-  const bool has_sign = std::isfinite(claim.paper) && verdict.difference &&
+  const bool has_sign = std::isfinite(claim.paper) && verdict.difference && !verdict.by_failures &&
                         (claim.kind != Claim::Kind::alike || std::abs(claim.paper) >= claim.margin);
   if (has_sign) {
     const bool is_open = verdict.outcome == Outcome::undecided && claim.kind == Claim::Kind::lower;

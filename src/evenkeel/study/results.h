@@ -66,9 +66,9 @@ struct Verdict {
   std::string of, than;                  // names of the arms
   std::optional<Difference> difference;  // of less than
   std::string unjudged;                  // why nothing follows from it; "" where something does
-  bool by_failures = false;              // p is that of how often the arms fail
-  double p = 1;                          // corrected for all that the study asks
-  double p_beyond = 1;                   // of `alike`: that it is beyond the margin; corrected
+  bool by_failures = false;              // p (of `alike`: p_beyond) is of how often the arms fail
+  double p = 1;                          // corrected with its family (Holm)
+  double p_beyond = 1;                   // of `alike`: that they are not; corrected
   std::optional<std::int64_t> needed;    // seeds to tell such a difference apart
   std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
 };

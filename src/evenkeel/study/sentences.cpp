@@ -43,10 +43,10 @@ std::string needed_words(const Verdict& verdict) {
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
-std::string failure_words(const Verdict& verdict, const Arm& of, const Arm& than) {
+std::string failure_words(double p, const Arm& of, const Arm& than) {
   const bool less = count_of(of, Member::State::failed) < count_of(than, Member::State::failed);
-  return text("; that ", of.name, " fails ", less ? "less" : "more", " often: p ",
-              p_text(verdict.p), " (Fisher)");
+  return text("; that ", of.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
+              " (Fisher)");
 }
 
 /// Why there is nothing to compare.
@@ -65,7 +65,8 @@ std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm
   const auto others = count_of(than, Member::State::failed);
   auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", of.name, " and ",
                   than.name);
-  return failed != others && verdict.p < 1 ? out + failure_words(verdict, of, than) : out;
+  const double p = std::min(verdict.p, verdict.p_beyond);
+  return failed != others && p < 1 ? out + failure_words(p, of, than) : out;
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
@@ -109,7 +110,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
   const auto& difference = *verdict.difference;
   if (verdict.by_failures) {
     return less_words(difference, of, than, measure) + " of those that finished" + failed +
-           failure_words(verdict, of, than);
+           failure_words(verdict.p, of, than);
   }
   if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
     const bool lower = difference.mean < 0;
@@ -131,7 +132,8 @@ std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& th
   const bool is_open = verdict.outcome == Verdict::Outcome::undecided;
   return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
               number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
-              "p ", p_text(verdict.p), is_open ? needed_words(verdict) : "", failed);
+              "p ", p_text(verdict.p), is_open && failed.empty() ? needed_words(verdict) : "",
+              failed, verdict.by_failures ? failure_words(verdict.p_beyond, of, than) : "");
 }
 
 std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
@@ -160,8 +162,7 @@ std::string runs_sentence(const Arm& arm, const Study& study) {
 
 std::string searched_words(const Study& study) {
   if (!study.tune) return "";
-  return text("; each arm with the ", study.tune->key,
-              " at which a search found its lowest loss, so one that trains");
+  return text("; each arm with the ", study.tune->key, " at which a search found its lowest loss");
 }
 
 std::string reach_sentence(const Claim& claim, const Verdict& verdict,

@@ -53,7 +53,7 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   return {{difference},
           {effect_text(verdict->difference->effect)},
           {p_text(verdict->p)},
-          {needed_text(*verdict)}};
+          {verdict->by_failures ? kNothing : needed_text(*verdict)}};
 }
 
 /// "+0.01", "–" where there is no figure.
