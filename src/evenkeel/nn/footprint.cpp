@@ -6,6 +6,7 @@
 
 #include "evenkeel/memory/size_class.h"
 #include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/norm_path.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/head_chunk.h"
 
@@ -13,52 +14,24 @@ namespace evenkeel::nn {
 
 namespace {
 
-using norm::Kind;
 using norm::Norm;
 
 constexpr double kProgram = 300e6;  // resident after start, with the built-in corpus (measured)
 
-/// One fused pass keeps nothing but the rows it reads; a norm written as a formula keeps its steps,
-/// in double.
-bool is_fused(const Norm& norm) {
-  if (norm.affine == norm::Affine::scalar && norm.scope == norm::Scope::head && !norm.heads_share) {
-    return false;
-  }
-  const bool is_plain = norm.pre_scale == norm::PreScale::none;
-  switch (norm.kind) {
-    case Kind::layer_norm:
-    case Kind::rms_norm:
-    case Kind::l2:
-    case Kind::scale_norm:
-      return true;
-    case Kind::batch_norm:
-    case Kind::batch_renorm:
-      return is_plain && (norm.scope == norm::Scope::token || norm.heads_share);
-    case Kind::group_norm:
-    case Kind::instance_norm:
-    case Kind::scale:
-      return is_plain;
-    default:
-      return false;
-  }
-}
+constexpr std::int64_t kSeveral = 2;  // heads: what is kept is the same for any number above 1
 
 /// Whether queries, keys and values are taken apart for it, and joined again, before they are
 /// turned.
 bool takes_heads_apart(const std::optional<Norm>& norm) {
-  if (!norm || norm->rope == norm::Rope::before) return false;
-  const bool is_plain_rms = norm->kind == Kind::rms_norm && norm->partial == 1 &&
-                            norm->epsilon_at == norm::EpsilonAt::inside &&
-                            norm->pre_scale == norm::PreScale::none;
-  const bool has_one_gain = norm->heads_share && norm->affine != norm::Affine::scalar &&
-                            norm->affine != norm::Affine::vector_bias;
-  return !(is_plain_rms && has_one_gain && norm->scope == norm::Scope::head);
+  return norm && norm->rope != norm::Rope::before && !is_of_heads(*norm, kSeveral);
 }
 
-/// Bytes that a norm over `width` values of a token adds to those of its input.
+/// Bytes that a norm over `width` values of a token adds to those of its input: an operator keeps
+/// nothing but the rows it reads, a formula its steps, in double.
 double kept_by(const std::optional<Norm>& norm, double width) {
   constexpr double kSteps = 4;  // x, x^2 and two products, of 8 bytes
-  return norm && !is_fused(*norm) ? kSteps * 8 * width : 0;
+  const auto heads = norm && norm->scope == norm::Scope::head ? kSeveral : 1;
+  return norm && path_of(*norm, heads) == NormPath::formula ? kSteps * 8 * width : 0;
 }
 
 /// What the allocator takes for a tensor of so many bytes.

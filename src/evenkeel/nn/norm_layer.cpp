@@ -4,8 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -71,7 +69,8 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
       rate_max_(norm.rate_max.value(variables)),
       shift_max_(norm.shift_max.value(variables)),
       tensors_(std::move(tensors)),
-      fused_(fused) {
+      fused_(fused),
+      path_(fused ? path_of(norm_, heads_) : NormPath::formula) {
   if (norm.groups) groups_ = static_cast<std::int64_t>(norm.groups->value(variables));
   EK_ASSERT(tensors_.gain.defined() == (norm.affine != Affine::none));
   EK_ASSERT(tensors_.bias.defined() == (norm.affine == Affine::vector_bias));
@@ -79,38 +78,50 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
 
 at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
   const auto rows = norm_.scope == Scope::head ? x.unflatten(-1, {heads_, features_}) : x;
-  const bool is_rescaled = norm_.pre_scale == norm::PreScale::absmax8;
-  at::Tensor y;
-  if (has_fused_gain() && is_plain_rms() && !is_rescaled && !tensors_.bias.defined()) {
-    y = ops::rms_norm(rows, beside(rows, effective_gain()), norm_.epsilon);
-  } else if (has_fused_gain() && norm_.kind == Kind::layer_norm && !is_rescaled &&
-             out_scale_ == 1 && norm_.epsilon_at == EpsilonAt::inside) {
-    y = ops::layer_norm(rows, beside(rows, effective_gain()), beside(rows, tensors_.bias),
-                        norm_.epsilon);
-  } else if (can_be_one(rows)) {
-    y = over_rows(rows);
-  } else if (can_be_columns(rows, mode)) {
-    y = over_columns(rows);
-  } else {
-    const auto seen = is_rescaled ? rescaled(rows) : rows;
-    y = with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
+  return by(path_for(rows, mode), rows, mode).reshape(x.sizes()).to(x.scalar_type());
+}
+
+/// The norm's path, where the operator has such rows, too.
+NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
+  const bool is_scaled_layer = path_ == NormPath::layer_norm && out_scale_ != 1;
+  if (path_ == NormPath::rms_norm || (path_ == NormPath::layer_norm && !is_scaled_layer)) {
+    return path_;
   }
-  return y.reshape(x.sizes()).to(x.scalar_type());
+  if (!rows.is_cpu()) return NormPath::formula;
+  if (is_scaled_layer) return NormPath::row_norm;
+  const bool by_running_values = norm_.kind != Kind::instance_norm && mode == Mode::evaluation;
+  const bool is_column = path_ == NormPath::column_norm;
+  return is_column && (by_running_values || rows.numel() == 0) ? NormPath::formula : path_;
+}
+
+at::Tensor NormLayer::by(NormPath path, const at::Tensor& rows, Mode mode) const {
+  switch (path) {
+    case NormPath::rms_norm:
+      return ops::rms_norm(rows, beside(rows, effective_gain()), norm_.epsilon);
+    case NormPath::layer_norm:
+      return ops::layer_norm(rows, beside(rows, effective_gain()), beside(rows, tensors_.bias),
+                             norm_.epsilon);
+    case NormPath::row_norm:
+    case NormPath::affine:
+      return over_rows(rows);
+    case NormPath::column_norm:
+      return over_columns(rows);
+    case NormPath::formula:
+      break;
+  }
+  const auto seen = norm_.pre_scale == norm::PreScale::absmax8 ? rescaled(rows) : rows;
+  return with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
 }
 
 std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::after_add(
     const at::Tensor& residual, const at::Tensor& branch) const {
-  const bool simple = has_fused_gain() && is_plain_rms() && norm_.scope == Scope::token &&
-                      norm_.pre_scale == norm::PreScale::none && tensors_.gain.defined() &&
-                      !tensors_.bias.defined();
-  if (!simple) return std::nullopt;
+  const bool is_known = path_ == NormPath::rms_norm && norm_.scope == Scope::token;
+  if (!is_known || !tensors_.gain.defined()) return std::nullopt;
   return ops::add_rms_norm(residual, branch, *beside(residual, effective_gain()), norm_.epsilon);
 }
 
 std::optional<ops::HeadNorm> NormLayer::of_heads(const at::Tensor& rows) const {
-  const bool simple = has_fused_gain() && is_plain_rms() && norm_.scope == Scope::head &&
-                      norm_.pre_scale == norm::PreScale::none && !tensors_.bias.defined();
-  if (!simple) return std::nullopt;
+  if (path_ == NormPath::formula || !is_of_heads(norm_, heads_)) return std::nullopt;
   auto gain = effective_gain();
   if (!gain.defined()) gain = at::ones({features_});
   return ops::HeadNorm{beside(rows, gain), norm_.epsilon};
@@ -283,39 +294,6 @@ at::Tensor NormLayer::over_columns(const at::Tensor& rows) const {
       ops::column_norm(columns, gain, bias, norm_.epsilon, place_of(norm_.epsilon_at));
   if (!is_instance) observe({mean[0], variance[0]}, columns.size(1));
   return y;
-}
-
-/// Whether over_columns() has it: one gain a column.
-bool NormLayer::can_be_columns(const at::Tensor& rows, Mode mode) const {
-  const bool is_batch = norm_.kind == Kind::batch_norm || norm_.kind == Kind::batch_renorm;
-  const bool is_shared = heads_ == 1 || norm_.heads_share;
-  return fused_ && rows.is_cpu() && rows.numel() > 0 && norm_.pre_scale == norm::PreScale::none &&
-         (is_batch ? mode == Mode::training && is_shared : norm_.kind == Kind::instance_norm);
-}
-
-/// Fused operators take one gain a feature, the same for all rows.
-bool NormLayer::has_fused_gain() const {
-  return fused_ && norm_.affine != Affine::scalar && (heads_ == 1 || norm_.heads_share);
-}
-
-/// Whether over_rows() has it: every row, head or group of values is divided by what it alone
-/// measures, or by nothing. One gain a head is added up over its values, in double only by
-/// formulas.
-bool NormLayer::can_be_one(const at::Tensor& rows) const {
-  constexpr std::array kKinds = {Kind::layer_norm, Kind::rms_norm, Kind::l2, Kind::scale_norm,
-                                 Kind::group_norm};
-  const bool is_of_rows = std::find(kKinds.begin(), kKinds.end(), norm_.kind) != kKinds.end();
-  const bool is_scale = norm_.kind == Kind::scale && norm_.pre_scale == norm::PreScale::none;
-  const bool is_one_a_head =
-      norm_.affine == Affine::scalar && norm_.scope == Scope::head && !norm_.heads_share;
-  // absmax8 looks at the whole row, a group norm's runs at themselves.
-  const bool is_whole = norm_.kind != Kind::group_norm || norm_.pre_scale == norm::PreScale::none;
-  return fused_ && rows.is_cpu() && (is_of_rows || is_scale) && is_whole && !is_one_a_head;
-}
-
-bool NormLayer::is_plain_rms() const {
-  return norm_.kind == Kind::rms_norm && norm_.partial == 1 &&
-         norm_.epsilon_at == EpsilonAt::inside;
 }
 
 }  // namespace evenkeel::nn

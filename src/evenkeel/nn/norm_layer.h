@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "evenkeel/nn/mode.h"
+#include "evenkeel/nn/norm_path.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/ops/qkv_norm_rope.h"
 #include "evenkeel/ops/reference.h"
@@ -53,6 +54,8 @@ class NormLayer {
   std::optional<ops::HeadNorm> of_heads(const at::Tensor& rows) const;
 
  private:
+  NormPath path_for(const at::Tensor& rows, Mode mode) const;
+  at::Tensor by(NormPath path, const at::Tensor& rows, Mode mode) const;
   at::Tensor effective_gain() const;
   at::Tensor over_rows(const at::Tensor& rows) const;
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
@@ -65,10 +68,6 @@ class NormLayer {
   Renorm renorm_of(const ops::reference::BatchMoments& batch) const;
   void observe(const ops::reference::BatchMoments& batch, std::int64_t count) const;
   at::Tensor with_affine(const at::Tensor& rows) const;
-  bool has_fused_gain() const;
-  bool can_be_one(const at::Tensor& rows) const;
-  bool can_be_columns(const at::Tensor& rows, Mode mode) const;
-  bool is_plain_rms() const;
 
   norm::Norm norm_;
   std::int64_t features_;    // D: values of one row
@@ -79,6 +78,7 @@ class NormLayer {
   double rate_max_ = 1, shift_max_ = 0;  // batch_renorm
   NormTensors tensors_;
   bool fused_;
+  NormPath path_;
 };
 
 }  // namespace evenkeel::nn

@@ -48,7 +48,7 @@ std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int6
   return {mean, squares / static_cast<double>(rows)};
 }
 
-/// What dx has for the slope of rho: -2 rho'(s) / (n rho), which is rho^2 rho / n, inside.
+/// The slope in dx, as RowNormGradient has it: -2 rho'(s) / (n rho^2), which is rho / n, inside.
 Tensor slope_of(const Tensor& variance, const Tensor& rho, double epsilon, Epsilon at,
                 std::int64_t rows) {
   const auto count = static_cast<double>(rows);

@@ -17,7 +17,6 @@
 #include "evenkeel/study/fairness.h"
 #include "evenkeel/study/folder.h"
 #include "evenkeel/study/judge.h"
-#include "evenkeel/study/league.h"
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measured.h"
 #include "evenkeel/study/page.h"

@@ -7,7 +7,6 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/report/html.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/outcome.h"
