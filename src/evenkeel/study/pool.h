@@ -12,7 +12,7 @@ namespace evenkeel::study {
 
 /// Raised when, and only when, equal configurations come to other numbers than before: then
 /// finished runs are no answer any more (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumerics = 5;
+inline constexpr int kNumerics = 6;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the
 /// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumerics. What decides

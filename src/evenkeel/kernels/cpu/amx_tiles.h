@@ -49,43 +49,59 @@ class AmxTiles {
 };
 
 /// One or two tiles high and wide: sums in tiles 0 to 3, left factor in 4 and 5, right in 6 and 7.
-template <bool kAdd, int kHigh, int kWide>
-EK_AMX [[gnu::always_inline]] inline void multiply_tiles(const AmxLeft& a, const AmxRight& b,
-                                                         float* c, std::int64_t c_stride,
-                                                         std::int64_t depth) {
-  const std::int64_t bytes = c_stride * 4, a_bytes = a.stride * 2, b_bytes = kTile * 4;
-  float* const below = c + kTile * c_stride;
-  if constexpr (kAdd) {
-    _tile_loadd(0, c, bytes);
-    if constexpr (kWide == 2) _tile_loadd(1, c + kTile, bytes);
-    if constexpr (kHigh == 2) _tile_loadd(2, below, bytes);
-    if constexpr (kHigh == 2 && kWide == 2) _tile_loadd(3, below + kTile, bytes);
-  } else {
+/// They keep their sums from one call to the next, so that a product may be made in pieces.
+template <int kHigh, int kWide>
+struct Sums {
+  EK_LANES static void clear() {
     _tile_zero(0);
     if constexpr (kWide == 2) _tile_zero(1);
     if constexpr (kHigh == 2) _tile_zero(2);
     if constexpr (kHigh == 2 && kWide == 2) _tile_zero(3);
   }
-  for (std::int64_t k = 0; k < depth; k += 2 * kTile) {
-    const Bf16* const left = a.values + k;
-    const std::uint32_t* const right = b.pairs + k / 2 * kTile;
-    _tile_loadd(6, right, b_bytes);
-    _tile_loadd(4, left, a_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    if constexpr (kWide == 2) {
-      _tile_loadd(7, right + b.panel, b_bytes);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if constexpr (kHigh == 2) {
-      _tile_loadd(5, left + kTile * a.stride, a_bytes);
-      _tile_dpbf16ps(2, 5, 6);
-    }
-    if constexpr (kHigh == 2 && kWide == 2) _tile_dpbf16ps(3, 5, 7);
+  EK_LANES static void load(const float* c, std::int64_t c_stride) {
+    const std::int64_t bytes = c_stride * 4;
+    const float* const below = c + kTile * c_stride;
+    _tile_loadd(0, c, bytes);
+    if constexpr (kWide == 2) _tile_loadd(1, c + kTile, bytes);
+    if constexpr (kHigh == 2) _tile_loadd(2, below, bytes);
+    if constexpr (kHigh == 2 && kWide == 2) _tile_loadd(3, below + kTile, bytes);
   }
-  _tile_stored(0, c, bytes);
-  if constexpr (kWide == 2) _tile_stored(1, c + kTile, bytes);
-  if constexpr (kHigh == 2) _tile_stored(2, below, bytes);
-  if constexpr (kHigh == 2 && kWide == 2) _tile_stored(3, below + kTile, bytes);
+  EK_LANES static void store(float* c, std::int64_t c_stride) {
+    const std::int64_t bytes = c_stride * 4;
+    float* const below = c + kTile * c_stride;
+    _tile_stored(0, c, bytes);
+    if constexpr (kWide == 2) _tile_stored(1, c + kTile, bytes);
+    if constexpr (kHigh == 2) _tile_stored(2, below, bytes);
+    if constexpr (kHigh == 2 && kWide == 2) _tile_stored(3, below + kTile, bytes);
+  }
+  EK_LANES static void add(const AmxLeft& a, const AmxRight& b, std::int64_t depth) {
+    const std::int64_t a_bytes = a.stride * 2, b_bytes = kTile * 4;
+    for (std::int64_t k = 0; k < depth; k += 2 * kTile) {
+      const Bf16* const left = a.values + k;
+      const std::uint32_t* const right = b.pairs + k / 2 * kTile;
+      _tile_loadd(6, right, b_bytes);
+      _tile_loadd(4, left, a_bytes);
+      _tile_dpbf16ps(0, 4, 6);
+      if constexpr (kWide == 2) {
+        _tile_loadd(7, right + b.panel, b_bytes);
+        _tile_dpbf16ps(1, 4, 7);
+      }
+      if constexpr (kHigh == 2) {
+        _tile_loadd(5, left + kTile * a.stride, a_bytes);
+        _tile_dpbf16ps(2, 5, 6);
+      }
+      if constexpr (kHigh == 2 && kWide == 2) _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+};
+
+template <bool kAdd, int kHigh, int kWide>
+EK_LANES void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
+                             std::int64_t depth) {
+  using Of = Sums<kHigh, kWide>;
+  kAdd ? Of::load(c, c_stride) : Of::clear();
+  Of::add(a, b, depth);
+  Of::store(c, c_stride);
 }
 
 /// c[i, j] (+)= sum_k a[i, k] b[k, j] for `high` x `wide` values of c, both multiples of kTile, and

@@ -11,14 +11,17 @@
 #include "evenkeel/kernels/cpu/amx_pack.h"
 #include "evenkeel/kernels/cpu/attention_range.h"
 
+/// A block is kTwoTiles queries by kKeys keys. Tiles multiply beside the other units of the
+/// processor if their instructions come at the same time: so between the rows of a block's softmax
+/// stand pieces of two products, the last block's with the values and the next one's scores.
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-// Of a pass: queries that share what is read of the keys, and keys whose scores are held; of a
-// product with values: keys whose weights and values stay in the first-level cache.
-constexpr std::int64_t kQueries = 128, kKeys = 512, kNear = 256;
-constexpr std::int64_t kScores = kKeys + 16, kWeights = kKeys + 32;  // no power of two apart
+constexpr std::int64_t kKeys = 512;
+constexpr std::int64_t kScores = kKeys + 16;    // from row to row: no power of two
+constexpr std::int64_t kPiece = 2 * kTwoTiles;  // of a sum: keys of one piece
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 /// Where the parts of scratch begin, in floats; `end` is its size.
 struct Scratch {
@@ -28,53 +31,140 @@ struct Scratch {
         keys(0),
         values(keys + positions * depth / 2),
         queries(values + positions * depth / 2),
-        scores(queries + kQueries * depth / 2),
-        weights(scores + kQueries * kScores),
-        sums(weights + kQueries * kWeights / 2),
-        end(sums + kQueries * depth) {}
+        scores(queries + kTwoTiles * depth / 2),
+        sums(scores + 2 * kTwoTiles * kScores),
+        end(sums + kTwoTiles * depth) {}
   std::int64_t depth, positions;  // width and keys in whole pairs of tiles
-  std::int64_t keys, values, queries, scores, weights, sums, end;
+  std::int64_t keys, values, queries, scores, sums, end;
 };
 
-/// The softmax of one query, as far as it went, in units of log 2.
-struct Running {
-  float largest = -std::numeric_limits<float>::infinity();
-  float total = 0;
+/// The parts of scratch. Of scores there are two: this block's and the next one's.
+struct Parts {
+  Scratch at;
+  std::uint32_t *keys, *values;
+  Bf16* queries;
+  float *scores, *sums;
+  Parts(const AttentionSizes& sizes, float* scratch)
+      : at(sizes),
+        keys(reinterpret_cast<std::uint32_t*>(scratch + at.keys)),
+        values(reinterpret_cast<std::uint32_t*>(scratch + at.values)),
+        queries(reinterpret_cast<Bf16*>(scratch + at.queries)),
+        scores(scratch + at.scores),
+        sums(scratch + at.sums) {}
 };
 
-/// weights = 2^(scores * factor - the largest so far), 0 where the range ends; `limit` of each.
-/// \return the factor for what was summed before
-EK_LANES float weigh(float* scores, Bf16* weights, const Range& seen, std::int64_t limit,
-                     float factor, Running& running) {
-  if (seen.is_empty()) {
-    std::fill(weights, weights + limit, Bf16{0});
-    return 1;
+/// A block: all queries of one have the same keys computed, `whole` of them.
+struct Block {
+  std::int64_t head = 0, q0 = 0, rows = 0;    // queries [q0, q0 + rows)
+  std::int64_t k0 = 0, count = 0, whole = 0;  // keys [k0, k0 + count)
+  bool is_first = false, is_last = false;     // of these queries
+  float* scores = nullptr;                    // and, in the first half of each row, their weights
+};
+
+/// Goes through the blocks of a key head.
+class Blocks {
+ public:
+  Blocks(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Parts& part)
+      : sizes_(sizes), head_(head), part_(part) {}
+
+  /// \return false behind the last one
+  bool next(Block& block) {
+    if (is_last_) {
+      if (h_ == head_.heads) return false;
+      at_ = {.head = h_, .q0 = q0_, .rows = std::min(kTwoTiles, sizes_.queries - q0_)};
+      at_.k0 = head_.begins == nullptr ? 0 : head_.begins[q0_] / kKeys * kKeys;
+      at_.is_first = true;
+      q0_ += kTwoTiles;
+      if (q0_ >= sizes_.queries) q0_ = 0, ++h_;
+    } else {
+      at_.k0 += kKeys;
+      at_.is_first = false;
+    }
+    const auto seen = sizes_.keys - sizes_.queries + at_.q0 + at_.rows;
+    at_.count = std::min(kKeys, seen - at_.k0);
+    at_.whole = up_to(kTwoTiles, at_.count);
+    at_.is_last = is_last_ = at_.k0 + kKeys >= seen;
+    at_.scores = part_.scores + blocks_++ % 2 * kTwoTiles * kScores;
+    block = at_;
+    return true;
   }
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  std::fill(scores, scores + seen.begin, kHidden);
-  std::fill(scores + seen.end, scores + limit, kHidden);
-  const __m512 factors = _mm512_set1_ps(factor);
-  __m512 most = _mm512_set1_ps(kHidden), other = most;
-  for (std::int64_t j = 0; j < limit; j += 32) {
-    most = _mm512_max_ps(_mm512_mul_ps(_mm512_loadu_ps(scores + j), factors), most);
-    other = _mm512_max_ps(_mm512_mul_ps(_mm512_loadu_ps(scores + j + 16), factors), other);
+
+ private:
+  const AttentionSizes& sizes_;
+  const AttentionHead<Bf16>& head_;
+  const Parts& part_;
+  Block at_;
+  std::int64_t h_ = 0, q0_ = 0, blocks_ = 0;
+  bool is_last_ = true;
+};
+
+/// scores = q k^T, in pieces of two tiles of keys.
+struct ScoresProduct {
+  const Parts& part;
+  const Block& of;
+  std::int64_t key = 0;
+
+  std::int64_t pieces() const { return of.whole / kTwoTiles; }
+  EK_LANES void make_piece() {
+    const auto depth = part.at.depth;
+    multiply_tiles<false, 2, 2>({part.queries, depth},
+                                {part.keys + (of.k0 + key) * depth / 2, depth / 2 * kTile},
+                                of.scores + key, kScores, depth);
+    key += kTwoTiles;
   }
-  const float largest = std::max(running.largest, _mm512_reduce_max_ps(_mm512_max_ps(most, other)));
-  const __m512 shift = _mm512_set1_ps(largest);
-  __m512 sum = _mm512_setzero_ps(), more = sum;
-  for (std::int64_t j = 0; j < limit; j += 32) {
-    const __m512 a = lanes::exp2_of(_mm512_fmsub_ps(_mm512_loadu_ps(scores + j), factors, shift));
-    const __m512 b =
-        lanes::exp2_of(_mm512_fmsub_ps(_mm512_loadu_ps(scores + j + 16), factors, shift));
-    sum = _mm512_add_ps(sum, a);
-    more = _mm512_add_ps(more, b);
-    lanes::store_32(weights + j, a, b);
+};
+
+/// sums += weights v, two tiles of columns after two; each in pieces of kPiece keys.
+struct ValuesProduct {
+  const Parts& part;
+  const Block& of;
+  std::int64_t wide;
+  std::int64_t column = 0, key = 0;
+
+  std::int64_t pieces() const {
+    return up_to(kTwoTiles, wide) / kTwoTiles * (up_to(kPiece, of.whole) / kPiece);
   }
-  const float shrink = std::exp2(running.largest - largest);
-  running.total = running.total * shrink + _mm512_reduce_add_ps(_mm512_add_ps(sum, more));
-  running.largest = largest;
-  return shrink;
-}
+  EK_LANES void make_piece() {
+    column + kTile < wide ? make_of<2>() : make_of<1>();
+    key += kPiece;
+    if (key >= of.whole) key = 0, column += kTwoTiles;
+  }
+  template <int kWide>
+  EK_LANES void make_of() const {
+    using Of = Sums<2, kWide>;
+    const auto depth = part.at.depth, panel = part.at.positions / 2 * kTile;
+    if (key == 0) of.is_first ? Of::clear() : Of::load(part.sums + column, depth);
+    Of::add({reinterpret_cast<const Bf16*>(of.scores) + key, 2 * kScores},
+            {part.values + column / kTile * panel + (of.k0 + key) / 2 * kTile, panel},
+            std::min(kPiece, of.whole - key));
+    if (key + kPiece >= of.whole) Of::store(part.sums + column, depth);
+  }
+};
+
+/// Pieces of two products, one after the other, spread over the rows of a softmax.
+struct Beside {
+  ValuesProduct values;
+  ScoresProduct scores;
+  std::int64_t of_values = 0, all = 0, made = 0;
+
+  EK_LANES void go_on(std::int64_t row) {
+    for (; made * kTwoTiles < all * (row + 1); ++made) {
+      // The instructions read and write memory that the compiler does not know of.
+      asm volatile("" ::: "memory");
+      made < of_values ? values.make_piece() : scores.make_piece();
+    }
+  }
+  EK_LANES void finish() { go_on(kTwoTiles - 1); }
+};
+
+/// The softmax of kTwoTiles queries, as far as it went, in units of log 2.
+struct alignas(64) Running {
+  float largest[kTwoTiles], total[kTwoTiles];
+  EK_LANES void clear() {
+    std::fill_n(largest, kTwoTiles, kHidden);
+    std::fill_n(total, kTwoTiles, 0.F);
+  }
+};
 
 EK_LANES void scale_row(float* row, std::int64_t count, float factor) {
   const __m512 factors = _mm512_set1_ps(factor);
@@ -93,85 +183,115 @@ EK_LANES void cap_row(float* row, std::int64_t count, const AttentionSizes& size
   }
 }
 
-/// The parts of scratch.
-struct Parts {
-  Scratch at;
-  std::uint32_t *keys, *values;
-  Bf16 *queries, *weights;
-  float *scores, *sums;
-  Parts(const AttentionSizes& sizes, float* scratch)
-      : at(sizes),
-        keys(reinterpret_cast<std::uint32_t*>(scratch + at.keys)),
-        values(reinterpret_cast<std::uint32_t*>(scratch + at.values)),
-        queries(reinterpret_cast<Bf16*>(scratch + at.queries)),
-        weights(reinterpret_cast<Bf16*>(scratch + at.weights)),
-        scores(scratch + at.scores),
-        sums(scratch + at.sums) {}
-};
-
-/// Queries [q0, q0 + rows) of one head.
-EK_AMX void forward(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, std::int64_t h,
-                    std::int64_t q0, const Parts& part) {
-  const auto depth = part.at.depth;
-  const auto rows = std::min(kQueries, sizes.queries - q0);
-  const auto earlier = sizes.keys - sizes.queries;
-  const bool has_cap = sizes.softcap > 0;
-  const float factor = has_cap ? 1 : static_cast<float>(sizes.scale * kLog2OfE);
-  Running running[kQueries];
-  copy_rows({{head.q.rows + h * head.q_head, head.q.stride},
-             q0,
-             rows,
-             up_to(kTwoTiles, rows),
-             sizes.width},
-            depth, part.queries);
-  std::fill(part.sums, part.sums + kQueries * depth, 0.F);
-  const auto seen = earlier + q0 + rows;
-  const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
-  for (auto k0 = begin; k0 < seen; k0 += kKeys) {
-    const auto count = std::min(kKeys, seen - k0);
-    const auto whole = up_to(kTwoTiles, count);
-    // Columns that are computed for a row: up to the last one that its two tiles of rows see.
-    const auto limit_of = [&](std::int64_t r) {
-      const auto last = earlier + q0 + up_to(kTwoTiles, r + 1) - k0;
-      return std::clamp<std::int64_t>(up_to(kTwoTiles, last), 0, whole);
-    };
-    for (std::int64_t j = 0; j < whole; j += kTwoTiles) {
-      const auto first = std::max<std::int64_t>(0, k0 + j - earlier - q0) / kTwoTiles * kTwoTiles;
-      multiply<false>({part.queries + first * depth, depth},
-                      {part.keys + (k0 + j) * depth / 2, depth / 2 * kTile},
-                      part.scores + first * kScores + j, kScores, up_to(kTwoTiles, rows) - first,
-                      kTwoTiles, depth);
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const auto limit = limit_of(r);
-      if (limit == 0) continue;
-      float* const row = part.scores + r * kScores;
-      if (has_cap) cap_row(row, limit, sizes);
-      if (!(factor > 0)) scale_row(row, limit, factor);  // or what is hidden would not stay below
-      const auto range = keys_of(head.begins, q0 + r, earlier, k0, count);
-      const float shrink = weigh(row, part.weights + r * kWeights, range, limit,
-                                 factor > 0 ? factor : 1, running[r]);
-      if (shrink != 1) scale_row(part.sums + r * depth, depth, shrink);
-    }
-    for (std::int64_t near = 0; near < whole; near += kNear) {
-      for (std::int64_t r = 0; r < rows; r += kTwoTiles) {
-        const auto deep = std::min(kNear, limit_of(r) - near);
-        if (deep <= 0) continue;
-        multiply<true>({part.weights + r * kWeights + near, kWeights},
-                       {part.values + (k0 + near) / 2 * kTile, part.at.positions / 2 * kTile},
-                       part.sums + r * depth, depth, kTwoTiles, up_to(kTile, sizes.width), deep);
-      }
-    }
+/// The largest of count values, a multiple of 32.
+EK_LANES float largest_of(const float* scores, std::int64_t count) {
+  __m512 most = _mm512_set1_ps(kHidden), other = most;
+  for (std::int64_t j = 0; j < count; j += 32) {
+    most = _mm512_max_ps(_mm512_loadu_ps(scores + j), most);
+    other = _mm512_max_ps(_mm512_loadu_ps(scores + j + 16), other);
   }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    Bf16* const y = head.y.rows + h * head.y_head + (q0 + r) * head.y.stride;
-    const __m512 inverse = _mm512_set1_ps(1 / running[r].total);
+  return _mm512_reduce_max_ps(_mm512_max_ps(most, other));
+}
+
+/// Turns scores into weights 2^(scores * factor - largest), in the first half of their memory.
+/// \return their sum
+EK_LANES float weigh(float* scores, std::int64_t count, float factor, float largest) {
+  Bf16* const weights = reinterpret_cast<Bf16*>(scores);
+  const __m512 factors = _mm512_set1_ps(factor), shift = _mm512_set1_ps(largest);
+  __m512 sum = _mm512_setzero_ps(), more = sum;
+  for (std::int64_t j = 0; j < count; j += 32) {
+    const __m512 low = _mm512_loadu_ps(scores + j), high = _mm512_loadu_ps(scores + j + 16);
+    const __m512 a = lanes::exp2_of(_mm512_fmsub_ps(low, factors, shift));
+    const __m512 b = lanes::exp2_of(_mm512_fmsub_ps(high, factors, shift));
+    sum = _mm512_add_ps(sum, a);
+    more = _mm512_add_ps(more, b);
+    lanes::store_32(weights + j, a, b);
+  }
+  return _mm512_reduce_add_ps(_mm512_add_ps(sum, more));
+}
+
+/// What is left of earlier sums beside values that are larger: 2^(before - largest), 1 where there
+/// is none yet. Sixteen queries.
+EK_LANES __m512 shrinking_of(__m512 before, __m512 largest) {
+  const __mmask16 has_some = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(kHidden), _CMP_NEQ_UQ);
+  const __m512 one = _mm512_set1_ps(1);
+  return _mm512_mask_mov_ps(one, has_some, lanes::exp2_of(_mm512_sub_ps(before, largest)));
+}
+
+/// The softmax of a block, with the products beside it.
+EK_LANES void soften(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                     const Parts& part, const Block& block, Running& running, Beside& beside) {
+  const bool has_cap = sizes.softcap > 0;
+  const float scale = static_cast<float>(sizes.scale * kLog2OfE);
+  // Without a factor that is positive what is hidden would not stay below.
+  const float factor = !has_cap && scale > 0 ? scale : 1;
+  alignas(64) float largest[kTwoTiles], shrink[kTwoTiles], sum[kTwoTiles];
+  Range seen[kTwoTiles];
+  for (std::int64_t r = 0; r < kTwoTiles; ++r) {
+    float* const row = block.scores + r * kScores;
+    seen[r] = r < block.rows ? keys_of(head.begins, block.q0 + r, sizes.keys - sizes.queries,
+                                       block.k0, block.count)
+                             : Range{};
+    largest[r] = kHidden;
+    if (seen[r].is_empty()) continue;
+    if (has_cap) cap_row(row, block.whole, sizes);
+    if (!has_cap && factor != scale) scale_row(row, block.whole, scale);
+    std::fill(row, row + seen[r].begin, kHidden);
+    std::fill(row + seen[r].end, row + block.whole, kHidden);
+    largest[r] = factor * largest_of(row, block.whole);
+  }
+  __mmask16 shrinks = 0;
+  for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
+    const __m512 before = _mm512_load_ps(running.largest + r);
+    const __m512 now = _mm512_max_ps(_mm512_load_ps(largest + r), before);
+    const __m512 left = shrinking_of(before, now);
+    shrinks |= _mm512_cmp_ps_mask(left, _mm512_set1_ps(1), _CMP_NEQ_UQ);
+    _mm512_store_ps(shrink + r, left);
+    _mm512_store_ps(running.largest + r, now);
+  }
+  for (std::int64_t r = 0; r < kTwoTiles; ++r) {
+    float* const row = block.scores + r * kScores;
+    sum[r] = 0;
+    if (seen[r].is_empty()) {
+      std::fill_n(reinterpret_cast<Bf16*>(row), block.whole, Bf16{0});
+    } else {
+      sum[r] = weigh(row, block.whole, factor, running.largest[r]);
+    }
+    beside.go_on(r);
+  }
+  for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
+    const __m512 total = _mm512_load_ps(running.total + r);
+    _mm512_store_ps(running.total + r,
+                    _mm512_fmadd_ps(total, _mm512_load_ps(shrink + r), _mm512_load_ps(sum + r)));
+  }
+  if (block.is_first || shrinks == 0) return;
+  const auto depth = part.at.depth;
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    scale_row(part.sums + r * depth, up_to(kTile, sizes.width), shrink[r]);
+  }
+}
+
+/// The queries of a block, before its scores are made.
+EK_LANES void begin(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Parts& part,
+                    const Block& block) {
+  if (!block.is_first) return;
+  const HeadRows<const Bf16> q = {head.q.rows + block.head * head.q_head, head.q.stride};
+  copy_rows({q, block.q0, block.rows, kTwoTiles, sizes.width}, part.at.depth, part.queries);
+}
+
+/// y and lse of a block's queries, after their last sums.
+EK_LANES void finish(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                     const Parts& part, const Block& block, const Running& running) {
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    Bf16* const y = head.y.rows + block.head * head.y_head + (block.q0 + r) * head.y.stride;
+    const float* const sums = part.sums + r * part.at.depth;
+    const __m512 inverse = _mm512_set1_ps(1 / running.total[r]);
     for (std::int64_t d = 0; d < sizes.width; d += 16) {
-      lanes::store_16(y + d, _mm512_mul_ps(_mm512_loadu_ps(part.sums + r * depth + d), inverse),
+      lanes::store_16(y + d, _mm512_mul_ps(_mm512_loadu_ps(sums + d), inverse),
                       lanes::first_of_16(sizes.width - d));
     }
-    head.lse[h * sizes.queries + q0 + r] =
-        (running[r].largest + std::log2(running[r].total)) / static_cast<float>(kLog2OfE);
+    head.lse[block.head * sizes.queries + block.q0 + r] =
+        (running.largest[r] + std::log2(running.total[r])) / static_cast<float>(kLog2OfE);
   }
 }
 
@@ -186,14 +306,37 @@ EK_AMX void attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>
   const AmxTiles tiles;
   const Parts part(sizes, scratch);
   const auto [depth, positions] = std::pair(part.at.depth, part.at.positions);
+  const auto wide = up_to(kTile, sizes.width);
   pack_as_columns({head.k, 0, sizes.keys, positions, sizes.width}, depth, part.keys);
   pack_as_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, part.values,
                positions / 2 * kTile);
-  for (std::int64_t h = 0; h < head.heads; ++h) {
-    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-      forward(sizes, head, h, q0, part);
+  Blocks blocks(sizes, head, part);
+  Block last, now, next;
+  Running running[2];  // of the last block, and of this one
+  bool has_last = false, has_now = blocks.next(now);
+  if (!has_now) return;
+  begin(sizes, head, part, now);
+  Beside first = {{part, last, wide}, {part, now}, 0, now.whole / kTwoTiles};
+  first.finish();
+  while (has_now) {
+    const bool has_next = blocks.next(next);
+    if (has_next) begin(sizes, head, part, next);
+    if (now.is_first) {
+      running[1] = running[0];
+      running[0].clear();
     }
+    Beside beside = {{part, last, wide}, {part, next}};
+    beside.of_values = has_last ? beside.values.pieces() : 0;
+    beside.all = beside.of_values + (has_next ? beside.scores.pieces() : 0);
+    soften(sizes, head, part, now, running[0], beside);
+    if (has_last && last.is_last) finish(sizes, head, part, last, running[1]);
+    last = now, now = next;
+    has_last = has_now, has_now = has_next;
   }
+  Beside rest = {{part, last, wide}, {part, next}};
+  rest.of_values = rest.all = rest.values.pieces();
+  rest.finish();
+  finish(sizes, head, part, last, running[0]);
 }
 
 }  // namespace evenkeel::kernels::cpu

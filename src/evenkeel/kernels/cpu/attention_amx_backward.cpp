@@ -86,14 +86,13 @@ struct Factors {
 EK_LANES void weigh_16(const float* scores, const float* slopes, const float* lse,
                        const float* mean, const Factors& by, __mmask16 seen, __m512& weight,
                        __m512& gradient) {
-  __m512 score = _mm512_mul_ps(_mm512_loadu_ps(scores), by.scale);
-  __m512 rest = _mm512_set1_ps(1);
+  __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = by.scale;
   if (by.has_cap) {
-    const __m512 t = lanes::tanh_of(score);
-    rest = _mm512_fnmadd_ps(t, t, rest);
-    score = _mm512_mul_ps(t, by.cap);
+    score = lanes::tanh_of(_mm512_mul_ps(score, scale));
+    rest = _mm512_fnmadd_ps(score, score, rest);
+    scale = by.cap;
   }
-  const __m512 below = _mm512_sub_ps(score, _mm512_loadu_ps(lse));
+  const __m512 below = _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse));
   weight = _mm512_maskz_mov_ps(seen, lanes::exp2_of(below));
   const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
   gradient = _mm512_maskz_mul_ps(seen, weight, slope);

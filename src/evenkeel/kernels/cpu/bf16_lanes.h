@@ -13,9 +13,6 @@
 /// of which have AVX-512 with bfloat16.
 namespace evenkeel::kernels::cpu::lanes {
 
-/// For functions of an EK_AMX function, which must be part of it.
-#define EK_LANES EK_AMX [[gnu::always_inline]] inline
-
 /// The first `count` of 16 or 32 lanes; none below 0.
 inline __mmask16 first_of_16(std::int64_t count) {
   return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
@@ -24,22 +21,20 @@ inline __mmask32 first_of_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
 }
 
-/// 2^x for x <= 0, to a unit in the last place; 0 below the normal numbers, at which the processor
-/// would stop for a hundred cycles. NaN gives NaN.
+/// 2^x for x below 128, to a unit in the last place, and 1 for 0; 0 below the normal numbers, at
+/// which the processor would stop for a hundred cycles. NaN gives NaN.
 EK_LANES __m512 exp2_of(__m512 x) {
-  const __m512 least = _mm512_set1_ps(-126);
-  const __mmask16 normal = _mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ);
-  const __m512 bounded = _mm512_max_ps(least, x);  // the second one if it is a NaN
-  const __m512 n = _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 f = _mm512_sub_ps(bounded, n);
-  // The best polynomial of degree 5 for |f| <= 1/2: 7.5e-8 of the value.
-  __m512 p = _mm512_set1_ps(0x1.5c08e4p-10F);
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.3d0c54p-7F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.c6b6e4p-5F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.ebf918p-3F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.62e428p-1F));
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
+  constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  const __m512 f = _mm512_reduce_ps(x, kBelow);  // x less the whole number below
+  // The best polynomial of degree 5 that is 1 at 0, for 0 <= f < 1: 8.2e-8 of the value.
+  __m512 p = _mm512_set1_ps(0x1.e9749ap-10F);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.27786ep-7F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.c91ce2p-5F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.ebdb58p-3F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.62e4bap-1F));
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
-  return _mm512_maskz_scalef_ps(normal, p, n);
+  return _mm512_maskz_scalef_ps(normal, p, x);  // times 2 to that number
 }
 
 /// tanh(x): no cancellation near 0.
