@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/cpu.h"
 #include "evenkeel/kernels/cpu/attention_parts.h"
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/attention_rows.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -27,14 +27,6 @@ struct Scratch {
         end(sums + kQueries * padded(sizes.width)) {}
   std::int64_t keys, values, queries, scores, sums, end;
 };
-
-/// row = exp(row - largest); the sum.
-template <typename F>
-[[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
-#pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) row[j] = exp_below(row[j] - largest);
-  return sum_over<F>(count, [row](std::int64_t j) { return row[j]; });
-}
 
 template <typename F>
 [[gnu::always_inline]] inline void scale_row(F* __restrict row, std::int64_t count, F factor) {
@@ -95,11 +87,15 @@ template <int kBytes, typename T>
           F* const first = row + own.begin;
           const auto many = own.end - own.begin;
           if (sizes.softcap > 0) cap_row(first, many, static_cast<F>(sizes.softcap));
-          const F now =
-              largest_over(many, largest[r], [first](std::int64_t j) { return first[j]; });
-          const F shrink = exp_below(largest[r] - now);
-          total[r] = (k0 > begin ? total[r] * shrink : 0) + weigh_row(first, many, now);
-          if (k0 > begin) scale_row(sums + r * stride, width, shrink);
+          hide_rest(first, many);
+          const F now = largest_of_row<kBytes>(first, many, largest[r]);
+          const F more = weigh_row<kBytes>(first, many, now);
+          if (now > largest[r] && total[r] > 0) {
+            const F shrink = exp_below(largest[r] - now);
+            total[r] *= shrink;
+            scale_row(sums + r * stride, width, shrink);
+          }
+          total[r] += more;
           largest[r] = now;
         }
         clear_outside(row, own, count);

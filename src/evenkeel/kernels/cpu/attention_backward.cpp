@@ -3,6 +3,7 @@
 
 #include "evenkeel/kernels/cpu/attention.h"
 #include "evenkeel/kernels/cpu/attention_parts.h"
+#include "evenkeel/kernels/cpu/attention_rows.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -27,22 +28,6 @@ struct Scratch {
         end(dq + kQueries * padded(sizes.width)) {}
   std::int64_t keys, values, key_rows, dk, dv, queries, upstream, weights, gradients, dq, end;
 };
-
-/// In: weights holds scores, gradients dL/dp. Out: p, and dL/ds before the scale.
-template <typename F>
-[[gnu::always_inline]] inline void weigh_backward(F* __restrict weights, F* __restrict gradients,
-                                                  std::int64_t count, F lse, F delta, F softcap) {
-  const F inverse = softcap > 0 ? 1 / softcap : 0;
-#pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) {
-    const F score = weights[j];
-    const F rest = score * inverse;
-    const F below = score - lse;  // above 0 by rounding only
-    const F p = exp_below(below > 0 ? F(0) : below);
-    weights[j] = p;
-    gradients[j] = p * (gradients[j] - delta) * (1 - rest * rest);
-  }
-}
 
 template <typename F>
 [[gnu::always_inline]] inline F product_of(const F* __restrict a, const F* __restrict b,
@@ -130,9 +115,10 @@ template <int kBytes, typename T>
             if (sizes.softcap > 0) {
               cap_row(weight + own.begin, many, static_cast<F>(sizes.softcap));
             }
-            weigh_backward(weight + own.begin, gradient + own.begin, many,
-                           head.lse[h * sizes.queries + q0 + r], delta[r],
-                           static_cast<F>(sizes.softcap));
+            hide_rest(weight + own.begin, many);
+            weigh_row_backward<kBytes>(weight + own.begin, gradient + own.begin, many,
+                                       head.lse[h * sizes.queries + q0 + r], delta[r],
+                                       static_cast<F>(sizes.softcap));
           }
           clear_outside(weight, own, count + L::kRows);
           clear_outside(gradient, own, count + L::kRows);

@@ -41,4 +41,26 @@ namespace evenkeel::kernels::cpu {
   return std::exp(x);
 }
 
+/// The same of each value of a vector of float32; 0 where e^x is no normal number.
+template <typename V>
+[[gnu::always_inline]] inline void exp_below_of_each(V& x) {
+  using Bits [[gnu::vector_size(sizeof(V))]] = std::int32_t;
+  constexpr float kLeast = -87;
+  constexpr float kRound = 0x1.8p23F;
+  constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+  const V bounded = x < kLeast ? V{} : x;  // a NaN stays
+  const V shifted = bounded * kLog2 + kRound;
+  const V n = shifted - kRound;
+  const V r = (bounded - n * kLn2High) - n * kLn2Low;
+  V p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const V y = p * r * r + r + 1;
+  // n stands in the last bits of `shifted`: to the exponent with it.
+  const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
+  x = x < kLeast ? V{} : reinterpret_cast<V>(scaled);
+}
+
 }  // namespace evenkeel::kernels::cpu
