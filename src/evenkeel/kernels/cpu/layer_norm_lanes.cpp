@@ -13,20 +13,47 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// A row's (x - mean) * rstd in float32, without the rounding of the mean.
+/// Whether the mean is at most half a deviation from 0: then little cancels where it is taken away,
+/// float32 has enough bits for that, and x_hat is one instruction.
+bool is_near(double mean, double mean_square) {
+  return is_moderate(mean_square) && mean * mean <= 0.2 * mean_square;
+}
+
+/// A row's x_hat = (x - mean) * rstd in float32.
 struct Centred {
-  __m512 mean, rest, rstd;
+  __m512 mean, rest, rstd;  // rest: of the mean's rounding
+  __m512 shift;             // -mean * rstd
 };
 EK_LANES Centred centred(const RowMoments& moments) {
   const auto mean = static_cast<float>(moments.mean);
   return {_mm512_set1_ps(mean),
           _mm512_set1_ps(static_cast<float>(moments.mean - static_cast<double>(mean))),
-          _mm512_set1_ps(static_cast<float>(moments.rstd))};
+          _mm512_set1_ps(static_cast<float>(moments.rstd)),
+          _mm512_set1_ps(static_cast<float>(-moments.mean * moments.rstd))};
 }
 /// Zeros in the other lanes, in which it could be infinite.
-EK_LANES __m512 x_hat_of(const Bf16* x, const Centred& row, __mmask16 mask) {
-  const __m512 deviation = _mm512_sub_ps(lanes::load_16(x, mask), row.mean);
+template <bool kNear>
+EK_LANES __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
+  if constexpr (kNear) return _mm512_maskz_fmadd_ps(mask, x, row.rstd, row.shift);
+  const __m512 deviation = _mm512_sub_ps(x, row.mean);
   return _mm512_maskz_mul_ps(mask, _mm512_sub_ps(deviation, row.rest), row.rstd);
+}
+
+/// From products of bfloat16 in float32; nothing where the mean is not near.
+EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t width,
+                                                 double epsilon) {
+  const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
+  __m512 sum = _mm512_setzero_ps(), squares = sum;
+  for (std::int64_t i = 0; i < width; i += 32) {
+    const __m512bh values = lanes::load_32(x + i, lanes::first_of_32(width - i));
+    sum = _mm512_dpbf16_ps(sum, values, ones);
+    squares = _mm512_dpbf16_ps(squares, values, values);
+  }
+  const auto features = static_cast<double>(width);
+  const double mean = static_cast<double>(_mm512_reduce_add_ps(sum)) / features;
+  const double mean_square = static_cast<double>(_mm512_reduce_add_ps(squares)) / features;
+  if (!is_near(mean, mean_square)) return std::nullopt;
+  return RowMoments{.mean = mean, .rstd = inverse_root(mean_square - mean * mean + epsilon)};
 }
 
 /// In one pass: what cancels between mean(x^2) and mean(x)^2 are 16 bits of a double and as many as
@@ -45,13 +72,14 @@ EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) 
 }
 
 /// False where a result is too small to be rounded by the processor.
+template <bool kNear>
 EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, const float* bias,
                   Bf16* y, std::int64_t width) {
   const auto row = centred(moments);
   __mmask16 tiny = 0;
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = lanes::first_of_16(width - i);
-    const __m512 x_hat = x_hat_of(x + i, row, mask);
+    const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(x + i, mask), row, mask);
     const __m512 result =
         _mm512_fmadd_ps(x_hat, lanes::load_16(gain + i, mask), lanes::load_16(bias + i, mask));
     tiny |= lanes::tiny_of(result);
@@ -60,47 +88,49 @@ EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, c
   return tiny == 0;
 }
 
-/// dy, g = dy * gain and x_hat, sixteen of each from `at` on.
-struct Terms {
-  __m512 upstream, g, x_hat;
-};
-EK_LANES Terms terms_of(const LayerNormGradient<Bf16>& of, std::int64_t at, __m512 gain,
-                        const Centred& row, __mmask16 mask) {
-  const __m512 upstream = lanes::load_16(of.dy + at, mask);
-  return {upstream, _mm512_mul_ps(upstream, gain), x_hat_of(of.x + at, row, mask)};
-}
-
-/// mean(g) and mean(g * x_hat).
+/// mean(g) and mean(g * x_hat), g = dy * gain, times rstd.
 struct Means {
   __m512 g, slope;
 };
 
-/// False where the row is not moderate.
+/// False where the row is not moderate, or not near although it was to be.
+template <bool kNear>
 EK_LANES bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                        const Centred& by, Means& means) {
   if (!is_moderate(of.rstd[row])) return false;
-  __m512 g = _mm512_setzero_ps(), slope = g, largest = g;
+  __m512 sum = _mm512_setzero_ps(), dot = sum, squares = sum, largest = sum;
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = lanes::first_of_16(width - i);
-    const auto terms = terms_of(of, row * width + i, lanes::load_16(of.gain + i, mask), by, mask);
-    g = _mm512_add_ps(g, terms.g);
-    slope = _mm512_fmadd_ps(terms.g, terms.x_hat, slope);
-    largest = lanes::larger_of(largest, terms.g);
+    const auto at = row * width + i;
+    const __m512 g =
+        _mm512_mul_ps(lanes::load_16(of.dy + at, mask), lanes::load_16(of.gain + i, mask));
+    const __m512 x = lanes::load_16(of.x + at, mask);
+    sum = _mm512_add_ps(sum, g);
+    dot = _mm512_fmadd_ps(g, kNear ? x : x_hat_of<false>(x, by, mask), dot);
+    if (kNear) squares = _mm512_fmadd_ps(x, x, squares);
+    largest = lanes::larger_of(largest, g);
   }
-  const auto features = static_cast<float>(width);
-  means = {_mm512_set1_ps(_mm512_reduce_add_ps(g) / features),
-           _mm512_set1_ps(_mm512_reduce_add_ps(slope) / features)};
+  const auto features = static_cast<double>(width), rstd = of.rstd[row], mean = of.mean[row];
+  const auto total = static_cast<double>(_mm512_reduce_add_ps(sum));
+  auto slope = static_cast<double>(_mm512_reduce_add_ps(dot));
+  if (kNear) {
+    if (!is_near(mean, static_cast<double>(_mm512_reduce_add_ps(squares)) / features)) return false;
+    slope = rstd * (slope - mean * total);
+  }
+  means = {_mm512_set1_ps(static_cast<float>(total * rstd / features)),
+           _mm512_set1_ps(static_cast<float>(slope * rstd / features))};
   return lanes::is_most_moderate(_mm512_mul_ps(largest, by.rstd));
 }
 
 /// kRows rows from `first` on, in one pass over the gradients of gain and bias.
-template <int kRows>
-EK_AMX bool backward(const LayerNormGradient<Bf16>& of, std::int64_t first, std::int64_t width) {
+template <bool kNear, int kRows>
+EK_LANES bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
+                            std::int64_t width) {
   Centred by[kRows];
   Means means[kRows];
   for (int r = 0; r < kRows; ++r) {
     by[r] = centred({.mean = of.mean[first + r], .rstd = of.rstd[first + r]});
-    if (!means_of(of, first + r, width, by[r], means[r])) return false;
+    if (!means_of<kNear>(of, first + r, width, by[r], means[r])) return false;
   }
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = lanes::first_of_16(width - i);
@@ -109,17 +139,27 @@ EK_AMX bool backward(const LayerNormGradient<Bf16>& of, std::int64_t first, std:
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const auto at = (first + r) * width + i;
-      const auto terms = terms_of(of, at, gain, by[r], mask);
-      dgain = _mm512_fmadd_ps(terms.upstream, terms.x_hat, dgain);
-      dbias = _mm512_add_ps(dbias, terms.upstream);
-      const __m512 through =
-          _mm512_fnmadd_ps(terms.x_hat, means[r].slope, _mm512_sub_ps(terms.g, means[r].g));
-      lanes::store_16(of.dx + at, _mm512_mul_ps(by[r].rstd, through), mask);
+      // The rows behind these.
+      _mm_prefetch(of.dy + at + kRows * width, _MM_HINT_T0);
+      _mm_prefetch(of.x + at + kRows * width, _MM_HINT_T0);
+      const __m512 upstream = lanes::load_16(of.dy + at, mask);
+      const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(of.x + at, mask), by[r], mask);
+      dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
+      dbias = _mm512_add_ps(dbias, upstream);
+      const __m512 g = _mm512_mul_ps(upstream, gain);
+      const __m512 through = _mm512_fmadd_ps(x_hat, means[r].slope, means[r].g);
+      lanes::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
     }
     lanes::add_16(of.dgain + i, dgain, mask);
     lanes::add_16(of.dbias + i, dbias, mask);
   }
   return true;
+}
+
+template <int kRows>
+EK_AMX bool backward(const LayerNormGradient<Bf16>& of, std::int64_t first, std::int64_t width) {
+  return rows_backward<true, kRows>(of, first, width) ||
+         rows_backward<false, kRows>(of, first, width);
 }
 
 }  // namespace
@@ -128,9 +168,12 @@ std::optional<RowMoments> layer_norm_row_in_lanes(const Bf16* x, const float* ga
                                                   const float* bias, Bf16* y, std::int64_t width,
                                                   double epsilon) {
   if (!has_amx()) return std::nullopt;
-  const auto moments = moments_of(x, width, epsilon);
+  const auto near = near_moments_of(x, width, epsilon);
+  const auto moments = near ? *near : moments_of(x, width, epsilon);
   if (!is_moderate(moments.rstd)) return std::nullopt;
-  if (!scale(x, moments, gain, bias, y, width)) return std::nullopt;
+  const bool is_done = near ? scale<true>(x, moments, gain, bias, y, width)
+                            : scale<false>(x, moments, gain, bias, y, width);
+  if (!is_done) return std::nullopt;
   return moments;
 }
 
