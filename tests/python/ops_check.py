@@ -50,6 +50,11 @@ def check_kernels(dtype, gain, bias):
     _, mean, _, rho, slope = ops.column_norm_forward(x, *wide, EPSILON, 1)
     check(ops.column_norm_forward.default, (x, *wide, EPSILON, 1))
     check(ops.column_norm_backward.default, (dy, x, *wide, mean, rho, slope))
+    step, one = torch.rand(16, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
+    check(ops.sphere_step_forward.default, (x, dy, step))
+    check(ops.sphere_step_backward.default, (dy, x, dy, step))
+    check(ops.geodesic_step_forward.default, (x, dy, one, one, 0.5))
+    check(ops.geodesic_step_backward.default, (dy, x, dy, one, one, 0.5))
     check(ops.sum_of_squares.default, (x,))
     check(ops.swiglu_forward.default, (x,))
     check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
@@ -126,6 +131,8 @@ def check_operators():
     for form in ROW_NORMS:
         check(ops.row_norm.default, (x, gain, bias, *form))
     check(ops.column_norm.default, (x, gain, bias, EPSILON))
+    check(ops.sphere_step.default, (x, y, gain))
+    check(ops.geodesic_step.default, (x, y, gain[:1], bias[:1], 0.5))
     check(ops.swiglu.default, (x,))
     products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
     gains = [tensor(8, grad=True) for _ in range(3)]
@@ -148,6 +155,9 @@ def check_gradients():
     assert check(ops.affine, (x, gain, bias))
     for where in (0, 1, 2):
         assert check(lambda a, g, b: ops.column_norm(a, g, b, EPSILON, where)[0], (x, gain, bias))
+    assert check(ops.sphere_step, (x, y, gain))
+    angle = tensor(1, grad=True), tensor(1, grad=True)
+    assert check(lambda *of: ops.geodesic_step(*of, 0.1), (x, y, *angle))
     wide = tensor(2, 3, 8, grad=True)
     for form in ROW_NORMS:
         if not form[-1]:  # absmax8 is a constant to the gradient, and none to finite differences

@@ -101,7 +101,8 @@ Model::HalfBlock Model::half_block(const Slots& slots, const std::string& prefix
                .angle_scale = parameters_->find(prefix + "angle_scale"),
                .angle_bias = parameters_->find(prefix + "angle_bias"),
                .residual = layer(slots, prefix + "residual_norm"),
-               .damp = std::nullopt};
+               .damp = std::nullopt,
+               .fused = options_.fused};
   if (scheme_.dual) half.write_y = scheme_.dual->write_y.value(variables);
   return half;
 }

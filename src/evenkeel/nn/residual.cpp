@@ -3,17 +3,14 @@
 
 #include <ATen/ATen.h>
 
-#include <numbers>
-
-#include "evenkeel/ops/affine.h"
 #include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/sphere.h"
 
 namespace evenkeel::nn {
 
 namespace {
 
 using norm::Tap;
-using ops::reference::root;
 
 at::Tensor skip_of(const ResidualRule& rule, const Taps& taps) {
   at::Tensor skip;
@@ -26,39 +23,20 @@ at::Tensor skip_of(const ResidualRule& rule, const Taps& taps) {
   return rule.skip_scale(skip);
 }
 
-/// Rows over their length, in double.
-at::Tensor unit(const at::Tensor& x) {
-  constexpr double kTiny = 1e-12;
-  return ops::reference::unit_rows(x, kTiny);
-}
-
-at::Tensor on_sphere(const at::Tensor& skip, const at::Tensor& branch, const Factor& step) {
-  const auto from = unit(skip);
-  const auto towards = unit(branch) - from;
-  const auto moved = step.is_learned() ? ops::affine(towards, step.value().to(at::kDouble))
-                                       : towards * step.fixed();
-  return unit(from + moved).to(skip.scalar_type());
+at::Tensor on_sphere(const ResidualRule& rule, const at::Tensor& skip, const at::Tensor& branch) {
+  const auto& by = rule.branch_scale;
+  const auto step = by.is_learned() ? by.value().to(at::kDouble)
+                                    : at::full({1}, by.fixed(), skip.options().dtype(at::kDouble));
+  if (rule.fused && skip.is_cpu()) return ops::sphere_step(skip, branch, step);
+  return ops::reference::sphere_step(skip, branch, step).to(skip.scalar_type());
 }
 
 at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
                           const at::Tensor& branch) {
-  constexpr double kMost = std::numbers::pi / 4;
-  const auto x = skip.to(at::kDouble);
-  const auto g = branch.to(at::kDouble);
-  const auto dot = [](const at::Tensor& a, const at::Tensor& b) {
-    return (a * b).sum(-1, /*keepdim=*/true);
-  };
-  const auto squares = dot(x, x);
-  const auto defined = squares > 0;
-  const auto tangent = g - dot(x, g) / at::where(defined, squares, 1.0) * x;
-  const auto length = root(squares);
-  const auto speed = root(dot(tangent, tangent));
-  auto angle = (speed / at::where(defined, length, 1.0)).clamp_max(kMost);
-  angle = ops::affine(angle, rule.angle_scale.to(at::kDouble), rule.angle_bias.to(at::kDouble));
-  angle = (angle * rule.angle_decay).clamp_max(kMost);
-  const auto direction = tangent / at::where(speed > 0, speed, 1.0);
-  const auto moved = x * angle.cos() + direction * length * angle.sin();
-  return at::where(defined, moved, x + g).to(skip.scalar_type());
+  const auto scale = rule.angle_scale.to(at::kDouble), bias = rule.angle_bias.to(at::kDouble);
+  const auto decay = rule.angle_decay;
+  if (rule.fused && skip.is_cpu()) return ops::geodesic_step(skip, branch, scale, bias, decay);
+  return ops::reference::geodesic_step(skip, branch, scale, bias, decay).to(skip.scalar_type());
 }
 
 }  // namespace
@@ -67,8 +45,7 @@ Stream added(const ResidualRule& rule, const Taps& taps, const at::Tensor& branc
              const std::optional<at::Tensor>& more) {
   auto skip = skip_of(rule, taps);
   if (more) skip = skip + *more;
-  auto sum = rule.update == norm::Update::sphere
-                 ? Stream(on_sphere(skip, branch, rule.branch_scale))
+  auto sum = rule.update == norm::Update::sphere ? Stream(on_sphere(rule, skip, branch))
              : rule.update == norm::Update::geodesic
                  ? Stream(along_geodesic(rule, skip, rule.branch_scale(branch)))
                  : Stream(skip, rule.branch_scale(branch));

@@ -23,6 +23,7 @@ struct ResidualRule {
   at::Tensor angle_scale, angle_bias;  // geodesic: [1] each
   std::optional<NormLayer> residual;
   std::optional<Factor> damp;
+  bool fused = true;  // false: the formulas of ops/reference.h
 
   bool takes(norm::Tap tap) const { return std::find(skip.begin(), skip.end(), tap) != skip.end(); }
 };

@@ -56,7 +56,7 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
       for (std::int64_t first = 0; first < queries; first += step) {
         auto tile =
             tile_of(heads[h], inputs.k[b][h], begins, first, std::min(step, queries - first));
-        tile.scores = (tile.scores * inputs.scale).masked_fill(tile.unseen, kNever);
+        tile.scores.mul_(inputs.scale).masked_fill_(tile.unseen, kNever);
         see(h, tile);
       }
     }
@@ -69,24 +69,40 @@ at::Tensor weights_of(const Tile& tile, const std::optional<double>& softcap) {
   return at::softmax(capped.masked_fill(tile.unseen, kNever), -1);
 }
 
+/// The largest score of each head so far.
+struct Largest {
+  explicit Largest(const AttentionInputs& inputs)
+      : of_heads(at::full({inputs.k.size(1), inputs.q.size(1) / inputs.k.size(1)}, kNever,
+                          inputs.q.options().dtype(at::kDouble))) {}
+  void see(std::int64_t h, const Tile& tile) const {
+    const auto largest = of_heads[h];
+    largest.copy_(at::maximum(largest, tile.scores.amax({1, 2}).to(at::kDouble)));
+  }
+  at::Tensor of_heads;  // [kv, g]
+};
+
 }  // namespace
+
+at::Tensor largest_of(const AttentionInputs& inputs) {
+  const at::NoGradGuard no_grad;
+  Largest largest(inputs);
+  for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) { largest.see(h, tile); });
+  return largest.of_heads.flatten();
+}
 
 ScoreStatistics statistics_of(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
   const auto& q = inputs.q;
-  const auto kv_heads = inputs.k.size(1);
   ScoreStatistics result;
-  result.largest =
-      at::full({kv_heads, q.size(1) / kv_heads}, kNever, q.options().dtype(at::kDouble));
+  Largest largest(inputs);
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
-    auto largest = result.largest[h];
-    largest.copy_(at::maximum(largest, tile.scores.amax({1, 2}).to(at::kDouble)));
+    largest.see(h, tile);
     // 0 ln 0 counts as 0. Sums along rows first: one order for any number of threads.
     const auto weights = weights_of(tile, inputs.softcap);
     const auto rows = at::special_entr(weights).to(at::kDouble).sum(-1);
     result.entropy += rows.sum(-1).sum().item<double>();
   });
-  result.largest = result.largest.flatten();
+  result.largest = largest.of_heads.flatten();
   result.entropy /= static_cast<double>(q.size(0) * q.size(1) * q.size(2));
   return result;
 }

@@ -20,6 +20,9 @@ struct ScoreStatistics {
 /// inputs are, else in float32: the memory does not grow with the sequence.
 ScoreStatistics statistics_of(const AttentionInputs& inputs);
 
+/// Of it the largest scores alone, in a third of the time.
+at::Tensor largest_of(const AttentionInputs& inputs);
+
 /// Of attention whose keys are multiplied by factors near 1: how many queries look elsewhere.
 struct Shifts {
   std::int64_t queries = 0;  // that see two keys or more, over batch and heads

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <tuple>
 
@@ -73,6 +74,38 @@ inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = E
 inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::clamp) {
   const auto row = x.to(at::kDouble);
   return row * inverse_root(row.square().sum(-1, /*keepdim=*/true), epsilon, at);
+}
+
+/// unit(u + step (v - u)),  u = unit(start), v = unit(towards)
+/// \param step  [D] or [1], in double
+/// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10
+inline at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards,
+                              const at::Tensor& step) {
+  constexpr double kTiny = 1e-12;
+  const auto u = unit_rows(start, kTiny);
+  return unit_rows(u + step * (unit_rows(towards, kTiny) - u), kTiny);
+}
+
+/// A step from x along the sphere through it, towards what of g is orthogonal to it; x + g where x
+/// is zero. ops/sphere.h has the formula.
+/// \param scale, bias  [1], in double
+/// \source arXiv:2601.22095 (GeoNorm)
+inline at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const at::Tensor& scale,
+                                const at::Tensor& bias, double decay) {
+  constexpr double kMost = std::numbers::pi / 4;
+  const auto from = x.to(at::kDouble), pull = g.to(at::kDouble);
+  const auto dot = [](const at::Tensor& a, const at::Tensor& b) {
+    return (a * b).sum(-1, /*keepdim=*/true);
+  };
+  const auto squares = dot(from, from);
+  const auto defined = squares > 0;
+  const auto tangent = pull - dot(from, pull) / at::where(defined, squares, 1.0) * from;
+  const auto length = root(squares), speed = root(dot(tangent, tangent));
+  const auto slope = (speed / at::where(defined, length, 1.0)).clamp_max(kMost);
+  const auto angle = ((slope * scale + bias) * decay).clamp_max(kMost);
+  const auto direction = tangent / at::where(speed > 0, speed, 1.0);
+  const auto moved = from * angle.cos() + direction * length * angle.sin();
+  return at::where(defined, moved, from + pull);
 }
 
 /// Equal runs of features, each centred and over its standard deviation: layer_rows() of each.

@@ -13,6 +13,7 @@
 #include "evenkeel/nn/scores.h"
 #include "evenkeel/norm/logical.h"
 #include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/row_norm.h"
 
 namespace evenkeel::train {
 
@@ -23,11 +24,16 @@ bool has(const norm::Scheme& scheme, const std::string& kind) {
                      [&](const norm::Hook& hook) { return hook.kind == kind; });
 }
 
-/// Rows over their lengths; a row of zeros stays.
-at::Tensor unit_rows(const at::Tensor& w) {
-  const auto wide = w.to(at::kDouble);
-  const auto length = ops::reference::root(wide.square().sum(-1, /*keepdim=*/true));
-  return wide / at::where(length > 0, length, 1.0);
+/// Makes rows (axis "in") or columns of length 1 in place; what is zeros stays.
+void make_unit(const at::Tensor& w, const std::string& axis) {
+  if (axis == "in" && w.is_cpu()) {
+    const ops::RowNorm by = {.length = true, .epsilon = 0, .at = ops::Epsilon::clamp};
+    w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
+    return;
+  }
+  const auto squares = w.square().sum(axis == "in" ? -1 : 0, /*keepdim=*/true, at::kDouble);
+  const auto length = ops::reference::root(squares);
+  w.div_(at::where(length > 0, length, 1.0).to(w.scalar_type()));
 }
 
 double variance_of(const at::Tensor& x) {
@@ -42,7 +48,7 @@ Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
     : model_(&model), parameters_(&parameters) {
   if (!has(model.scheme(), "qk_clip")) return;
   observer_.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
-    const auto largest = nn::statistics_of(inputs).largest;
+    const auto largest = nn::largest_of(inputs);
     auto& kept = largest_[l];
     kept = kept.defined() ? at::maximum(kept, largest) : largest;
   };
@@ -69,9 +75,7 @@ void Hooks::after_update() {
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
-  const auto normalize = [&](const at::Tensor& w) {
-    at::Tensor(w).copy_(hook.axis == "in" ? unit_rows(w) : unit_rows(w.t().contiguous()).t());
-  };
+  const auto normalize = [&](const at::Tensor& w) { make_unit(w, hook.axis); };
   const auto& shape = model_->scheme().shape;
   for (const auto& name : hook.weights) {
     if (name == "embedding" || name == "head") {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/sphere.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using Sphere = Tensor(const Tensor&, const Tensor&, const Tensor&);
+using SphereBackward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+                                                          const Tensor&, const Tensor&);
+using Geodesic = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double);
+using GeodesicBackward = std::tuple<Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+                                                                    const Tensor&, const Tensor&,
+                                                                    const Tensor&, double);
+
+class SphereStep : public torch::autograd::Function<SphereStep> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& start, const Tensor& towards,
+                        const Tensor& step) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Sphere>("evenkeel::sphere_step_forward");
+    ctx->save_for_backward({start, towards, step});
+    return run.call(start, towards, step);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<SphereBackward>("evenkeel::sphere_step_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto [dfrom, dtowards, dstep] = run.call(dy[0], saved[0], saved[1], saved[2]);
+    return {dfrom, dtowards, dstep};
+  }
+};
+
+class GeodesicStep : public torch::autograd::Function<GeodesicStep> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& g, const Tensor& scale,
+                        const Tensor& bias, double decay) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Geodesic>("evenkeel::geodesic_step_forward");
+    ctx->save_for_backward({x, g, scale, bias});
+    ctx->saved_data["decay"] = decay;
+    return run.call(x, g, scale, bias, decay);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<GeodesicBackward>("evenkeel::geodesic_step_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto [dx, dg, dscale, dbias] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3],
+                                                  ctx->saved_data["decay"].toDouble());
+    return {dx, dg, dscale, dbias, Tensor()};
+  }
+};
+
+void check_double(const char* op, const char* name, const Tensor& vector, const Tensor& x,
+                  bool is_value) {
+  const bool fits = vector.dim() == 1 && (vector.sym_size(0) == 1 ||
+                                          (!is_value && vector.sym_size(0) == x.sym_size(-1)));
+  TORCH_CHECK(fits && vector.scalar_type() == at::kDouble && vector.device() == x.device(), "[", op,
+              "] ", name, " must be float64 [1]", is_value ? "" : " or [D]", " on ",
+              x.device().str(), ", D = ", x.sym_size(-1), ", but is ",
+              name_of(vector.scalar_type()), " ", vector.sym_sizes(), " on ",
+              vector.device().str());
+}
+
+Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
+  check_rows("sphere_step", start);
+  check_same("sphere_step", "towards", towards, "start", start);
+  check_double("sphere_step", "step", step, start, /*is_value=*/false);
+  return SphereStep::apply(start, towards, step);
+}
+
+Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+                double decay) {
+  check_rows("geodesic_step", x);
+  check_same("geodesic_step", "g", g, "x", x);
+  check_double("geodesic_step", "scale", scale, x, /*is_value=*/true);
+  check_double("geodesic_step", "bias", bias, x, /*is_value=*/true);
+  return GeodesicStep::apply(x, g, scale, bias, decay);
+}
+
+}  // namespace
+
+Tensor sphere_step(const Tensor& start, const Tensor& towards, const Tensor& step) {
+  static const auto run = registered<Sphere>("evenkeel::sphere_step");
+  return run.call(start, towards, step);
+}
+
+Tensor geodesic_step(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+                     double decay) {
+  static const auto run = registered<Geodesic>("evenkeel::geodesic_step");
+  return run.call(x, g, scale, bias, decay);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("sphere_step(Tensor start, Tensor towards, Tensor step) -> Tensor");
+  m.def("sphere_step_forward(Tensor start, Tensor towards, Tensor step) -> Tensor");
+  m.def(
+      "sphere_step_backward(Tensor dy, Tensor start, Tensor towards, Tensor step)"
+      " -> (Tensor dstart, Tensor dtowards, Tensor dstep)");
+  m.def("geodesic_step(Tensor x, Tensor g, Tensor scale, Tensor bias, float decay=1.0) -> Tensor");
+  m.def(
+      "geodesic_step_forward(Tensor x, Tensor g, Tensor scale, Tensor bias, float decay)"
+      " -> Tensor");
+  m.def(
+      "geodesic_step_backward(Tensor dy, Tensor x, Tensor g, Tensor scale, Tensor bias,"
+      " float decay) -> (Tensor dx, Tensor dg, Tensor dscale, Tensor dbias)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("sphere_step", sphere);
+  m.impl("geodesic_step", geodesic);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("sphere_step_forward", no_gradient());
+  m.impl("sphere_step_backward", no_gradient());
+  m.impl("geodesic_step_forward", no_gradient());
+  m.impl("geodesic_step_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+/// Updates of a stream that keep to a sphere, in place of a sum; on the CPU. Computed in double and
+/// rounded once. Gradients of vectors and values are summed over the rows in the order of
+/// kernels/order.h.
+namespace evenkeel::ops {
+
+/// y = unit(u + step * (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12)
+///
+/// \param start, towards  [..., D] of one shape and dtype; float32, bfloat16 or float64
+/// \param step           [D] or [1], float64
+/// \return y, of their shape and dtype; differentiable once with respect to all three
+/// \throws c10::Error if shapes, dtypes or devices do not fit
+/// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10
+at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards, const at::Tensor& step);
+
+/// From x along the sphere through it, towards what of g is orthogonal to it, t:
+///
+///   y = x cos(a) + |x| t / |t| sin(a),  a = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4),
+///
+/// and x + g where x is zero.
+///
+/// \param x, g         [..., D] of one shape and dtype; float32, bfloat16 or float64
+/// \param scale, bias  [1], float64
+/// \return y, of their shape and dtype; differentiable once with respect to all four
+/// \throws c10::Error if shapes, dtypes or devices do not fit
+/// \source arXiv:2601.22095 (GeoNorm)
+at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const at::Tensor& scale,
+                         const at::Tensor& bias, double decay);
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/sphere.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Turn;
+
+Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
+  const auto starts = start.contiguous(), ends = towards.contiguous();
+  const auto width = width_of(start);
+  const auto steps = step.expand({width}).contiguous();
+  auto y = like(start);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_forward", [&] {
+    const auto* const a = in<scalar_t>(starts);
+    const auto* const b = in<scalar_t>(ends);
+    const auto* const by = in<double>(steps);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(start), [&](std::int64_t row) {
+      const auto place = row * width;
+      kernels::cpu::sphere_row(a + place, b + place, by, to + place, width);
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tensor& start,
+                                                   const Tensor& towards, const Tensor& step) {
+  const auto upstream = dy.contiguous(), starts = start.contiguous(), ends = towards.contiguous();
+  const auto width = width_of(start);
+  const auto steps = step.expand({width}).contiguous();
+  auto dstart = like(start), dtowards = like(start);
+  const auto sums = block_sums(start);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const a = in<scalar_t>(starts);
+    const auto* const b = in<scalar_t>(ends);
+    const auto* const by = in<double>(steps);
+    auto* const da = out<scalar_t>(dstart);
+    auto* const db = out<scalar_t>(dtowards);
+    auto* const dstep = out<double>(sums);
+    cpu::for_each_block(rows_of(start), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto place = begin * width; place < end * width; place += width) {
+                            kernels::cpu::sphere_row_backward<Raw<scalar_t>>(
+                                {.dy = dy_rows + place,
+                                 .start = a + place,
+                                 .towards = b + place,
+                                 .step = by,
+                                 .dstart = da + place,
+                                 .dtowards = db + place,
+                                 .dstep = dstep + block * width},
+                                width);
+                          }
+                        });
+  });
+  return {dstart, dtowards, cpu::vector_gradient_of(sums, step)};
+}
+
+Turn turn_of(const Tensor& scale, const Tensor& bias, double decay) {
+  return {*in<double>(scale), *in<double>(bias), decay};
+}
+
+Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+                double decay) {
+  const auto starts = x.contiguous(), pulls = g.contiguous();
+  const auto width = width_of(x);
+  const auto turn = turn_of(scale, bias, decay);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_forward", [&] {
+    const auto* const from = in<scalar_t>(starts);
+    const auto* const pull = in<scalar_t>(pulls);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      const auto place = row * width;
+      kernels::cpu::geodesic_row(from + place, pull + place, turn, to + place, width);
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, const Tensor& x,
+                                                             const Tensor& g, const Tensor& scale,
+                                                             const Tensor& bias, double decay) {
+  const auto upstream = dy.contiguous(), starts = x.contiguous(), pulls = g.contiguous();
+  const auto width = width_of(x), rows = rows_of(x);
+  const auto turn = turn_of(scale, bias, decay);
+  auto dx = like(x), dg = like(x);
+  const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), 2}, at::kDouble);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const from = in<scalar_t>(starts);
+    const auto* const pull = in<scalar_t>(pulls);
+    auto* const to_x = out<scalar_t>(dx);
+    auto* const to_g = out<scalar_t>(dg);
+    auto* const both = out<double>(sums);
+    cpu::for_each_block(
+        rows, kernels::kBlockRows, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+          for (auto place = begin * width; place < end * width; place += width) {
+            kernels::cpu::geodesic_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
+                                                                .x = from + place,
+                                                                .g = pull + place,
+                                                                .dx = to_x + place,
+                                                                .dg = to_g + place,
+                                                                .dscale = both + 2 * block,
+                                                                .dbias = both + 2 * block + 1},
+                                                               turn, width);
+          }
+        });
+  });
+  const auto total = cpu::total_of(sums);
+  return {dx, dg, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone()};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("sphere_step_forward", sphere);
+  m.impl("sphere_step_backward", sphere_backward);
+  m.impl("geodesic_step_forward", geodesic);
+  m.impl("geodesic_step_backward", geodesic_backward);
+}
+
+}  // namespace evenkeel::ops
