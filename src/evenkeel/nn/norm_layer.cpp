@@ -10,6 +10,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/add_rms_norm.h"
 #include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/bounded.h"
 #include "evenkeel/ops/column_norm.h"
 #include "evenkeel/ops/layer_norm.h"
 #include "evenkeel/ops/reference.h"
@@ -103,6 +104,7 @@ at::Tensor NormLayer::by(NormPath path, const at::Tensor& rows, Mode mode) const
                              norm_.epsilon);
     case NormPath::row_norm:
     case NormPath::affine:
+    case NormPath::bounded:
       return over_rows(rows);
     case NormPath::column_norm:
       return over_columns(rows);
@@ -163,6 +165,10 @@ at::Tensor NormLayer::over_rows(const at::Tensor& rows) const {
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
   const auto gain = beside(wide, effective_gain());
   if (norm_.kind == Kind::scale) return ops::affine(wide, gain, beside(wide, bias));
+  if (path_ == NormPath::bounded) {
+    return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
+                        beside(wide, bias), norm_.kind == Kind::derf);
+  }
   return ops::row_norm(wide, gain, beside(wide, bias),
                        {.groups = groups_ * (every_head ? heads_ : 1),
                         .centred = norm_.kind == Kind::layer_norm || norm_.kind == Kind::group_norm,

@@ -38,6 +38,7 @@ NormPath path_of(const norm::Norm& norm, std::int64_t heads) {
       return is_plain ? NormPath::column_norm : NormPath::formula;
     case Kind::dyt:
     case Kind::derf:
+      return is_plain && !is_one_a_head ? NormPath::bounded : NormPath::formula;
     case Kind::seed_norm:
       break;
   }

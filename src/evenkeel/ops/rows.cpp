@@ -69,6 +69,17 @@ void check_same(const char* op, const char* name, const Tensor& tensor, const ch
               tensor.device());
 }
 
+void check_double(const char* op, const char* name, const Tensor& vector, const Tensor& x,
+                  bool is_value) {
+  const bool fits = vector.dim() == 1 && (vector.sym_size(0) == 1 ||
+                                          (!is_value && vector.sym_size(0) == x.sym_size(-1)));
+  TORCH_CHECK(fits && vector.scalar_type() == at::kDouble && vector.device() == x.device(), "[", op,
+              "] ", name, " must be float64 [1]", is_value ? "" : " or [D]", " on ",
+              x.device().str(), ", D = ", x.sym_size(-1), ", but is ",
+              name_of(vector.scalar_type()), " ", vector.sym_sizes(), " on ",
+              vector.device().str());
+}
+
 void check_epsilon(const char* op, double epsilon) {
   TORCH_CHECK(epsilon >= 0, "[", op, "] epsilon must be >= 0, but is ", epsilon);
 }

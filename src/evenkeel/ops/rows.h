@@ -50,6 +50,12 @@ void check_vector_or_value(const char* op, const char* name, const OptionalTenso
 void check_same(const char* op, const char* name, const at::Tensor& tensor, const char* other_name,
                 const at::Tensor& other);
 
+/// \throws c10::Error, which begins with [op] and names the vector, unless it is [1], or [D] where
+/// it
+///         need not be a value, of float64 and on the device of x
+void check_double(const char* op, const char* name, const at::Tensor& vector, const at::Tensor& x,
+                  bool is_value);
+
 /// \throws c10::Error, which begins with [op], unless epsilon >= 0
 void check_epsilon(const char* op, double epsilon);
 

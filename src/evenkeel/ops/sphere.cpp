@@ -60,17 +60,6 @@ class GeodesicStep : public torch::autograd::Function<GeodesicStep> {
   }
 };
 
-void check_double(const char* op, const char* name, const Tensor& vector, const Tensor& x,
-                  bool is_value) {
-  const bool fits = vector.dim() == 1 && (vector.sym_size(0) == 1 ||
-                                          (!is_value && vector.sym_size(0) == x.sym_size(-1)));
-  TORCH_CHECK(fits && vector.scalar_type() == at::kDouble && vector.device() == x.device(), "[", op,
-              "] ", name, " must be float64 [1]", is_value ? "" : " or [D]", " on ",
-              x.device().str(), ", D = ", x.sym_size(-1), ", but is ",
-              name_of(vector.scalar_type()), " ", vector.sym_sizes(), " on ",
-              vector.device().str());
-}
-
 Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   check_rows("sphere_step", start);
   check_same("sphere_step", "towards", towards, "start", start);

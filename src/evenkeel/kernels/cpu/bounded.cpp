@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/bounded.h"
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/bounded_functions.h"
+#include "evenkeel/kernels/cpu/reduce.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+template <BoundedFunction kFunction>
+[[gnu::always_inline]] inline Bounded at(double x) {
+  return kFunction == BoundedFunction::tanh ? bounded_tanh(x) : bounded_erf(x);
+}
+
+template <BoundedFunction kFunction, typename T>
+[[gnu::always_inline]] inline void forward(const T* __restrict x, const Wide<T>* __restrict gain,
+                                           const Wide<T>* __restrict bias, T* __restrict y,
+                                           std::int64_t width, const BoundedBy& by) {
+  const double alpha = by.alpha, shift = by.shift;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(y + i,
+          at<kFunction>(alpha * load(x + i) + shift).value * load(gain + i) + load(bias + i));
+  }
+}
+
+/// Some values at a time, so that the function is computed once for all sums.
+template <BoundedFunction kFunction, typename T>
+[[gnu::always_inline]] inline void backward(const BoundedGradient<T>& row, std::int64_t width,
+                                            const BoundedBy& by) {
+  constexpr std::int64_t kAtOnce = 256;
+  double slope[kAtOnce];  // g f'
+  const double alpha = by.alpha, shift = by.shift;
+  for (std::int64_t first = 0; first < width; first += kAtOnce) {
+    const auto count = std::min(kAtOnce, width - first);
+    const T* __restrict const dy = row.dy + first;
+    const T* __restrict const x = row.x + first;
+    const Wide<T>* __restrict const gain = row.gain + first;
+    T* __restrict const dx = row.dx + first;
+    double* __restrict const dgain = row.dgain + first;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto f = at<kFunction>(alpha * load(x + i) + shift);
+      const double upstream = load(dy + i), through = upstream * load(gain + i) * f.slope;
+      slope[i] = through;
+      dgain[i] += upstream * f.value;
+      store(dx + i, alpha * through);
+    }
+    const double* const slopes = slope;
+    *row.dalpha += sum_over(count, [slopes, x](std::int64_t i) { return slopes[i] * load(x + i); });
+    *row.dshift += sum_over(count, [slopes](std::int64_t i) { return slopes[i]; });
+    if (row.dbias == nullptr) continue;
+    double* __restrict const dbias = row.dbias + first;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) dbias[i] += load(dy + i);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void bounded_row(const T* __restrict x, const Wide<T>* __restrict gain,
+                           const Wide<T>* __restrict bias, T* __restrict y, std::int64_t width,
+                           const BoundedBy& by) {
+  by.function == BoundedFunction::tanh ? forward<BoundedFunction::tanh>(x, gain, bias, y, width, by)
+                                       : forward<BoundedFunction::erf>(x, gain, bias, y, width, by);
+}
+
+template <typename T>
+EK_CLONES void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,
+                                    const BoundedBy& by) {
+  by.function == BoundedFunction::tanh ? backward<BoundedFunction::tanh>(row, width, by)
+                                       : backward<BoundedFunction::erf>(row, width, by);
+}
+
+#define EK_INSTANTIATE(T)                                                               \
+  template void bounded_row(const T*, const Wide<T>*, const Wide<T>*, T*, std::int64_t, \
+                            const BoundedBy&);                                          \
+  template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t, const BoundedBy&);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/bounded.h"
+
+#include <tuple>
+
+#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using Op = Tensor(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+                  const OptionalTensor&, bool);
+using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+                                                                    const Tensor&,
+                                                                    const OptionalTensor&,
+                                                                    const OptionalTensor&,
+                                                                    const OptionalTensor&, bool);
+
+class BoundedBy : public torch::autograd::Function<BoundedBy> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& alpha,
+                        const OptionalTensor& shift, const OptionalTensor& gain,
+                        const OptionalTensor& bias, bool erf) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    static const auto run = registered<Op>("evenkeel::bounded_forward");
+    const auto given_or_not = [](const OptionalTensor& of) { return of.value_or(Tensor()); };
+    ctx->save_for_backward({x, alpha, given_or_not(shift), given_or_not(gain), given_or_not(bias)});
+    ctx->saved_data["erf"] = erf;
+    return run.call(x, alpha, shift, gain, bias, erf);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    static const auto run = registered<Backward>("evenkeel::bounded_backward");
+    const auto saved = ctx->get_saved_variables();
+    const auto shift = given(saved[2]), gain = given(saved[3]), bias = given(saved[4]);
+    const auto [dx, dalpha, dshift, dgain, dbias] =
+        run.call(dy[0], saved[0], saved[1], shift, gain, bias, ctx->saved_data["erf"].toBool());
+    const Tensor none;
+    return {dx, dalpha, shift ? dshift : none, gain ? dgain : none, bias ? dbias : none, none};
+  }
+};
+
+Tensor differentiable(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+                      const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
+  check_rows("bounded", x);
+  check_double("bounded", "alpha", alpha, x, /*is_value=*/true);
+  if (shift) check_double("bounded", "shift", *shift, x, /*is_value=*/true);
+  check_vector_or_value("bounded", "gain", gain, x);
+  check_vector_or_value("bounded", "bias", bias, x);
+  return BoundedBy::apply(x, alpha, shift, gain, bias, erf);
+}
+
+}  // namespace
+
+Tensor bounded(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+               const OptionalTensor& gain, const OptionalTensor& bias, bool is_erf) {
+  static const auto run = registered<Op>("evenkeel::bounded");
+  return run.call(x, alpha, shift, gain, bias, is_erf);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "bounded(Tensor x, Tensor alpha, Tensor? shift=None, Tensor? gain=None, Tensor? bias=None,"
+      " bool erf=False) -> Tensor");
+  m.def(
+      "bounded_forward(Tensor x, Tensor alpha, Tensor? shift, Tensor? gain, Tensor? bias, bool erf)"
+      " -> Tensor");
+  m.def(
+      "bounded_backward(Tensor dy, Tensor x, Tensor alpha, Tensor? shift, Tensor? gain,"
+      " Tensor? bias, bool erf)"
+      " -> (Tensor dx, Tensor dalpha, Tensor dshift, Tensor dgain, Tensor dbias)");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("bounded", differentiable);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("bounded_forward", no_gradient());
+  m.impl("bounded_backward", no_gradient());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace evenkeel::ops {
+
+/// What stands in place of a norm: every value by itself through a bounded function.
+///
+///   y = gain * f(alpha * x + shift) + bias,  f = tanh or erf
+///
+/// Computed in double and rounded once, to the dtype of x. Gradients of what is learned are summed
+/// over the rows in the order of kernels/order.h.
+///
+/// \param x             [..., D]; float32, bfloat16 or float64, on the CPU
+/// \param alpha, shift  [1], float64; no shift means 0
+/// \param gain, bias    [D], or [1] for one value of all features; float64 beside float64 rows and
+///                      else float32; none means ones, and zeros
+/// \return y, of the shape and dtype of x; differentiable once with respect to all five
+/// \throws c10::Error if shapes, dtypes or devices do not fit
+/// \source Zhu et al. 2025, arXiv:2503.10622 (DyT: tanh); arXiv:2512.10938 (Derf: erf)
+at::Tensor bounded(const at::Tensor& x, const at::Tensor& alpha,
+                   const std::optional<at::Tensor>& shift, const std::optional<at::Tensor>& gain,
+                   const std::optional<at::Tensor>& bias, bool is_erf);
+
+}  // namespace evenkeel::ops

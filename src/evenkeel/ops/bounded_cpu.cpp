@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/bounded.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::BoundedBy;
+using kernels::cpu::BoundedFunction;
+using kernels::cpu::Wide;
+
+BoundedBy by_of(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
+  return {.function = erf ? BoundedFunction::erf : BoundedFunction::tanh,
+          .alpha = *in<double>(alpha),
+          .shift = shift ? *in<double>(*shift) : 0};
+}
+
+Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+               const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto biases = vector_or(bias, 0, x);
+  const auto width = width_of(x);
+  const auto by = by_of(alpha, shift, erf);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
+    const auto* const from = in<scalar_t>(rows);
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                                            const Tensor& alpha,
+                                                            const OptionalTensor& shift,
+                                                            const OptionalTensor& gain,
+                                                            const OptionalTensor& bias, bool erf) {
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const auto gains = vector_or(gain, 1, x);
+  const auto width = width_of(x);
+  const auto by = by_of(alpha, shift, erf);
+  auto dx = like(x);
+  const auto gain_sums = block_sums(x);
+  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  const auto value_sums = at::zeros({gain_sums.size(0), 2}, at::kDouble);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const x_rows = in<scalar_t>(rows);
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dgain = out<double>(gain_sums);
+    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
+    auto* const values = out<double>(value_sums);
+    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          for (auto row = begin; row < end; ++row) {
+                            kernels::cpu::bounded_row_backward<Raw<scalar_t>>(
+                                {.dy = dy_rows + row * width,
+                                 .x = x_rows + row * width,
+                                 .gain = factors,
+                                 .dx = to + row * width,
+                                 .dalpha = values + 2 * block,
+                                 .dshift = values + 2 * block + 1,
+                                 .dgain = dgain + block * width,
+                                 .dbias = dbias == nullptr ? nullptr : dbias + block * width},
+                                width, by);
+                          }
+                        });
+  });
+  const auto total = cpu::total_of(value_sums);
+  return {dx, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone(),
+          cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("bounded_forward", forward);
+  m.impl("bounded_backward", backward);
+}
+
+}  // namespace evenkeel::ops
