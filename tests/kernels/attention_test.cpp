@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -204,6 +205,78 @@ TEST(AttentionTiles, EqualLoops) {
     expect_equal<double>(each, 1e-12);
     expect_equal<float>(each, 2e-5);
   });
+}
+
+/// y of one head, or of several that read the same keys, one behind the other.
+template <typename T>
+std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const std::vector<T>& k,
+                          std::int64_t heads) {
+  const auto width = in.sizes.width, head = in.sizes.queries * width;
+  std::vector<T> y(q.size());
+  std::vector<Wide<T>> lse(static_cast<std::size_t>(heads * in.sizes.queries));
+  std::vector<Wide<T>> scratch(static_cast<std::size_t>(attention_scratch<T>(in.sizes)));
+  attention<T>(in.sizes,
+               {.q = {q.data(), width},
+                .k = {k.data(), width},
+                .v = {k.data(), width},
+                .y = {y.data(), width},
+                .lse = lse.data(),
+                .begins = in.begins.empty() ? nullptr : in.begins.data(),
+                .heads = heads,
+                .q_head = head,
+                .y_head = head},
+               scratch.data());
+  return y;
+}
+
+template <typename T>
+std::vector<T> rounded(const Values& values) {
+  std::vector<T> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) store(&result[i], values[i]);
+  return result;
+}
+
+/// Heads that share their keys give bit for bit what each gives alone, documents and all.
+template <typename T>
+void expect_heads_apart() {
+  auto one = random({70, 600, 24});
+  cut(one, 90);
+  const auto two = random({140, 140, 24});  // its queries are those of two heads
+  const auto k = rounded<T>(one.k), q = rounded<T>(two.q);
+  const auto both = forward_of<T>(one, q, k, 2);
+  const auto half = static_cast<std::ptrdiff_t>(q.size() / 2);
+  auto apart = forward_of<T>(one, {q.begin(), q.begin() + half}, k, 1);
+  const auto second = forward_of<T>(one, {q.begin() + half, q.end()}, k, 1);
+  apart.insert(apart.end(), second.begin(), second.end());
+  EXPECT_EQ(std::memcmp(both.data(), apart.data(), both.size() * sizeof(T)), 0);
+}
+
+TEST(AttentionTiles, OfSeveralHeadsAreThoseOfEach) {
+  expect_heads_apart<float>();
+#if !defined(EK_VECTOR_BYTES)
+  expect_heads_apart<Bf16>();
+#endif
+}
+
+/// A key that is no number spoils the queries that see it, whatever its bits, and no others.
+template <typename T>
+void expect_spoilt() {
+  constexpr std::int64_t kBad = 33, kWidth = 24;
+  const auto in = random({70, 70, kWidth});
+  auto k = rounded<T>(in.k);
+  std::memset(&k[kBad * kWidth + 3], 0xff, sizeof(T));
+  const auto y = forward_of<T>(in, rounded<T>(in.q), k, 1);
+  for (std::int64_t i = 0; i < 70; ++i) {
+    EXPECT_EQ(std::isnan(load(&y[static_cast<std::size_t>(i * kWidth)])), i >= kBad) << i;
+  }
+}
+
+TEST(AttentionTiles, OfAKeyThatIsNoNumberAreNone) {
+  expect_spoilt<double>();
+  expect_spoilt<float>();
+#if !defined(EK_VECTOR_BYTES)
+  expect_spoilt<Bf16>();
+#endif
 }
 
 // Weights and their gradients are rounded to bfloat16 on the way.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -43,9 +44,11 @@ TEST(BoundedFunctions, EndAtOne) {
     EXPECT_LT(bounded_tanh(x).slope, 1e-25);
     EXPECT_LT(bounded_erf(x).slope, 1e-300);
   }
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(std::isnan(bounded_tanh(nan).value));
-  EXPECT_TRUE(std::isnan(bounded_erf(nan).value));
+  for (const double nan :
+       {std::numeric_limits<double>::quiet_NaN(), std::bit_cast<double>(~0ULL)}) {
+    EXPECT_TRUE(std::isnan(bounded_tanh(nan).value));
+    EXPECT_TRUE(std::isnan(bounded_erf(nan).value));
+  }
 }
 
 TEST(BoundedFunctions, ExponentialEndsAtZero) {

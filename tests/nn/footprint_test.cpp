@@ -79,6 +79,18 @@ TEST(Footprint, CountsTheSecondStreamThatHalvesRead) {
   EXPECT_EQ(both - one, 4 * 4 * 2 * 2 * (8 + 8));
 }
 
+TEST(Footprint, CountsWhatAStepOnASphereGoesTowards) {
+  const auto step = config::bind(config::find_scheme("geo_norm"), testing::countable_shape());
+  auto sum = step;
+  for (auto& block : sum.blocks) {
+    block.attention.add.update = block.feed_forward.add.update = norm::Update::add;
+  }
+  const auto kept = [](const norm::Scheme& of) {
+    return nn::footprint(of, 10, true, {}).activations;
+  };
+  EXPECT_EQ(kept(step) - kept(sum), 4 * 4 * 2 * 2 * 8);  // a branch of 8 values for each half
+}
+
 TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {
   const auto one = footprint({.sequences = 1});
   const auto three = footprint({.sequences = 3});

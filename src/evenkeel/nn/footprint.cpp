@@ -106,6 +106,7 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   kept.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax
   read_by_a_product(a.context, d);
   kept.behind(a.output, d);
+  if (a.add.update != norm::Update::add) kept.values += d;  // what the step goes towards
   kept.behind(a.residual, d);
   const auto& b = block.feed_forward;
   read_by_a_half(b.input, !shape.chooses(i));  // the router reads it, too
@@ -120,6 +121,7 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
     read_by_a_product(b.hidden, f);
   }
   kept.behind(b.output, d);
+  if (b.add.update != norm::Update::add) kept.values += d;
   kept.behind(b.residual, d);
   return kept;
 }

@@ -74,7 +74,7 @@ struct Largest {
   explicit Largest(const AttentionInputs& inputs)
       : of_heads(at::full({inputs.k.size(1), inputs.q.size(1) / inputs.k.size(1)}, kNever,
                           inputs.q.options().dtype(at::kDouble))) {}
-  void see(std::int64_t h, const Tile& tile) const {
+  void see(std::int64_t h, const Tile& tile) {
     const auto largest = of_heads[h];
     largest.copy_(at::maximum(largest, tile.scores.amax({1, 2}).to(at::kDouble)));
   }

@@ -18,6 +18,7 @@ namespace evenkeel::ops {
 /// \param alpha, shift  [1], float64; no shift means 0
 /// \param gain, bias    [D], or [1] for one value of all features; float64 beside float64 rows and
 ///                      else float32; none means ones, and zeros
+/// \param is_erf        f = erf, else tanh
 /// \return y, of the shape and dtype of x; differentiable once with respect to all five
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source Zhu et al. 2025, arXiv:2503.10622 (DyT: tanh); arXiv:2512.10938 (Derf: erf)

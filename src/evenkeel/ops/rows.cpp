@@ -37,9 +37,9 @@ void check_dtype(const char* op, const char* name, const Tensor& tensor) {
               name, " must be float32, bfloat16 or float64, but is ", name_of(dtype));
 }
 
-void check_rows(const char* op, const Tensor& x) {
-  check_dtype(op, "x", x);
-  TORCH_CHECK(x.dim() >= 1, "[", op, "] x must have an axis of features, but is a scalar");
+void check_rows(const char* op, const Tensor& x, const char* name) {
+  check_dtype(op, name, x);
+  TORCH_CHECK(x.dim() >= 1, "[", op, "] ", name, " must have an axis of features, but is a scalar");
 }
 
 void check_vector(const char* op, const char* name, const OptionalTensor& vector, const Tensor& x) {

@@ -34,7 +34,7 @@ c10::SymInt sym_rows_of(const at::Tensor& x);
 void check_dtype(const char* op, const char* name, const at::Tensor& tensor);
 
 /// \throws c10::Error, which begins with [op], unless x is rows of such a dtype
-void check_rows(const char* op, const at::Tensor& x);
+void check_rows(const char* op, const at::Tensor& x, const char* name = "x");
 
 /// \throws c10::Error, which begins with [op] and names the vector, unless it is absent or [D], of
 ///         the dtype wide() and on the device of x
@@ -50,9 +50,9 @@ void check_vector_or_value(const char* op, const char* name, const OptionalTenso
 void check_same(const char* op, const char* name, const at::Tensor& tensor, const char* other_name,
                 const at::Tensor& other);
 
-/// \throws c10::Error, which begins with [op] and names the vector, unless it is [1], or [D] where
-/// it
-///         need not be a value, of float64 and on the device of x
+/// \param is_value  it must be [1]; else it may be [D], too
+/// \throws c10::Error, which begins with [op] and names the vector, unless it has such a shape, is
+///         float64, and on the device of x
 void check_double(const char* op, const char* name, const at::Tensor& vector, const at::Tensor& x,
                   bool is_value);
 

@@ -35,8 +35,8 @@ class SphereStep : public torch::autograd::Function<SphereStep> {
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     static const auto run = registered<SphereBackward>("evenkeel::sphere_step_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto [dfrom, dtowards, dstep] = run.call(dy[0], saved[0], saved[1], saved[2]);
-    return {dfrom, dtowards, dstep};
+    const auto [dstart, dtowards, dstep] = run.call(dy[0], saved[0], saved[1], saved[2]);
+    return {dstart, dtowards, dstep};
   }
 };
 
@@ -61,7 +61,7 @@ class GeodesicStep : public torch::autograd::Function<GeodesicStep> {
 };
 
 Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
-  check_rows("sphere_step", start);
+  check_rows("sphere_step", start, "start");
   check_same("sphere_step", "towards", towards, "start", start);
   check_double("sphere_step", "step", step, start, /*is_value=*/false);
   return SphereStep::apply(start, towards, step);

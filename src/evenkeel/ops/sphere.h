@@ -25,6 +25,7 @@ at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards, const
 ///
 /// \param x, g         [..., D] of one shape and dtype; float32, bfloat16 or float64
 /// \param scale, bias  [1], float64
+/// \param decay        of the angle, the same for all rows
 /// \return y, of their shape and dtype; differentiable once with respect to all four
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2601.22095 (GeoNorm)

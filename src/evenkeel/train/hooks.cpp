@@ -24,16 +24,16 @@ bool has(const norm::Scheme& scheme, const std::string& kind) {
                      [&](const norm::Hook& hook) { return hook.kind == kind; });
 }
 
-/// Makes rows (axis "in") or columns of length 1 in place; what is zeros stays.
-void make_unit(const at::Tensor& w, const std::string& axis) {
-  if (axis == "in" && w.is_cpu()) {
+/// Gives rows, or columns, length 1 in place; what is zeros stays.
+void make_unit(const at::Tensor& w, bool are_rows) {
+  if (are_rows && w.is_cpu()) {
     const ops::RowNorm by = {.length = true, .epsilon = 0, .at = ops::Epsilon::clamp};
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
     return;
   }
-  const auto squares = w.square().sum(axis == "in" ? -1 : 0, /*keepdim=*/true, at::kDouble);
-  const auto length = ops::reference::root(squares);
-  w.div_(at::where(length > 0, length, 1.0).to(w.scalar_type()));
+  const auto wide = w.to(at::kDouble);
+  const auto length = ops::reference::root(wide.square().sum(are_rows ? -1 : 0, /*keepdim=*/true));
+  w.copy_(wide / at::where(length > 0, length, 1.0));
 }
 
 double variance_of(const at::Tensor& x) {
@@ -75,7 +75,7 @@ void Hooks::after_update() {
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
-  const auto normalize = [&](const at::Tensor& w) { make_unit(w, hook.axis); };
+  const auto normalize = [&](const at::Tensor& w) { make_unit(w, hook.axis == "in"); };
   const auto& shape = model_->scheme().shape;
   for (const auto& name : hook.weights) {
     if (name == "embedding" || name == "head") {

@@ -95,6 +95,7 @@ struct Sums {
   }
 };
 
+/// c (+)= a b in one piece: `depth` values of k, a multiple of 2 kTile.
 template <bool kAdd, int kHigh, int kWide>
 EK_LANES void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
                              std::int64_t depth) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "evenkeel/kernels/cpu/amx_pack.h"
 #include "evenkeel/kernels/cpu/attention_range.h"
+#include "evenkeel/kernels/cpu/attention_softmax.h"
 
 /// A block is kTwoTiles queries by kKeys keys. Tiles multiply beside the other units of the
 /// processor if their instructions come at the same time: so between the rows of a block's softmax
@@ -21,7 +21,6 @@ namespace {
 constexpr std::int64_t kKeys = 512;
 constexpr std::int64_t kScores = kKeys + 16;    // from row to row: no power of two
 constexpr std::int64_t kPiece = 2 * kTwoTiles;  // of a sum: keys of one piece
-constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
 /// Where the parts of scratch begin, in floats; `end` is its size.
 struct Scratch {
@@ -157,117 +156,76 @@ struct Beside {
   EK_LANES void finish() { go_on(kTwoTiles - 1); }
 };
 
-/// The softmax of kTwoTiles queries, as far as it went, in units of log 2.
-struct alignas(64) Running {
-  float largest[kTwoTiles], total[kTwoTiles];
-  EK_LANES void clear() {
-    std::fill_n(largest, kTwoTiles, kHidden);
-    std::fill_n(total, kTwoTiles, 0.F);
-  }
+/// The softmax of one block's rows: what they see, and what it finds.
+struct alignas(64) Rows {
+  float largest[kTwoTiles], shrink[kTwoTiles], sum[kTwoTiles];
+  Range seen[kTwoTiles];
 };
 
-EK_LANES void scale_row(float* row, std::int64_t count, float factor) {
-  const __m512 factors = _mm512_set1_ps(factor);
-  for (std::int64_t d = 0; d < count; d += 16) {
-    _mm512_storeu_ps(row + d, _mm512_mul_ps(_mm512_loadu_ps(row + d), factors));
+/// Caps and hides scores, and finds the largest of each row, times what weigh() multiplies by.
+/// \return that factor
+EK_LANES float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                            const Block& block, Rows& rows) {
+  const bool has_cap = sizes.softcap > 0;
+  const auto scale = static_cast<float>(sizes.scale * kLog2OfE);
+  // Without a factor that is positive what is hidden would not stay below.
+  const float factor = !has_cap && scale > 0 ? scale : 1;
+  for (std::int64_t r = 0; r < kTwoTiles; ++r) {
+    float* const row = block.scores + r * kScores;
+    auto& seen = rows.seen[r];
+    seen = r < block.rows ? keys_of(head.begins, block.q0 + r, sizes.keys - sizes.queries, block.k0,
+                                    block.count)
+                          : Range{};
+    rows.largest[r] = kHidden;
+    if (seen.is_empty()) continue;
+    if (has_cap) cap_row(row, block.whole, sizes);
+    if (!has_cap && factor != scale) scale_row(row, block.whole, scale);
+    std::fill(row, row + seen.begin, kHidden);
+    std::fill(row + seen.end, row + block.whole, kHidden);
+    rows.largest[r] = factor * largest_of(row, block.whole);
   }
+  return factor;
 }
 
-/// softcap tanh(s scale / softcap), in units of log 2.
-EK_LANES void cap_row(float* row, std::int64_t count, const AttentionSizes& sizes) {
-  const __m512 inner = _mm512_set1_ps(static_cast<float>(sizes.scale / sizes.softcap));
-  const __m512 outer = _mm512_set1_ps(static_cast<float>(sizes.softcap * kLog2OfE));
-  for (std::int64_t j = 0; j < count; j += 16) {
-    const __m512 x = _mm512_mul_ps(_mm512_loadu_ps(row + j), inner);
-    _mm512_storeu_ps(row + j, _mm512_mul_ps(lanes::tanh_of(x), outer));
+/// \return whether any sum shrinks
+EK_LANES bool shrink(Running& running, Rows& rows) {
+  __mmask16 shrinks = 0;
+  for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
+    const __m512 before = _mm512_load_ps(running.largest + r);
+    const __m512 now = _mm512_max_ps(_mm512_load_ps(rows.largest + r), before);
+    const __m512 left = shrinking_of(before, now);
+    shrinks |= _mm512_cmp_ps_mask(left, _mm512_set1_ps(1), _CMP_NEQ_UQ);
+    _mm512_store_ps(rows.shrink + r, left);
+    _mm512_store_ps(running.largest + r, now);
   }
-}
-
-/// The largest of count values, a multiple of 32.
-EK_LANES float largest_of(const float* scores, std::int64_t count) {
-  __m512 most = _mm512_set1_ps(kHidden), other = most;
-  for (std::int64_t j = 0; j < count; j += 32) {
-    most = _mm512_max_ps(_mm512_loadu_ps(scores + j), most);
-    other = _mm512_max_ps(_mm512_loadu_ps(scores + j + 16), other);
-  }
-  return _mm512_reduce_max_ps(_mm512_max_ps(most, other));
-}
-
-/// Turns scores into weights 2^(scores * factor - largest), in the first half of their memory.
-/// \return their sum
-EK_LANES float weigh(float* scores, std::int64_t count, float factor, float largest) {
-  Bf16* const weights = reinterpret_cast<Bf16*>(scores);
-  const __m512 factors = _mm512_set1_ps(factor), shift = _mm512_set1_ps(largest);
-  __m512 sum = _mm512_setzero_ps(), more = sum;
-  for (std::int64_t j = 0; j < count; j += 32) {
-    const __m512 low = _mm512_loadu_ps(scores + j), high = _mm512_loadu_ps(scores + j + 16);
-    const __m512 a = lanes::exp2_of(_mm512_fmsub_ps(low, factors, shift));
-    const __m512 b = lanes::exp2_of(_mm512_fmsub_ps(high, factors, shift));
-    sum = _mm512_add_ps(sum, a);
-    more = _mm512_add_ps(more, b);
-    lanes::store_32(weights + j, a, b);
-  }
-  return _mm512_reduce_add_ps(_mm512_add_ps(sum, more));
-}
-
-/// What is left of earlier sums beside values that are larger: 2^(before - largest), 1 where there
-/// is none yet. Sixteen queries.
-EK_LANES __m512 shrinking_of(__m512 before, __m512 largest) {
-  const __mmask16 has_some = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(kHidden), _CMP_NEQ_UQ);
-  const __m512 one = _mm512_set1_ps(1);
-  return _mm512_mask_mov_ps(one, has_some, lanes::exp2_of(_mm512_sub_ps(before, largest)));
+  return shrinks != 0;
 }
 
 /// The softmax of a block, with the products beside it.
 EK_LANES void soften(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                      const Parts& part, const Block& block, Running& running, Beside& beside) {
-  const bool has_cap = sizes.softcap > 0;
-  const float scale = static_cast<float>(sizes.scale * kLog2OfE);
-  // Without a factor that is positive what is hidden would not stay below.
-  const float factor = !has_cap && scale > 0 ? scale : 1;
-  alignas(64) float largest[kTwoTiles], shrink[kTwoTiles], sum[kTwoTiles];
-  Range seen[kTwoTiles];
+  Rows rows;
+  const float factor = find_largest(sizes, head, block, rows);
+  const bool shrinks = shrink(running, rows);
   for (std::int64_t r = 0; r < kTwoTiles; ++r) {
     float* const row = block.scores + r * kScores;
-    seen[r] = r < block.rows ? keys_of(head.begins, block.q0 + r, sizes.keys - sizes.queries,
-                                       block.k0, block.count)
-                             : Range{};
-    largest[r] = kHidden;
-    if (seen[r].is_empty()) continue;
-    if (has_cap) cap_row(row, block.whole, sizes);
-    if (!has_cap && factor != scale) scale_row(row, block.whole, scale);
-    std::fill(row, row + seen[r].begin, kHidden);
-    std::fill(row + seen[r].end, row + block.whole, kHidden);
-    largest[r] = factor * largest_of(row, block.whole);
-  }
-  __mmask16 shrinks = 0;
-  for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
-    const __m512 before = _mm512_load_ps(running.largest + r);
-    const __m512 now = _mm512_max_ps(_mm512_load_ps(largest + r), before);
-    const __m512 left = shrinking_of(before, now);
-    shrinks |= _mm512_cmp_ps_mask(left, _mm512_set1_ps(1), _CMP_NEQ_UQ);
-    _mm512_store_ps(shrink + r, left);
-    _mm512_store_ps(running.largest + r, now);
-  }
-  for (std::int64_t r = 0; r < kTwoTiles; ++r) {
-    float* const row = block.scores + r * kScores;
-    sum[r] = 0;
-    if (seen[r].is_empty()) {
+    rows.sum[r] = 0;
+    if (rows.seen[r].is_empty()) {
       std::fill_n(reinterpret_cast<Bf16*>(row), block.whole, Bf16{0});
     } else {
-      sum[r] = weigh(row, block.whole, factor, running.largest[r]);
+      rows.sum[r] = weigh(row, block.whole, factor, running.largest[r]);
     }
     beside.go_on(r);
   }
   for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
     const __m512 total = _mm512_load_ps(running.total + r);
-    _mm512_store_ps(running.total + r,
-                    _mm512_fmadd_ps(total, _mm512_load_ps(shrink + r), _mm512_load_ps(sum + r)));
+    _mm512_store_ps(running.total + r, _mm512_fmadd_ps(total, _mm512_load_ps(rows.shrink + r),
+                                                       _mm512_load_ps(rows.sum + r)));
   }
-  if (block.is_first || shrinks == 0) return;
+  if (block.is_first || !shrinks) return;
   const auto depth = part.at.depth;
   for (std::int64_t r = 0; r < block.rows; ++r) {
-    scale_row(part.sums + r * depth, up_to(kTile, sizes.width), shrink[r]);
+    scale_row(part.sums + r * depth, up_to(kTile, sizes.width), rows.shrink[r]);
   }
 }
 
@@ -315,6 +273,7 @@ EK_AMX void attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>
   Running running[2];  // of the last block, and of this one
   bool has_last = false, has_now = blocks.next(now);
   if (!has_now) return;
+  running[0].clear();
   begin(sizes, head, part, now);
   Beside first = {{part, last, wide}, {part, now}, 0, now.whole / kTwoTiles};
   first.finish();

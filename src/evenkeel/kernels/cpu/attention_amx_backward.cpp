@@ -92,7 +92,9 @@ EK_LANES void weigh_16(const float* scores, const float* slopes, const float* ls
     rest = _mm512_fnmadd_ps(score, score, rest);
     scale = by.cap;
   }
-  const __m512 below = _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse));
+  // Above 0 by rounding only; in this order a NaN stays.
+  const __m512 below =
+      _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
   weight = _mm512_maskz_mov_ps(seen, lanes::exp2_of(below));
   const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
   gradient = _mm512_maskz_mul_ps(seen, weight, slope);

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 /// Functions of double whose loops become vector loops, which those over the library's do not:
-/// without branches, always inlined. A NaN stays a NaN.
+/// without branches, always inlined. A NaN gives NaN.
 namespace evenkeel::kernels::cpu {
 
 /// c[0] x^n + c[1] x^(n-1) + ... + c[n].
@@ -36,7 +36,8 @@ inline constexpr double kExp[] = {
   const double y = polynomial(kExp, r);
   // n stands in the last bits of `shifted`: to the exponent with it.
   const auto bits = std::bit_cast<std::int64_t>(y) + (std::bit_cast<std::int64_t>(shifted) << 52);
-  return x < kLeast ? 0 : std::bit_cast<double>(bits);
+  const double scaled = y == y ? std::bit_cast<double>(bits) : y;  // not the exponent of a NaN
+  return x < kLeast ? 0 : scaled;
 }
 
 /// A function that is bounded, and its derivative at the same place.

@@ -12,26 +12,32 @@ namespace evenkeel::kernels::cpu {
   return std::bit_cast<float>((n + 127) << 23);
 }
 
-/// e^x for x <= 0, to 2 units in the last place, subnormal results included; a loop over it becomes
-/// a vector loop, which one over std::exp does not. NaN gives NaN.
-///
-///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
-///
+/// x = n ln 2 + r: n = (x kLog2 + kRound) - kRound, and ln 2 in two parts.
+inline constexpr float kRound = 0x1.8p23F;
+inline constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+
+/// e^r for |r| <= ln 2 / 2, of a float or of each value of a vector of them.
 /// \source the polynomial is that of Cephes' expf (Moshier 1989)
-[[gnu::always_inline]] inline float exp_below(float x) {
-  constexpr float kLeast = -104;  // e^x is 0 in float32 below
-  constexpr float kRound = 0x1.8p23F;
-  constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
-  const float bounded = x < kLeast ? kLeast : x;  // a NaN stays
-  const float n = (bounded * kLog2 + kRound) - kRound;
-  const float r = (bounded - n * kLn2High) - n * kLn2Low;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
+template <typename V>
+[[gnu::always_inline]] inline void exp_of_rest(const V& r, V& y) {
+  V p = r * 1.9875691500e-4F + 1.3981999507e-3F;
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  const float y = p * r * r + r + 1;
+  y = p * r * r + r + 1;
+}
+
+/// e^x for x <= 0, to 2 units in the last place, subnormal results included; a loop over it becomes
+/// a vector loop, which one over std::exp does not. NaN gives NaN.
+///
+///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
+[[gnu::always_inline]] inline float exp_below(float x) {
+  constexpr float kLeast = -104;                  // e^x is 0 in float32 below
+  const float bounded = x < kLeast ? kLeast : x;  // a NaN stays
+  const float n = (bounded * kLog2 + kRound) - kRound;
+  float y;
+  exp_of_rest((bounded - n * kLn2High) - n * kLn2Low, y);
   const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // of a NaN: anything, y is a NaN then
   const auto whole = static_cast<std::int32_t>(number);
   const auto half = whole >> 1;  // 2^-149 is no normal number, but the product of two is
@@ -41,26 +47,20 @@ namespace evenkeel::kernels::cpu {
   return std::exp(x);
 }
 
-/// The same of each value of a vector of float32; 0 where e^x is no normal number.
+/// The same of each value of a vector of float32; 0 below -87.
 template <typename V>
 [[gnu::always_inline]] inline void exp_below_of_each(V& x) {
   using Bits [[gnu::vector_size(sizeof(V))]] = std::int32_t;
   constexpr float kLeast = -87;
-  constexpr float kRound = 0x1.8p23F;
-  constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
   const V bounded = x < kLeast ? V{} : x;  // a NaN stays
   const V shifted = bounded * kLog2 + kRound;
   const V n = shifted - kRound;
   const V r = (bounded - n * kLn2High) - n * kLn2Low;
-  V p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  const V y = p * r * r + r + 1;
-  // n stands in the last bits of `shifted`: to the exponent with it.
+  V y;
+  exp_of_rest(r, y);
+  // n stands in the last bits of `shifted`: to the exponent with it, but not to that of a NaN.
   const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
-  x = x < kLeast ? V{} : reinterpret_cast<V>(scaled);
+  x = x < kLeast ? V{} : y == y ? reinterpret_cast<V>(scaled) : y;
 }
 
 }  // namespace evenkeel::kernels::cpu

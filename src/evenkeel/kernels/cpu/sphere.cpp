@@ -11,12 +11,13 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// 1 / max(length, kTiny), and whether it moves with the row.
+/// 1 / max(length, 1e-12), and whether it moves with the row.
 struct Inverse {
   double value;
   bool moves;
 };
 Inverse inverse_of(double square) {
+  constexpr double kTiny = 1e-12;
   const double length = std::sqrt(square);
   return {1 / std::max(length, kTiny), length > kTiny};
 }

@@ -8,10 +8,7 @@
 /// Steps along a sphere from one row towards another, in double; for rows of double, float or Bf16.
 namespace evenkeel::kernels::cpu {
 
-/// Rows are over max(their length, kTiny): a row of zeros stays zeros.
-inline constexpr double kTiny = 1e-12;
-
-/// y = unit(u + step (v - u)),  u = unit(start), v = unit(towards).
+/// y = unit(u + step (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12).
 /// \param step  [width]
 template <typename T>
 void sphere_row(const T* start, const T* towards, const double* step, T* y, std::int64_t width);
