@@ -53,19 +53,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = out<double>(gain_sums);
     auto* const dbias = out<double>(bias_sums);
-    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto row = begin; row < end; ++row) {
-                            kernels::cpu::affine_row_backward<Raw<scalar_t>>(
-                                {.dy = dy_rows + row * width,
-                                 .x = x_rows + row * width,
-                                 .gain = by,
-                                 .dx = to + row * width,
-                                 .dgain = dgain + block * width,
-                                 .dbias = dbias + block * width},
-                                width);
-                          }
-                        });
+    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+      kernels::cpu::affine_row_backward<Raw<scalar_t>>({.dy = dy_rows + row * width,
+                                                        .x = x_rows + row * width,
+                                                        .gain = by,
+                                                        .dx = to + row * width,
+                                                        .dgain = dgain + block * width,
+                                                        .dbias = dbias + block * width},
+                                                       width);
+    });
   });
   return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
 }

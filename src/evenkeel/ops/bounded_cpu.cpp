@@ -69,21 +69,18 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
     auto* const dgain = out<double>(gain_sums);
     auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
     auto* const values = out<double>(value_sums);
-    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto row = begin; row < end; ++row) {
-                            kernels::cpu::bounded_row_backward<Raw<scalar_t>>(
-                                {.dy = dy_rows + row * width,
-                                 .x = x_rows + row * width,
-                                 .gain = factors,
-                                 .dx = to + row * width,
-                                 .dalpha = values + 2 * block,
-                                 .dshift = values + 2 * block + 1,
-                                 .dgain = dgain + block * width,
-                                 .dbias = dbias == nullptr ? nullptr : dbias + block * width},
-                                width, by);
-                          }
-                        });
+    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+      kernels::cpu::bounded_row_backward<Raw<scalar_t>>(
+          {.dy = dy_rows + row * width,
+           .x = x_rows + row * width,
+           .gain = factors,
+           .dx = to + row * width,
+           .dalpha = values + 2 * block,
+           .dshift = values + 2 * block + 1,
+           .dgain = dgain + block * width,
+           .dbias = dbias == nullptr ? nullptr : dbias + block * width},
+          width, by);
+    });
   });
   const auto total = cpu::total_of(value_sums);
   return {dx, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone(),

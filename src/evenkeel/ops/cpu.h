@@ -49,6 +49,16 @@ void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
   });
 }
 
+/// Calls work(row, block) for every row: those of a block in order, so that it may add to the sums
+/// of its block, and blocks in parallel.
+template <typename Work>
+void for_each_row_of_blocks(std::int64_t rows, const Work& work) {
+  for_each_block(rows, kernels::kBlockRows,
+                 [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                   for (auto row = begin; row < end; ++row) work(row, block);
+                 });
+}
+
 /// The sum of block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
 at::Tensor total_of(const at::Tensor& sums);
 

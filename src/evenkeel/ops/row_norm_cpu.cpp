@@ -77,22 +77,19 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = gain ? out<double>(gain_sums) : nullptr;
     auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
-    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto row = begin; row < end; ++row) {
-                            for (std::int64_t first = 0; first < width; first += run) {
-                              const auto place = row * width + first, sum = block * width + first;
-                              kernels::cpu::row_norm_row_backward<Raw<scalar_t>>(
-                                  {.dy = dy_rows + place,
-                                   .x = x_rows + place,
-                                   .gain = factors + first,
-                                   .dx = to + place,
-                                   .dgain = dgain == nullptr ? nullptr : dgain + sum,
-                                   .dbias = dbias == nullptr ? nullptr : dbias + sum},
-                                  run, by);
-                            }
-                          }
-                        });
+    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+      for (std::int64_t first = 0; first < width; first += run) {
+        const auto place = row * width + first, sum = block * width + first;
+        kernels::cpu::row_norm_row_backward<Raw<scalar_t>>(
+            {.dy = dy_rows + place,
+             .x = x_rows + place,
+             .gain = factors + first,
+             .dx = to + place,
+             .dgain = dgain == nullptr ? nullptr : dgain + sum,
+             .dbias = dbias == nullptr ? nullptr : dbias + sum},
+            run, by);
+      }
+    });
   });
   return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
 }

@@ -52,20 +52,17 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
     auto* const da = out<scalar_t>(dstart);
     auto* const db = out<scalar_t>(dtowards);
     auto* const dstep = out<double>(sums);
-    cpu::for_each_block(rows_of(start), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          for (auto place = begin * width; place < end * width; place += width) {
-                            kernels::cpu::sphere_row_backward<Raw<scalar_t>>(
-                                {.dy = dy_rows + place,
-                                 .start = a + place,
-                                 .towards = b + place,
-                                 .step = by,
-                                 .dstart = da + place,
-                                 .dtowards = db + place,
-                                 .dstep = dstep + block * width},
-                                width);
-                          }
-                        });
+    cpu::for_each_row_of_blocks(rows_of(start), [&](std::int64_t row, std::int64_t block) {
+      const auto place = row * width;
+      kernels::cpu::sphere_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
+                                                        .start = a + place,
+                                                        .towards = b + place,
+                                                        .step = by,
+                                                        .dstart = da + place,
+                                                        .dtowards = db + place,
+                                                        .dstep = dstep + block * width},
+                                                       width);
+    });
   });
   return {dstart, dtowards, cpu::vector_gradient_of(sums, step)};
 }
@@ -107,19 +104,17 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
     auto* const to_x = out<scalar_t>(dx);
     auto* const to_g = out<scalar_t>(dg);
     auto* const both = out<double>(sums);
-    cpu::for_each_block(
-        rows, kernels::kBlockRows, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-          for (auto place = begin * width; place < end * width; place += width) {
-            kernels::cpu::geodesic_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
-                                                                .x = from + place,
-                                                                .g = pull + place,
-                                                                .dx = to_x + place,
-                                                                .dg = to_g + place,
-                                                                .dscale = both + 2 * block,
-                                                                .dbias = both + 2 * block + 1},
-                                                               turn, width);
-          }
-        });
+    cpu::for_each_row_of_blocks(rows, [&](std::int64_t row, std::int64_t block) {
+      const auto place = row * width;
+      kernels::cpu::geodesic_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
+                                                          .x = from + place,
+                                                          .g = pull + place,
+                                                          .dx = to_x + place,
+                                                          .dg = to_g + place,
+                                                          .dscale = both + 2 * block,
+                                                          .dbias = both + 2 * block + 1},
+                                                         turn, width);
+    });
   });
   const auto total = cpu::total_of(sums);
   return {dx, dg, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone()};
