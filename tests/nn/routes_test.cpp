@@ -2,12 +2,17 @@
 #include "evenkeel/nn/routes.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
 #include <limits>
+#include <tuple>
+#include <vector>
 
+#include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/nn/grouped_linear.h"
+#include "evenkeel/nn/weigh_rows.h"
 #include "support/close.h"
 #include "support/lists.h"
 
@@ -77,6 +82,73 @@ TEST(GroupedLinear, MultipliesEachGroupWithItsMatrix) {
   EXPECT_TRUE(close(groups.x.grad(), dx, 1e-13, 1e-12));
   EXPECT_TRUE(close(groups.weight.grad(), dw, 1e-12, 1e-11));
   EXPECT_FALSE(groups.weight.grad()[1].any().item<bool>());
+}
+
+/// What a group's product leaves in y, dx and the sum of the gradients of its matrices.
+std::vector<at::Tensor> bfloat16_step(int threads) {
+  const auto before = at::get_num_threads();
+  at::set_num_threads(threads);
+  at::manual_seed(5);
+  const auto leaf = [](at::IntArrayRef sizes) {
+    return at::randn(sizes).to(at::kBFloat16).requires_grad_();
+  };
+  const auto x = leaf({1500, 72}), weight = leaf({4, 40, 72});
+  const auto dy = at::randn({1500, 40}).to(at::kBFloat16);
+  const auto starts = at::tensor({0L, 1100L, 1100L, 1101L, 1500L}, at::kLong);
+  const ops::GradientSum sum(at::full(weight.sizes(), 7.F));
+  for (int part = 0; part < 2; ++part) {  // as two parts of a batch
+    x.mutable_grad() = at::Tensor();
+    nn::grouped_linear(x, {weight, sum}, starts).backward(dy);
+  }
+  const auto y = nn::grouped_linear(x, weight, starts).detach();
+  at::set_num_threads(before);
+  EXPECT_FALSE(weight.grad().defined());
+  return {y, x.grad(), sum.value(), x.detach(), weight.detach(), dy};
+}
+
+TEST(GroupedLinear, OfBfloat16RoundsOnceAndAddsToFloat32) {
+  const auto step = bfloat16_step(2);
+  const auto x = step[3].to(at::kDouble), weight = step[4].to(at::kDouble);
+  const auto dy = step[5].to(at::kDouble);
+  for (const auto& [e, first, count] :
+       {std::tuple{0L, 0L, 1100L}, {2L, 1100L, 1L}, {3L, 1101L, 399L}}) {
+    const auto rows = [&](const at::Tensor& of) { return of.narrow(0, first, count); };
+    constexpr double kOnce = 0x1p-8;
+    EXPECT_TRUE(close(rows(step[0]), at::mm(rows(x), weight[e].t()), kOnce, 1e-4)) << e;
+    EXPECT_TRUE(close(rows(step[1]), at::mm(rows(dy), weight[e]), kOnce, 1e-4)) << e;
+    const auto gradient = 2 * at::mm(rows(dy).t(), rows(x));
+    // Without AMX LibTorch's products of bfloat16 are rounded before they are added.
+    EXPECT_TRUE(close(step[2][e], gradient, kernels::cpu::has_amx() ? 1e-5 : 2 * kOnce, 1e-3)) << e;
+  }
+  EXPECT_FALSE(step[2][1].any().item<bool>());
+}
+
+TEST(GroupedLinear, OfBfloat16HasTheSameBitsForEveryNumberOfThreads) {
+  const auto one = bfloat16_step(1), two = bfloat16_step(2);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
+}
+
+TEST(WeighRows, MultiplyEachRowWithItsNumber) {
+  const auto x = at::randn({70, 37}, at::kDouble).requires_grad_();
+  const auto weights = at::randn({70}, at::kDouble).requires_grad_();
+  const auto dy = at::randn({70, 37}, at::kDouble);
+  const auto y = nn::weigh_rows(x, weights);
+  y.backward(dy);
+  EXPECT_TRUE(y.equal(x * weights.unsqueeze(1)));
+  EXPECT_TRUE(x.grad().equal(dy * weights.unsqueeze(1)));
+  EXPECT_TRUE(close(weights.grad(), (dy * x).sum(1), 1e-13, 1e-13));
+}
+
+TEST(WeighRows, RoundBfloat16Once) {
+  const auto x = at::randn({70, 37}).to(at::kBFloat16).requires_grad_();
+  const auto weights = at::rand({70}).requires_grad_();
+  const auto dy = at::randn({70, 37}).to(at::kBFloat16);
+  const auto y = nn::weigh_rows(x, weights);
+  y.backward(dy);
+  EXPECT_TRUE(y.equal((x.to(at::kFloat) * weights.unsqueeze(1)).to(at::kBFloat16)));
+  EXPECT_TRUE(x.grad().equal((dy.to(at::kFloat) * weights.unsqueeze(1)).to(at::kBFloat16)));
+  const auto exact = (dy.to(at::kDouble) * x.to(at::kDouble)).sum(1);
+  EXPECT_TRUE(close(weights.grad(), exact, 0x1p-24, 0));
 }
 
 }  // namespace

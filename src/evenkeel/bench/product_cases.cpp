@@ -124,24 +124,31 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
     const auto up_gate = leaf({experts, 2 * inner, width}), down = leaf({experts, width, inner});
     const auto dense_up_gate = leaf({2 * active * inner, width});
     const auto dense_down = leaf({width, active * inner});
+    // As in training: products add to float32 gradients themselves.
+    const auto sums = std::make_shared<std::vector<ops::GradientSum>>();
+    const auto summed = [&](const Tensor& weight) {
+      sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
+      return nn::Matrix(weight, {}, sums->back());
+    };
     const auto run = [=](const std::function<Tensor()>& forward) {
       return [=] {
         forward().backward(dy);
-        for (const auto& each : {x, router, up_gate, down, dense_up_gate, dense_down}) {
-          each.mutable_grad().reset();
-        }
+        for (const auto& sum : *sums) sum.forget();
+        for (const auto& each : {x, router, up_gate, down}) each.mutable_grad().reset();
       };
     };
     nn::Mixture mixture;
     mixture.router = router;
-    mixture.up_gate = nn::Matrix(up_gate);
-    mixture.down = nn::Matrix(down);
+    mixture.up_gate = summed(up_gate);
+    mixture.down = summed(down);
     mixture.active = active;
     auto loop = mixture;
+    loop.up_gate = nn::Matrix(up_gate);
+    loop.down = nn::Matrix(down);
     loop.fused = false;
     nn::FeedForward dense;
-    dense.up_gate = nn::Matrix(dense_up_gate);
-    dense.down = nn::Matrix(dense_down);
+    dense.up_gate = summed(dense_up_gate);
+    dense.down = summed(dense_down);
     constexpr auto kMode = nn::Mode::training;
     return std::vector<Arm>{{"ours", run([=] { return mixture(x, kMode); })},
                             {"probe", run([=] { return dense(x, kMode); })},

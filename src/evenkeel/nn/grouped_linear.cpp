@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "evenkeel/ops/carried.h"
-#include "evenkeel/ops/weight_gradient.h"
+#include "evenkeel/ops/products_alone.h"
 
 namespace evenkeel::nn {
 
@@ -29,6 +30,7 @@ struct Task {
 /// sizes. A product inside runs on its own thread alone, whoever makes it.
 template <typename Work>
 void for_each_task(const std::vector<Task>& tasks, const Work& work) {
+  RECORD_FUNCTION("evenkeel::grouped_linear", {});
   std::atomic<std::size_t> next = 0;
   at::parallel_for(0, at::get_num_threads(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
     const at::NoGradGuard no_grad;  // of this thread
@@ -38,7 +40,7 @@ void for_each_task(const std::vector<Task>& tasks, const Work& work) {
 
 /// Blocks of rows of x: large enough for the rate of a product, many enough for all threads.
 std::vector<Task> tasks_of_rows(const at::Tensor& starts) {
-  constexpr std::int64_t kRows = 256;
+  constexpr std::int64_t kRows = 1024;
   const auto* const start = starts.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
   for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
@@ -51,7 +53,7 @@ std::vector<Task> tasks_of_rows(const at::Tensor& starts) {
 
 /// Blocks of rows of the gradients of the groups' matrices, largest groups first.
 std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outputs) {
-  constexpr std::int64_t kRows = 512;
+  constexpr std::int64_t kRows = 1024;
   const auto* const start = starts.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
   for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
@@ -73,8 +75,8 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(tasks_of_rows(starts), [&](const Task& task) {
-      auto out = y.narrow(0, task.first, task.rows);
-      at::mm_out(out, x.narrow(0, task.first, task.rows), weight.select(0, task.group).t());
+      ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
+                          weight.select(0, task.group).t());
     });
     return y;
   }
@@ -87,8 +89,8 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(0)) {
       dx = at::empty(x.sizes(), x.options());
       for_each_task(tasks_of_rows(starts), [&](const Task& task) {
-        auto out = dx.narrow(0, task.first, task.rows);
-        at::mm_out(out, dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
+        ops::multiply_alone(dx.narrow(0, task.first, task.rows),
+                            dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
       });
     }
     if (ctx->needs_input_grad(1)) {
@@ -114,7 +116,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
       const auto begin = start[task.group];
       const auto count = start[task.group + 1] - begin;
       const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
-      ops::add_weight_gradient(to, part, x.narrow(0, begin, count), is_first);
+      ops::add_weight_gradient_alone(to, part, x.narrow(0, begin, count), is_first);
     });
   }
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/nn/grouped_linear.h"
+#include "evenkeel/nn/weigh_rows.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/swiglu.h"
 
@@ -61,8 +62,8 @@ at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode
   auto hidden = ops::swiglu(products);
   if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
   const auto weights = routing.weights.flatten().index_select(0, routes.order);
-  hidden = (hidden * weights.unsqueeze(-1)).to(hidden.scalar_type());
-  return brought_back(grouped_linear(hidden, down.weight(mode), routes.starts), routes);
+  return brought_back(grouped_linear(weigh_rows(hidden, weights), down.weight(mode), routes.starts),
+                      routes);
 }
 
 /// The formula: each expert gathers its tokens, and adds what it makes of them.

@@ -33,6 +33,17 @@ EK_LANES __m512i values_of(const SomeRows& rows, std::int64_t i, std::int64_t d)
   return _mm512_maskz_loadu_epi16(lanes::first_of_32(rows.width - d), rows.row(i) + d);
 }
 
+/// Asks for part `turn` of `turns` of rows [i, i + count): whole rows one after another, which the
+/// processor then goes on asking for by itself.
+EK_LANES void prefetch(const SomeRows& rows, std::int64_t i, std::int64_t count, std::int64_t turn,
+                       std::int64_t turns) {
+  const auto each = (count + turns - 1) / turns;
+  const auto begin = i + turn * each, end = std::min({begin + each, i + count, rows.count});
+  for (auto k = begin; k < end; ++k) {
+    for (std::int64_t d = 0; d < rows.width; d += 32) _mm_prefetch(rows.row(k) + d, _MM_HINT_T0);
+  }
+}
+
 /// A left factor [all, depth]: the rows as they are.
 EK_LANES void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
   for (std::int64_t i = 0; i < rows.all; ++i) {
@@ -49,6 +60,7 @@ EK_LANES void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uin
       __m512i words[16];
 #pragma GCC unroll 16
       for (int k = 0; k < 16; ++k) words[k] = values_of(rows, i + k, d);
+      prefetch(rows, i + kTile, kTile, d / 32, depth / 32);
       lanes::transpose(words);
       std::uint32_t* const to = pairs + (i / kTile * depth + d) / 2 * kTile;
 #pragma GCC unroll 16
@@ -79,6 +91,7 @@ EK_LANES void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf16* to
       for (int k = 0; k < 16; ++k) low[k] = values_of(rows, i + k, d);
 #pragma GCC unroll 16
       for (int k = 0; k < 16; ++k) high[k] = values_of(rows, i + 16 + k, d);
+      prefetch(rows, i + kTwoTiles, kTwoTiles, d / 32, depth / 32);
       lanes::transpose(low);
       lanes::transpose(high);
       for (int k = 0; k < 16; ++k) {

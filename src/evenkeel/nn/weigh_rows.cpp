@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/weigh_rows.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/kernels/cpu/weigh_row.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+class WeighRows : public torch::autograd::Function<WeighRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weights) {
+    ctx->save_for_backward({x, weights});
+    const auto y = at::empty(x.sizes(), x.options());
+    const auto width = x.size(1);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "weigh_rows", [&] {
+      using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
+      const auto* const from = ops::cpu::in<scalar_t>(x);
+      const auto* const weight = weights.const_data_ptr<F>();
+      auto* const to = ops::cpu::out<scalar_t>(y);
+      ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
+        kernels::cpu::weigh_row(from + m * width, weight[m], to + m * width, width);
+      });
+    });
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto& [x, weights] = std::tie(saved[0], saved[1]);
+    const auto dy = upstream[0].contiguous();
+    const auto dx = at::empty(x.sizes(), x.options());
+    const auto dweights = at::empty(weights.sizes(), weights.options());
+    const auto width = x.size(1);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "weigh_rows_backward", [&] {
+      using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
+      const auto* const from = ops::cpu::in<scalar_t>(x);
+      const auto* const above = ops::cpu::in<scalar_t>(dy);
+      const auto* const weight = weights.const_data_ptr<F>();
+      auto* const to = ops::cpu::out<scalar_t>(dx);
+      auto* const dweight = dweights.mutable_data_ptr<F>();
+      ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
+        dweight[m] = static_cast<F>(kernels::cpu::weigh_row_backward(
+            above + m * width, from + m * width, weight[m], to + m * width, width));
+      });
+    });
+    return {dx, dweights};
+  }
+};
+
+}  // namespace
+
+at::Tensor weigh_rows(const at::Tensor& x, const at::Tensor& weights) {
+  EK_ASSERT(x.dim() == 2 && weights.dim() == 1 && weights.size(0) == x.size(0) &&
+            weights.scalar_type() == ops::wide(x.scalar_type()));
+  return WeighRows::apply(x.contiguous(), weights.contiguous());
+}
+
+}  // namespace evenkeel::nn

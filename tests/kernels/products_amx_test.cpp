@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of our own in the tiles of AMX, against loops in double.
+#include "evenkeel/kernels/cpu/products_amx.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "evenkeel/kernels/cpu/amx.h"
+#include "kernels/rows.h"
+
+namespace evenkeel::kernels::cpu {
+namespace {
+
+using testing::kRounding;
+using testing::wavy;
+
+struct alignas(64) Line {
+  char bytes[64];
+};
+std::vector<Line> scratch_of(std::int64_t bytes) {
+  return std::vector<Line>(static_cast<std::size_t>(bytes + 63) / 64);
+}
+
+/// A matrix whose rows have room behind them.
+struct Matrix {
+  Matrix(std::int64_t rows_, std::int64_t columns_, double phase, std::int64_t room = 5)
+      : rows(rows_),
+        columns(columns_),
+        stride(columns_ + room),
+        values(wavy<Bf16>(static_cast<std::size_t>(rows_ * stride), phase)) {}
+  double at(std::int64_t i, std::int64_t j) const {
+    return load(&values[static_cast<std::size_t>(i * stride + j)]);
+  }
+  std::int64_t rows, columns, stride;
+  std::vector<Bf16> values;
+};
+
+/// What float32 sums of `sizes`, the sum of the sizes of the terms, may be off.
+double slack(double sizes, std::int64_t terms) {
+  return static_cast<double>(terms) * 0x1p-24 * sizes;
+}
+
+RowsProduct product_of(const Matrix& x, const Matrix& w, bool is_straight, Matrix& y) {
+  return {.x = x.values.data(),
+          .w = w.values.data(),
+          .y = y.values.data(),
+          .x_stride = x.stride,
+          .w_stride = w.stride,
+          .y_stride = y.stride,
+          .count = x.rows,
+          .depth = x.columns,
+          .width = y.columns,
+          .is_straight = is_straight};
+}
+
+void multiply(const RowsProduct& product) {
+  auto scratch = scratch_of(product.scratch());
+  multiply_rows_amx(product, scratch.data());
+}
+
+class ProductsAmx : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_amx()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  }
+};
+
+void expect_product(const Matrix& x, const Matrix& w, bool is_straight, const Matrix& y) {
+  for (std::int64_t i = 0; i < y.rows; ++i) {
+    for (std::int64_t j = 0; j < y.columns; ++j) {
+      double sum = 0, sizes = 0;
+      for (std::int64_t k = 0; k < x.columns; ++k) {
+        const double term = x.at(i, k) * (is_straight ? w.at(k, j) : w.at(j, k));
+        sum += term, sizes += std::abs(term);
+      }
+      const double allowed = kRounding<Bf16> * std::abs(sum) + slack(sizes, x.columns);
+      ASSERT_NEAR(y.at(i, j), sum, allowed)
+          << i << ", " << j << " of " << y.rows << " x " << y.columns << " over " << x.columns;
+    }
+  }
+}
+
+struct Sizes {
+  std::int64_t count, depth, width;
+};
+
+TEST_F(ProductsAmx, OfRowsAreThoseOfTheFormulaForEverySize) {
+  // The last one has more columns than are packed at once.
+  for (const auto& [count, depth, width] : {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96},
+                                            Sizes{70, 40, 130}, Sizes{40, 4100, 100}}) {
+    for (const bool is_straight : {false, true}) {
+      const Matrix x(count, depth, 0.1);
+      const Matrix w = is_straight ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
+      Matrix y(count, width, 0.3);
+      const auto before = y;
+      multiply(product_of(x, w, is_straight, y));
+      expect_product(x, w, is_straight, y);
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (auto j = width; j < y.stride; ++j) {
+          ASSERT_EQ(y.at(i, j), before.at(i, j)) << "behind row " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ProductsAmx, OfRowsMayGoPastTheCaches) {
+  const Matrix x(45, 64, 0.1, 0), w(96, 64, 0.2, 0);
+  Matrix y(45, 96, 0, 0);
+  auto lines = scratch_of(45 * 96 * 2);  // whole lines of a cache
+  auto product = product_of(x, w, false, y);
+  multiply(product);
+  product.y = reinterpret_cast<Bf16*>(lines.data());
+  product.is_far = true;
+  multiply(product);
+  for (std::size_t i = 0; i < y.values.size(); ++i) {
+    ASSERT_EQ(load(product.y + i), load(&y.values[i])) << i;
+  }
+}
+
+TEST_F(ProductsAmx, OfARowDoNotDependOnOtherRows) {
+  const Matrix x(67, 200, 0.1), w(50, 200, 0.2);
+  Matrix together(67, 50, 0), alone(1, 50, 0);
+  multiply(product_of(x, w, false, together));
+  for (const std::int64_t i : {0, 31, 32, 66}) {
+    auto product = product_of(x, w, false, alone);
+    product.x += i * x.stride;
+    product.count = 1;
+    multiply(product);
+    for (std::int64_t j = 0; j < 50; ++j) EXPECT_EQ(alone.at(0, j), together.at(i, j)) << i;
+  }
+}
+
+TEST_F(ProductsAmx, OfGradientsAreAddedForEverySize) {
+  for (const auto& [count, rows, columns] : {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32},
+                                             Sizes{20, 530, 600}, Sizes{1100, 40, 70}}) {
+    const Matrix dy(count, rows, 0.1), x(count, columns, 0.2);
+    const auto stride = columns + 3;
+    std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);
+    WeightGradient of = {.dy = dy.values.data(),
+                         .x = x.values.data(),
+                         .sum = sum.data(),
+                         .dy_stride = dy.stride,
+                         .x_stride = x.stride,
+                         .sum_stride = stride,
+                         .count = count,
+                         .rows = rows,
+                         .columns = columns};
+    auto scratch = scratch_of(of.scratch());
+    // 1/2 + g, then g, then g + g.
+    for (const double before : {0.5, 0.0, 1.0}) {
+      of.is_first = before == 0;
+      add_weight_gradient_amx(of, scratch.data());
+      for (std::int64_t i = 0; i < rows; i += 13) {
+        for (std::int64_t j = 0; j < stride; ++j) {
+          const double found = sum[static_cast<std::size_t>(i * stride + j)];
+          if (j >= columns) {
+            ASSERT_EQ(found, 0.5) << "behind row " << i;
+            continue;
+          }
+          double exact = 0, sizes = 1;
+          for (std::int64_t k = 0; k < count; ++k) {
+            const double term = dy.at(k, i) * x.at(k, j);
+            exact += term, sizes += std::abs(term);
+          }
+          exact = before == 0.5 ? 0.5 + exact : (1 + before) * exact;
+          ASSERT_NEAR(found, exact, 2 * slack(sizes, count)) << i << ", " << j << " over " << count;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::kernels::cpu
