@@ -56,7 +56,8 @@ class Bench(program.Case):
     def test_an_unknown_operator(self):
         self.refuse(64, '--only rmsnorm: no operator has this name; did you mean "rms_norm"? known: adamw, '
                     "add_rms_norm, affine, attention, bounded, column_norm, geodesic_step, layer_norm, "
-                    "linear_cross_entropy, mixture, qkv_norm_rope, rms_norm, rope, row_norm, sphere_step, swiglu",
+                    "linear_cross_entropy, mixture, qkv_norm_rope, rms_norm, rope, row_norm, "
+                    "seed_norm, sphere_step, swiglu",
                     "bench", "kernels", "--only", "rmsnorm")
 
     def test_steps_of_two_schemes(self):

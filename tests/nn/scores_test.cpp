@@ -93,5 +93,31 @@ TEST(Shifts, AreNoneUnderAFactorThatAllKeysShare) {
   EXPECT_EQ(seen.shifted, std::vector<std::int64_t>{0});
 }
 
+// By attention itself; the statistics write scores down.
+TEST(LargestScores, AreThoseOfTheScores) {
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    at::manual_seed(4);
+    AttentionInputs in = {.q = at::randn({2, 4, 700, 48}).to(dtype),
+                          .k = at::randn({2, 2, 700, 48}).to(dtype),
+                          .v = at::randn({2, 2, 700, 48}).to(dtype),
+                          .scale = 0.3};
+    const auto begins = at::arange(700, at::kInt).div(90, "floor").mul(90);
+    for (const bool has_documents : {false, true}) {
+      if (has_documents) in.begins = begins.repeat({2, 1}).to(at::kInt);
+      const auto wanted = statistics_of(in).largest;
+      const auto found = largest_of(in);
+      EXPECT_EQ(found.sizes(), wanted.sizes());
+      const auto error = ((found - wanted) / wanted).abs().max().item<double>();
+      EXPECT_LT(error, dtype == at::kDouble ? 1e-14 : 1e-6) << dtype << ", " << has_documents;
+    }
+  }
+}
+
+TEST(LargestScores, MayBeNegative) {
+  const AttentionInputs in = {
+      .q = at::ones({1, 1, 40, 32}), .k = -at::ones({1, 1, 40, 32}), .v = at::ones({1, 1, 40, 32})};
+  EXPECT_EQ(largest_of(in).item<double>(), -32);
+}
+
 }  // namespace
 }  // namespace evenkeel::nn

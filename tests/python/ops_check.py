@@ -58,6 +58,9 @@ def check_kernels(dtype, gain, bias):
     for erf in (False, True):
         check(ops.bounded_forward.default, (x, one, one, gain, bias, erf))
         check(ops.bounded_backward.default, (dy, x, one, None, gain, bias, erf))
+    if gain is not None:
+        check(ops.seed_norm_forward.default, (x, gain, gain, None, bias, EPSILON))
+        check(ops.seed_norm_backward.default, (dy, x, gain, gain, gain, bias, EPSILON))
     check(ops.sum_of_squares.default, (x,))
     check(ops.swiglu_forward.default, (x,))
     check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
@@ -137,6 +140,7 @@ def check_operators():
     check(ops.sphere_step.default, (x, y, gain))
     check(ops.geodesic_step.default, (x, y, gain[:1], bias[:1], 0.5))
     check(ops.bounded.default, (x, gain[:1], bias[:1], gain, bias, True))
+    check(ops.seed_norm.default, (x, gain, bias, gain, bias, EPSILON))
     check(ops.swiglu.default, (x,))
     products, turn = tensor(2, 3, 32, grad=True), tensor(3, 2, 4)
     gains = [tensor(8, grad=True) for _ in range(3)]
@@ -164,6 +168,8 @@ def check_gradients():
     assert check(lambda *of: ops.geodesic_step(*of, 0.1), (x, y, *angle))
     for erf in (False, True):
         assert check(lambda a, *of: ops.bounded(a, *of, erf), (x, *angle, gain, bias))
+    vectors = [tensor(5, grad=True) for _ in range(4)]
+    assert check(lambda a, *of: ops.seed_norm(a, *of, EPSILON), (x, *vectors))
     wide = tensor(2, 3, 8, grad=True)
     for form in ROW_NORMS:
         if not form[-1]:  # absmax8 is a constant to the gradient, and none to finite differences

@@ -15,6 +15,7 @@
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
 #include "evenkeel/ops/row_norm.h"
+#include "evenkeel/ops/seed_norm.h"
 #include "evenkeel/ops/sphere.h"
 #include "evenkeel/ops/swiglu.h"
 
@@ -210,6 +211,21 @@ RowOp bounded(std::int64_t rows, std::int64_t width) {
   return op;
 }
 
+RowOp seed_norm(std::int64_t rows, std::int64_t width) {
+  auto op = without_goal(rms_norm(rows, width));
+  op.name = "seed_norm";
+  op.inputs = rows_and_vectors(rows, width, 1, 3);
+  op.ours = [](const Set& in) {
+    return Set{ops::seed_norm(in[0], in[1], in[2], in[3], std::nullopt, kEpsilon)};
+  };
+  op.formula = [](const Set& in) {
+    const auto along = (in[0] * like_x(in[2], in[0])).sum(-1, /*keepdim=*/true);
+    const auto gain = at::tanh(along) * like_x(in[1], in[0]) + like_x(in[3], in[0]);
+    return Set{composed_rms(in[0], gain)};
+  };
+  return op;
+}
+
 RowOp sphere_step(std::int64_t rows, std::int64_t width) {
   auto op = without_goal(rms_norm(rows, width));
   op.name = "sphere_step";
@@ -252,7 +268,8 @@ std::vector<RowOp> row_ops(const KernelOptions& options) {
   for (const auto make : {rms_norm, layer_norm, add_rms_norm, swiglu}) {
     for (const auto width : options.widths) all.push_back(make(rows, width));
   }
-  for (const auto make : {affine, row_norm, column_norm, bounded, sphere_step, geodesic_step}) {
+  for (const auto make :
+       {affine, row_norm, column_norm, bounded, seed_norm, sphere_step, geodesic_step}) {
     all.push_back(make(rows, options.widths.front()));
   }
   for (const bool normed : {true, false}) {

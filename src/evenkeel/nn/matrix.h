@@ -12,11 +12,6 @@
 
 namespace evenkeel::nn {
 
-/// One step towards the largest singular value of V, left . V right, in place and without gradient:
-///   left = unit(V right), right = unit(V^T left)
-/// \param v  [rows, columns]; left [rows], right [columns]
-void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
-
 /// What a product multiplies with, and where the gradient of it goes.
 struct Weight {
   at::Tensor value;      // [rows, columns], or of experts [E, rows, columns]

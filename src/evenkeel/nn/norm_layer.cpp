@@ -17,6 +17,7 @@
 #include "evenkeel/ops/rms_norm.h"
 #include "evenkeel/ops/row_norm.h"
 #include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/seed_norm.h"
 
 namespace evenkeel::nn {
 
@@ -105,6 +106,7 @@ at::Tensor NormLayer::by(NormPath path, const at::Tensor& rows, Mode mode) const
     case NormPath::row_norm:
     case NormPath::affine:
     case NormPath::bounded:
+    case NormPath::seed_norm:
       return over_rows(rows);
     case NormPath::column_norm:
       return over_columns(rows);
@@ -168,6 +170,12 @@ at::Tensor NormLayer::over_rows(const at::Tensor& rows) const {
   if (path_ == NormPath::bounded) {
     return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
                         beside(wide, bias), norm_.kind == Kind::derf);
+  }
+  if (path_ == NormPath::seed_norm) {
+    const auto alpha =
+        out_scale_ == 1 ? tensors_.alpha : tensors_.alpha.to(at::kDouble) * out_scale_;
+    return ops::seed_norm(wide, *beside(wide, alpha), *beside(wide, tensors_.beta), gain,
+                          beside(wide, bias), norm_.epsilon);
   }
   return ops::row_norm(wide, gain, beside(wide, bias),
                        {.groups = groups_ * (every_head ? heads_ : 1),

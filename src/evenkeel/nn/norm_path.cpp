@@ -40,7 +40,8 @@ NormPath path_of(const norm::Norm& norm, std::int64_t heads) {
     case Kind::derf:
       return is_plain && !is_one_a_head ? NormPath::bounded : NormPath::formula;
     case Kind::seed_norm:
-      break;
+      return is_plain && is_shared && norm.epsilon_at == EpsilonAt::inside ? NormPath::seed_norm
+                                                                           : NormPath::formula;
   }
   return NormPath::formula;
 }

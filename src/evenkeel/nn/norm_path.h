@@ -9,7 +9,16 @@ namespace evenkeel::nn {
 
 /// The operator that does a whole norm on the CPU, where kernels.fused is on; `formula`: there is
 /// none, and the steps of ops/reference.h are run and kept.
-enum class NormPath { rms_norm, layer_norm, row_norm, affine, column_norm, bounded, formula };
+enum class NormPath {
+  rms_norm,
+  layer_norm,
+  row_norm,
+  affine,
+  column_norm,
+  bounded,
+  seed_norm,
+  formula
+};
 
 /// What NormLayer runs, and what footprint() counts.
 /// \param heads  vectors that a norm of scope head sees apart; 1 for scope token

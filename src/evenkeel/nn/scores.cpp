@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "evenkeel/ops/causal_attention.h"
+
 namespace evenkeel::nn {
 
 namespace {
@@ -85,6 +87,12 @@ struct Largest {
 
 at::Tensor largest_of(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
+  const auto begins = inputs.begins.defined() ? std::optional(inputs.begins) : std::nullopt;
+  if (inputs.q.is_cpu() && inputs.q.numel() > 0) {
+    const auto positions_first = [](const at::Tensor& x) { return x.transpose(1, 2); };
+    return ops::largest_scores(positions_first(inputs.q), positions_first(inputs.k), inputs.scale,
+                               begins);
+  }
   Largest largest(inputs);
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) { largest.see(h, tile); });
   return largest.of_heads.flatten();

@@ -31,4 +31,11 @@ at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::
                             double scale, std::optional<double> softcap = {},
                             const std::optional<at::Tensor>& begins = {});
 
+/// The largest score of each head, scale * q_i . k_j over what its queries see; about as long as
+/// the attention itself.
+/// \param q, k, begins  as above
+/// \return [heads], float64
+at::Tensor largest_scores(const at::Tensor& q, const at::Tensor& k, double scale,
+                          const std::optional<at::Tensor>& begins = {});
+
 }  // namespace evenkeel::ops

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Dispatch.h>
+#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <torch/library.h>
 
+#include <limits>
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/rows.h"
 
@@ -101,20 +105,31 @@ std::int64_t parts_of(std::int64_t group, std::int64_t others) {
   return group;
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any,
-                                   double scale, std::optional<double> softcap,
-                                   const std::optional<Tensor>& begins) {
+/// What the forward pass writes.
+struct Attended {
+  explicit Attended(const Tensor& q)
+      : y(at::empty(q.sizes(), q.options())),
+        lse(at::empty({q.size(0), q.size(2), q.size(1)}, options_beside(q))) {}
+  static at::TensorOptions options_beside(const Tensor& q) {
+    return q.options().dtype(wide(q.scalar_type()));
+  }
+  Tensor y, lse;
+  Tensor largest;  // [B, heads], of the dtype of lse: raised; undefined: nobody asks
+};
+
+void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
+            std::optional<double> softcap, const std::optional<Tensor>& begins,
+            const Attended& to) {
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
   const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
   const Documents documents(begins, sizes.keys - sizes.queries);
-  auto y = at::empty(q.sizes(), q.options());
-  auto lse = at::empty({q.size(0), heads, sizes.queries}, q.options().dtype(wide(q.scalar_type())));
-  if (y.numel() == 0) return {y, lse};
+  if (to.y.numel() == 0) return;
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
     using T = Raw<scalar_t>;
+    auto* const largest = to.largest.defined() ? out<Wide<T>>(to.largest) : nullptr;
     for_each_task<Wide<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
                            [&](std::int64_t task, Wide<T>* scratch) {
                              const auto first = task * own;  // of all query heads
@@ -124,16 +139,24 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q_any, const Tensor& k_any, con
                                  {.q = head_in<scalar_t>(q, b, h),
                                   .k = head_in<scalar_t>(k, b, h / group),
                                   .v = head_in<scalar_t>(v, b, h / group),
-                                  .y = head_out<scalar_t>(y, b, h),
-                                  .lse = out<Wide<T>>(lse) + first * sizes.queries,
+                                  .y = head_out<scalar_t>(to.y, b, h),
+                                  .lse = out<Wide<T>>(to.lse) + first * sizes.queries,
                                   .begins = documents[b],
                                   .heads = own,
                                   .q_head = q.stride(2),
-                                  .y_head = y.stride(2)},
+                                  .y_head = to.y.stride(2),
+                                  .largest = largest == nullptr ? nullptr : largest + first},
                                  scratch);
                            });
   });
-  return {y, lse};
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                                   std::optional<double> softcap,
+                                   const std::optional<Tensor>& begins) {
+  const Attended to(q);
+  attend(q, k, v, scale, softcap, begins, to);
+  return {to.y, to.lse};
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
@@ -182,6 +205,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
 }
 
 }  // namespace
+
+Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
+                      const std::optional<Tensor>& begins) {
+  Attended to(q);
+  constexpr auto kNone = -std::numeric_limits<double>::infinity();
+  to.largest = at::full({q.size(0), q.size(2)}, kNone, Attended::options_beside(q));
+  attend(q, k, /*v=*/k, scale, std::nullopt, begins, to);
+  return to.largest.to(at::kDouble).amax(0);
+}
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("causal_attention_forward", forward);

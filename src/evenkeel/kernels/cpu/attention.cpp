@@ -114,6 +114,7 @@ template <int kBytes, typename T>
 #pragma omp simd
       for (std::int64_t d = 0; d < width; ++d) store(y + d, sum[d] * inverse);
       head.lse[h * sizes.queries + q0 + r] = largest[r] + std::log(total[r]);
+      if (head.largest != nullptr) head.largest[h] = std::max(head.largest[h], largest[r]);
     }
   }
 }

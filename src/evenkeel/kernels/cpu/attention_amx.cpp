@@ -250,6 +250,9 @@ EK_LANES void finish(const AttentionSizes& sizes, const AttentionHead<Bf16>& hea
     }
     head.lse[block.head * sizes.queries + block.q0 + r] =
         (running.largest[r] + std::log2(running.total[r])) / static_cast<float>(kLog2OfE);
+    if (head.largest == nullptr) continue;
+    float& largest = head.largest[block.head];
+    largest = std::max(largest, running.largest[r] / static_cast<float>(kLog2OfE));
   }
 }
 

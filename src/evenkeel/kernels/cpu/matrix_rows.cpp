@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/matrix_rows.h"
+
+#include <cmath>
+
+#include "evenkeel/kernels/cpu/reduce.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+template <typename T, typename F>
+[[gnu::always_inline]] inline double dot(const T* a, const F* b, std::int64_t width) {
+  return sum_over(width, [a, b](std::int64_t j) { return load(a + j) * load(b + j); });
+}
+
+/// 1 / |v|, or 1 for zeros.
+template <typename T>
+[[gnu::always_inline]] inline double inverse_length(const T* v, std::int64_t width) {
+  const double squares = dot(v, v, width);
+  return squares > 0 ? 1 / std::sqrt(squares) : 1;
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void scale(const T* __restrict row, double factor, T* __restrict to,
+                                         std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) store(to + j, factor * load(row + j));
+}
+
+}  // namespace
+
+template <typename T, typename F>
+EK_CLONES double dot_of_rows(const T* a, const F* b, std::int64_t width) {
+  return dot(a, b, width);
+}
+
+template <typename T>
+EK_CLONES void scale_row(const T* row, double factor, T* to, std::int64_t width) {
+  scale(row, factor, to, width);
+}
+
+template <typename T>
+EK_CLONES void add_row(const T* __restrict row, double factor, double* __restrict sums,
+                       std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) sums[j] += factor * load(row + j);
+}
+
+template <typename T>
+EK_CLONES void combine_rows(const T* __restrict row, double factor, const Wide<T>* __restrict other,
+                            double less, T* __restrict to, std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) {
+    store(to + j, factor * load(row + j) - less * load(other + j));
+  }
+}
+
+template <typename T>
+EK_CLONES void weight_norm_row(const T* v, Wide<T> gain, T* w, std::int64_t width) {
+  scale(v, static_cast<double>(gain) * inverse_length(v, width), w, width);
+}
+
+template <typename T>
+EK_CLONES double weight_norm_row_backward(const T* __restrict dw, const T* __restrict v,
+                                          Wide<T> gain, T* __restrict dv, std::int64_t width) {
+  const double rho = inverse_length(v, width);
+  const double along = dot(dw, v, width) * rho;
+  const double factor = static_cast<double>(gain) * rho, less = factor * along * rho;
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) {
+    store(dv + j, factor * load(dw + j) - less * load(v + j));
+  }
+  return along;
+}
+
+#define EK_INSTANTIATE(T)                                                                 \
+  template double dot_of_rows(const T*, const T*, std::int64_t);                          \
+  template void scale_row(const T*, double, T*, std::int64_t);                            \
+  template void add_row(const T*, double, double*, std::int64_t);                         \
+  template void combine_rows(const T*, double, const Wide<T>*, double, T*, std::int64_t); \
+  template void weight_norm_row(const T*, Wide<T>, T*, std::int64_t);                     \
+  template double weight_norm_row_backward(const T*, const T*, Wide<T>, T*, std::int64_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+template double dot_of_rows(const Bf16*, const float*, std::int64_t);
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

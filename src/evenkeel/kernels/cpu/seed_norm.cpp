@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/seed_norm.h"
+
+#include "evenkeel/kernels/cpu/bounded_functions.h"
+#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+struct Row {
+  double rho;  // of the root of the mean of squares
+  Bounded t;
+};
+
+template <typename T>
+[[gnu::always_inline]] inline Row look_at(const T* x, const SeedNorm<T>& by, std::int64_t width) {
+  const auto* const beta = by.beta;
+  const double squares = sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
+  const double along =
+      sum_over(width, [x, beta](std::int64_t i) { return load(x + i) * load(beta + i); });
+  return {inverse_root(squares / static_cast<double>(width) + by.epsilon), bounded_tanh(along)};
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNorm<T>& by, T* __restrict y,
+                             std::int64_t width) {
+  const auto seen = look_at(x, by, width);
+  const double rho = seen.rho, t = seen.t.value;
+  const Wide<T>* __restrict const alpha = by.alpha;
+  const Wide<T>* __restrict const gain = by.gain;
+  const Wide<T>* __restrict const bias = by.bias;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(y + i, (load(alpha + i) * t + load(gain + i)) * (load(x + i) * rho) + load(bias + i));
+  }
+}
+
+template <typename T>
+EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNorm<T>& by,
+                                      std::int64_t width) {
+  const T* __restrict const dy = row.dy;
+  const T* __restrict const x = row.x;
+  const Wide<T>* __restrict const alpha = by.alpha;
+  const Wide<T>* __restrict const beta = by.beta;
+  const Wide<T>* __restrict const gain = by.gain;
+  const auto seen = look_at(x, by, width);
+  const double rho = seen.rho, t = seen.t.value;
+  const double moved = sum_over(
+      width, [=](std::int64_t i) { return load(dy + i) * load(alpha + i) * (load(x + i) * rho); });
+  const double still = sum_over(
+      width, [=](std::int64_t i) { return load(dy + i) * load(gain + i) * (load(x + i) * rho); });
+  const double s = seen.t.slope * moved;
+  const double mean = (t * moved + still) / static_cast<double>(width);
+  T* __restrict const dx = row.dx;
+  double* __restrict const dalpha = row.dalpha;
+  double* __restrict const dbeta = row.dbeta;
+  double* __restrict const dgain = row.dgain;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double upstream = load(dy + i), x_hat = load(x + i) * rho;
+    const double u = upstream * (load(alpha + i) * t + load(gain + i));
+    store(dx + i, rho * (u - x_hat * mean) + s * load(beta + i));
+    dgain[i] += upstream * x_hat;
+    dalpha[i] += t * (upstream * x_hat);
+    dbeta[i] += s * load(x + i);
+  }
+  if (double* __restrict const dbias = row.dbias) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) dbias[i] += load(dy + i);
+  }
+}
+
+#define EK_INSTANTIATE(T)                                                              \
+  template void seed_norm_row(const T*, const SeedNorm<T>&, T*, std::int64_t);         \
+  template void seed_norm_row_backward(const SeedNormGradient<T>&, const SeedNorm<T>&, \
+                                       std::int64_t);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

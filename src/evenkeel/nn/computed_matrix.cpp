@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/computed_matrix.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "evenkeel/kernels/cpu/matrix_rows.h"
+#include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::nn {
+
+namespace {
+
+using at::Tensor;
+using ops::cpu::for_each_row;
+using ops::cpu::in;
+using ops::cpu::out;
+using ops::cpu::Raw;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+template <typename scalar_t>
+using WideOf = kernels::cpu::Wide<Raw<scalar_t>>;
+
+/// Calls work(row, its first value's place) for every row of a matrix, in parallel.
+template <typename Work>
+void for_each_place(const Tensor& matrix, const Work& work) {
+  const auto width = matrix.size(1);
+  for_each_row(matrix.size(0), [&](std::int64_t i) { work(i, i * width); });
+}
+
+class WeightNormed : public torch::autograd::Function<WeightNormed> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& row_gain) {
+    ctx->save_for_backward({v, row_gain});
+    const auto w = ops::like(v);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_normed", [&] {
+      const auto* const from = in<scalar_t>(v);
+      const auto* const gain = in<WideOf<scalar_t>>(row_gain);
+      auto* const to = out<scalar_t>(w);
+      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+        kernels::cpu::weight_norm_row(from + at, gain[i], to + at, v.size(1));
+      });
+    });
+    return w;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto v = saved[0], row_gain = saved[1], dw = upstream[0].contiguous();
+    const auto dv = ops::like(v), dgain = ops::like(row_gain);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_normed_backward", [&] {
+      const auto* const above = in<scalar_t>(dw);
+      const auto* const from = in<scalar_t>(v);
+      const auto* const gain = in<WideOf<scalar_t>>(row_gain);
+      auto* const to = out<scalar_t>(dv);
+      auto* const to_gain = out<WideOf<scalar_t>>(dgain);
+      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+        to_gain[i] = static_cast<WideOf<scalar_t>>(kernels::cpu::weight_norm_row_backward(
+            above + at, from + at, gain[i], to + at, v.size(1)));
+      });
+    });
+    return {dv, dgain};
+  }
+};
+
+/// W v, one sum a row, in double.
+/// \param other  [rows, columns] of the dtype of w, or [columns]
+Tensor dots(const Tensor& w, const Tensor& other) {
+  const auto sums = ops::row_statistic(w);
+  auto* const to = out<double>(sums);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "dots", [&] {
+    const auto* const from = in<scalar_t>(w);
+    const auto by_rows = [&](const auto* by, std::int64_t stride) {
+      for_each_place(w, [&, by, stride](std::int64_t i, std::int64_t at) {
+        to[i] = kernels::cpu::dot_of_rows(from + at, by + i * stride, w.size(1));
+      });
+    };
+    other.dim() == 2 ? by_rows(in<scalar_t>(other), w.size(1))
+                     : by_rows(in<WideOf<scalar_t>>(other), 0);
+  });
+  return sums;
+}
+
+/// W^T left, in double.
+Tensor sums_of_columns(const Tensor& w, const Tensor& left) {
+  const auto sums = ops::block_sums(w);
+  auto* const to = out<double>(sums);
+  const auto width = w.size(1);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "sums_of_columns", [&] {
+    const auto* const from = in<scalar_t>(w);
+    const auto* const factor = in<WideOf<scalar_t>>(left);
+    ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
+      kernels::cpu::add_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
+                            width);
+    });
+  });
+  return ops::cpu::total_of(sums);
+}
+
+/// The sum of values of double, in one order.
+double sum_of(const Tensor& values) {
+  return ops::cpu::total_of(values.unsqueeze(1).contiguous()).item<double>();
+}
+
+class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& gamma,
+                        const Tensor& left, const Tensor& right) {
+    const double found = sum_of(left.to(at::kDouble) * dots(v, right));
+    const double sigma = found == 0 ? 1 : found;  // zeros stay zeros
+    // Clones, since a later pass moves the state while this pass's graph still needs it.
+    ctx->save_for_backward({v, gamma, left.clone(), right.clone()});
+    ctx->saved_data["sigma"] = sigma;
+    const auto w = ops::like(v);
+    const double factor = gamma.item<double>() / sigma;
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparametrized", [&] {
+      const auto* const from = in<scalar_t>(v);
+      auto* const to = out<scalar_t>(w);
+      for_each_place(v, [&](std::int64_t, std::int64_t at) {
+        kernels::cpu::scale_row(from + at, factor, to + at, v.size(1));
+      });
+    });
+    return w;
+  }
+
+  /// dV = (gamma / sigma) (dW - (sum(dW V) / sigma) left right^T)
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto v = saved[0], gamma = saved[1], left = saved[2], right = saved[3];
+    const auto dw = upstream[0].contiguous();
+    const double sigma = ctx->saved_data["sigma"].toDouble();
+    const double factor = gamma.item<double>() / sigma;
+    const double along = sum_of(dots(dw, v)) / sigma;
+    const auto dv = ops::like(v);
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
+      const auto* const above = in<scalar_t>(dw);
+      const auto* const by_row = in<WideOf<scalar_t>>(left);
+      const auto* const by_column = in<WideOf<scalar_t>>(right);
+      auto* const to = out<scalar_t>(dv);
+      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+        kernels::cpu::combine_rows(above + at, factor, by_column,
+                                   factor * along * static_cast<double>(by_row[i]), to + at,
+                                   v.size(1));
+      });
+    });
+    return {dv, at::full_like(gamma, along), Tensor(), Tensor()};
+  }
+};
+
+Tensor unit(const Tensor& v) {
+  return ops::reference::unit_rows(v, 1e-12);
+}
+
+/// W v as sums of rows.
+Tensor times(const Tensor& w, const Tensor& v) {
+  return (w * v).sum(-1);
+}
+
+}  // namespace
+
+Tensor weight_normed(const Tensor& v, const Tensor& row_gain) {
+  if (v.is_cpu()) return WeightNormed::apply(v.contiguous(), row_gain);
+  const auto wide = v.to(row_gain.scalar_type());
+  const auto length = ops::reference::root(wide.square().sum(-1, /*keepdim=*/true));
+  const auto u = wide / at::where(length > 0, length, 1.0);
+  return (row_gain.unsqueeze(-1) * u).to(v.scalar_type());
+}
+
+Tensor sigma_reparametrized(const Tensor& v, const Tensor& gamma, const Tensor& left,
+                            const Tensor& right) {
+  if (v.is_cpu()) return SigmaReparametrized::apply(v.contiguous(), gamma, left, right);
+  const auto wide = v.to(gamma.scalar_type());
+  const auto sigma = (left.clone() * times(wide, right.clone())).sum();
+  return ops::affine(wide, gamma / at::where(sigma == 0, 1.0, sigma)).to(v.scalar_type());
+}
+
+void power_iteration(const Tensor& v, const Tensor& left, const Tensor& right) {
+  const at::NoGradGuard no_grad;
+  if (v.is_cpu()) {
+    const auto w = v.contiguous();
+    left.copy_(unit(dots(w, right)));
+    right.copy_(unit(sums_of_columns(w, left)));
+    return;
+  }
+  const auto wide = v.to(left.scalar_type());
+  left.copy_(unit(times(wide, right)));
+  right.copy_(unit(times(wide.t().contiguous(), left)));
+}
+
+}  // namespace evenkeel::nn

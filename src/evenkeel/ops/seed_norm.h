@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+namespace evenkeel::ops {
+
+/// An RMS norm whose gain moves with the row.
+///
+///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
+///
+/// Computed in double and rounded once, to the dtype of x. Gradients of vectors are summed over the
+/// rows in the order of kernels/order.h.
+///
+/// \param x            [..., D]; float32, bfloat16 or float64, on the CPU
+/// \param alpha, beta  [D], or [1] for one value of all features; float64 beside float64 rows and
+///                     else float32
+/// \param gain, bias   the same; none means ones, and zeros
+/// \return y, of the shape and dtype of x; differentiable once with respect to all five
+/// \throws c10::Error if shapes, dtypes or devices do not fit
+/// \source arXiv:2510.22777 (SeeDNorm)
+at::Tensor seed_norm(const at::Tensor& x, const at::Tensor& alpha, const at::Tensor& beta,
+                     const std::optional<at::Tensor>& gain, const std::optional<at::Tensor>& bias,
+                     double epsilon);
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/seed_norm.h"
+#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::in;
+using cpu::out;
+using cpu::Raw;
+using kernels::cpu::Wide;
+
+/// The vectors beside rows, [D] each.
+struct Vectors {
+  Vectors(const Tensor& x, const Tensor& alpha_of, const Tensor& beta_of,
+          const OptionalTensor& gain_of, const OptionalTensor& bias_of)
+      : alpha(vector_or(alpha_of, 1, x)),
+        beta(vector_or(beta_of, 0, x)),
+        gain(vector_or(gain_of, 1, x)),
+        bias(vector_or(bias_of, 0, x)) {}
+  template <typename scalar_t>
+  kernels::cpu::SeedNorm<Raw<scalar_t>> raw(double epsilon) const {
+    using F = Wide<Raw<scalar_t>>;
+    return {in<F>(alpha), in<F>(beta), in<F>(gain), in<F>(bias), epsilon};
+  }
+  Tensor alpha, beta, gain, bias;
+};
+
+Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const OptionalTensor& gain,
+               const OptionalTensor& bias, double epsilon) {
+  const auto rows = x.contiguous();
+  const Vectors vectors(x, alpha, beta, gain, bias);
+  const auto width = width_of(x);
+  auto y = like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
+    const auto by = vectors.raw<scalar_t>(epsilon);
+    const auto* const from = in<scalar_t>(rows);
+    auto* const to = out<scalar_t>(y);
+    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+      kernels::cpu::seed_norm_row(from + row * width, by, to + row * width, width);
+    });
+  });
+  return y;
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+                                                            const Tensor& alpha, const Tensor& beta,
+                                                            const OptionalTensor& gain,
+                                                            const OptionalTensor& bias,
+                                                            double epsilon) {
+  const auto upstream = dy.contiguous();
+  const auto rows = x.contiguous();
+  const Vectors vectors(x, alpha, beta, gain, bias);
+  const auto width = width_of(x);
+  auto dx = like(x);
+  const auto alpha_sums = block_sums(x), beta_sums = block_sums(x), gain_sums = block_sums(x);
+  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
+    const auto by = vectors.raw<scalar_t>(epsilon);
+    const auto* const dy_rows = in<scalar_t>(upstream);
+    const auto* const x_rows = in<scalar_t>(rows);
+    auto* const to = out<scalar_t>(dx);
+    auto* const dalpha = out<double>(alpha_sums);
+    auto* const dbeta = out<double>(beta_sums);
+    auto* const dgain = out<double>(gain_sums);
+    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
+    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+      kernels::cpu::seed_norm_row_backward<Raw<scalar_t>>(
+          {.dy = dy_rows + row * width,
+           .x = x_rows + row * width,
+           .dx = to + row * width,
+           .dalpha = dalpha + block * width,
+           .dbeta = dbeta + block * width,
+           .dgain = dgain + block * width,
+           .dbias = dbias == nullptr ? nullptr : dbias + block * width},
+          by, width);
+    });
+  });
+  return {dx, cpu::vector_gradient_of(alpha_sums, alpha), cpu::vector_gradient_of(beta_sums, beta),
+          cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("seed_norm_forward", forward);
+  m.impl("seed_norm_backward", backward);
+}
+
+}  // namespace evenkeel::ops
