@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of our own in the tiles of AMX, against loops in double.
-#include "evenkeel/kernels/cpu/products_amx.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,8 @@
 #include <vector>
 
 #include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/rows_product_amx.h"
+#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "kernels/rows.h"
 
 namespace evenkeel::kernels::cpu {
@@ -107,6 +107,7 @@ TEST_F(ProductsAmx, OfRowsAreThoseOfTheFormulaForEverySize) {
   }
 }
 
+// Only whole lines of a cache may, others are written as ever.
 TEST_F(ProductsAmx, OfRowsMayGoPastTheCaches) {
   const Matrix x(45, 64, 0.1, 0), w(96, 64, 0.2, 0);
   Matrix y(45, 96, 0, 0);
@@ -118,6 +119,13 @@ TEST_F(ProductsAmx, OfRowsMayGoPastTheCaches) {
   multiply(product);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     ASSERT_EQ(load(product.y + i), load(&y.values[i])) << i;
+  }
+  for (const std::int64_t room : {0, 1, 16}) {
+    Matrix apart(45, 96, 0, room);
+    auto other = product_of(x, w, false, apart);
+    other.is_far = true;
+    multiply(other);
+    expect_product(x, w, false, apart);
   }
 }
 
@@ -135,8 +143,9 @@ TEST_F(ProductsAmx, OfARowDoNotDependOnOtherRows) {
 }
 
 TEST_F(ProductsAmx, OfGradientsAreAddedForEverySize) {
-  for (const auto& [count, rows, columns] : {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32},
-                                             Sizes{20, 530, 600}, Sizes{1100, 40, 70}}) {
+  for (const auto& [count, rows, columns] :
+       {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32}, Sizes{20, 530, 600},
+        Sizes{1100, 40, 70}, Sizes{520, 530, 600}}) {
     const Matrix dy(count, rows, 0.1), x(count, columns, 0.2);
     const auto stride = columns + 3;
     std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);

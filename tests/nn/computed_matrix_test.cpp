@@ -9,12 +9,15 @@
 
 #include <vector>
 
+#include "evenkeel/ops/reference.h"
 #include "support/close.h"
 
 namespace evenkeel {
 namespace {
 
 using at::Tensor;
+using ops::reference::sigma_rows;
+using ops::reference::weight_norm_rows;
 using testing::close;
 
 /// [rows, columns] with a row of zeros.
@@ -24,21 +27,23 @@ Tensor matrix(std::int64_t rows, std::int64_t columns) {
   return v.requires_grad_();
 }
 
-Tensor weight_norm_formula(const Tensor& v, const Tensor& gain) {
-  const auto square = v.square().sum(-1, /*keepdim=*/true);
-  return gain.unsqueeze(-1) * v / at::where(square > 0, square, 1.0).sqrt();
-}
-
-Tensor sigma_formula(const Tensor& v, const Tensor& gamma, const Tensor& left,
-                     const Tensor& right) {
-  return gamma / at::dot(left, at::mv(v, right)) * v;
+// The formulas themselves, by operators that they do not use.
+TEST(ComputedMatrix, HasTheFormulasOfTheRules) {
+  at::manual_seed(2);
+  const auto v = at::randn({15, 7}, at::kDouble), gain = at::randn({15}, at::kDouble);
+  const auto lengths = at::linalg_vector_norm(v, 2, {1}, /*keepdim=*/true);
+  EXPECT_TRUE(close(weight_norm_rows(v, gain), at::mm(gain.diag(), v / lengths), 1e-13, 1e-15));
+  const auto gamma = at::full({1}, 0.7, at::kDouble);
+  const auto left = at::randn({15}, at::kDouble), right = at::randn({7}, at::kDouble);
+  const auto sigma = at::dot(left, at::mv(v, right));
+  EXPECT_TRUE(close(sigma_rows(v, gamma, left, right), 0.7 * v / sigma, 1e-12, 1e-15));
 }
 
 TEST(ComputedMatrix, OfWeightNormIsItsFormula) {
   at::manual_seed(2);
   const auto v = matrix(150, 70), gain = at::randn({150}, at::kDouble).requires_grad_();
   const auto dw = at::randn({150, 70}, at::kDouble);
-  const auto w = nn::weight_normed(v, gain), formula = weight_norm_formula(v, gain);
+  const auto w = nn::weight_normed(v, gain), formula = weight_norm_rows(v, gain);
   EXPECT_TRUE(close(w, formula, 1e-14, 0));
   EXPECT_FALSE(w[1].any().item<bool>());
   const auto ours = torch::autograd::grad({w}, {v, gain}, {dw});
@@ -52,7 +57,7 @@ TEST(ComputedMatrix, OfSigmaReparametrisationIsItsFormula) {
   const auto left = at::randn({150}, at::kDouble), right = at::randn({70}, at::kDouble);
   const auto dw = at::randn({150, 70}, at::kDouble);
   const auto w = nn::sigma_reparametrized(v, gamma, left, right);
-  const auto formula = sigma_formula(v, gamma, left, right);
+  const auto formula = sigma_rows(v, gamma, left, right);
   EXPECT_TRUE(close(w, formula, 1e-13, 0));
   // The state moves on before the backward pass.
   const auto theirs = torch::autograd::grad({formula}, {v, gamma}, {dw});
@@ -69,15 +74,49 @@ TEST(ComputedMatrix, OfZerosIsZeros) {
   EXPECT_TRUE(nn::sigma_reparametrized(none, one, left, right).equal(none));
 }
 
+// Then it is a constant to the gradient.
+TEST(ComputedMatrix, MayHaveASigmaOfZero) {
+  const auto v = at::tensor({0., 1., 1., 0.}, at::kDouble).view({2, 2}).requires_grad_();
+  const auto gamma = at::full({1}, 0.7, at::kDouble).requires_grad_();
+  const auto first = at::tensor({1., 0.}, at::kDouble), dw = at::randn({2, 2}, at::kDouble);
+  const auto ours =
+      torch::autograd::grad({nn::sigma_reparametrized(v, gamma, first, first)}, {v, gamma}, {dw});
+  const auto theirs = torch::autograd::grad({sigma_rows(v, gamma, first, first)}, {v, gamma}, {dw});
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(close(ours[i], theirs[i], 1e-14, 1e-15)) << i;
+}
+
+TEST(ComputedMatrix, OfBfloat16HasTheGradientsOfItsFormula) {
+  at::manual_seed(2);
+  const auto v = at::randn({40, 70}).to(at::kBFloat16).requires_grad_();
+  const auto dw = at::randn({40, 70}).to(at::kBFloat16);
+  const auto gain = at::rand({40}).requires_grad_(), gamma = at::full({1}, 0.7F).requires_grad_();
+  const auto left = at::rand({40}), right = at::rand({70});
+  for (const bool is_sigma : {false, true}) {
+    const auto by = is_sigma ? gamma : gain;
+    const auto made = [&](const Tensor& of, const Tensor& factor, bool fused) {
+      return is_sigma ? nn::sigma_reparametrized(of, factor, left.to(factor.scalar_type()),
+                                                 right.to(factor.scalar_type()), fused)
+                      : nn::weight_normed(of, factor, fused);
+    };
+    const auto ours = torch::autograd::grad({made(v, by, true)}, {v, by}, {dw});
+    const auto wide = v.detach().to(at::kDouble).requires_grad_();
+    const auto factor = by.detach().to(at::kDouble).requires_grad_();
+    const auto theirs =
+        torch::autograd::grad({made(wide, factor, false)}, {wide, factor}, {dw.to(at::kDouble)});
+    EXPECT_TRUE(ours[0].equal(theirs[0].to(at::kBFloat16))) << is_sigma;
+    EXPECT_TRUE(close(ours[1], theirs[1], 1e-6, 0)) << is_sigma;
+  }
+}
+
 TEST(ComputedMatrix, OfBfloat16IsRoundedOnce) {
   at::manual_seed(2);
   const auto v = at::randn({40, 70}).to(at::kBFloat16), wide = v.to(at::kDouble);
   const auto gain = at::rand({40}), left = at::rand({40}), right = at::rand({70});
   const auto in_double = [](const Tensor& x) { return x.to(at::kDouble); };
-  EXPECT_TRUE(nn::weight_normed(v, gain).equal(
-      weight_norm_formula(wide, in_double(gain)).to(at::kBFloat16)));
+  EXPECT_TRUE(
+      nn::weight_normed(v, gain).equal(weight_norm_rows(wide, in_double(gain)).to(at::kBFloat16)));
   const auto gamma = at::full({1}, 0.7F);
-  const auto formula = sigma_formula(wide, in_double(gamma), in_double(left), in_double(right));
+  const auto formula = sigma_rows(wide, in_double(gamma), in_double(left), in_double(right));
   EXPECT_TRUE(nn::sigma_reparametrized(v, gamma, left, right).equal(formula.to(at::kBFloat16)));
 }
 

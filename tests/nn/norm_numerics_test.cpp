@@ -69,6 +69,15 @@ std::vector<Case> cases() {
                    n.gain_init = 0.7;
                    n.stored_at = 3;
                  })});
+  all.push_back({"seed_norm_scaled", with(Kind::seed_norm, [](auto& n) {
+                   n.out_scale = 0.3;
+                   n.gain_init = 0.7;
+                   n.stored_at = 3;
+                 })});
+  all.push_back({"seed_norm_one_plus_w",
+                 with(Kind::seed_norm, [](auto& n) { n.gain_form = norm::GainForm::one_plus_w; })});
+  all.push_back(
+      {"seed_norm_bare", with(Kind::seed_norm, [](auto& n) { n.affine = Affine::none; })});
   all.push_back({"layer_norm_absmax8",
                  with(Kind::layer_norm, [](auto& n) { n.pre_scale = norm::PreScale::absmax8; })});
   all.push_back({"instance_norm_affine",

@@ -103,6 +103,8 @@ TEST(LargestScores, AreThoseOfTheScores) {
                           .scale = 0.3};
     const auto begins = at::arange(700, at::kInt).div(90, "floor").mul(90);
     for (const bool has_documents : {false, true}) {
+      in.scale = has_documents ? -0.3 : 0.3;
+      in.softcap = 2;  // it is before the cap
       if (has_documents) in.begins = begins.repeat({2, 1}).to(at::kInt);
       const auto wanted = statistics_of(in).largest;
       const auto found = largest_of(in);
@@ -114,9 +116,11 @@ TEST(LargestScores, AreThoseOfTheScores) {
 }
 
 TEST(LargestScores, MayBeNegative) {
-  const AttentionInputs in = {
-      .q = at::ones({1, 1, 40, 32}), .k = -at::ones({1, 1, 40, 32}), .v = at::ones({1, 1, 40, 32})};
-  EXPECT_EQ(largest_of(in).item<double>(), -32);
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    const auto ones = at::ones({1, 1, 40, 32}).to(dtype);
+    const AttentionInputs in = {.q = ones.narrow(2, 0, 7), .k = -ones, .v = ones};
+    EXPECT_NEAR(largest_of(in).item<double>(), -32, 1e-5) << dtype;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "evenkeel/ops/seed_norm.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -34,6 +35,38 @@ TEST(SeedNorm, IsItsFormula) {
   };
   EXPECT_TRUE(close(fused(inputs)[0], formula(inputs)[0], 1e-13, 1e-13));
   expect_equal_gradients(fused, formula, inputs, {at::randn_like(x)});
+}
+
+TEST(SeedNorm, MayHaveOneValueForAllAndNoGain) {
+  at::manual_seed(9);
+  const auto value = [](double of) { return at::full({1}, of, at::kDouble); };
+  const Tensors inputs = {at::randn({70, 30}, at::kDouble), value(0.7), value(-0.1)};
+  const auto fused = [](const Tensors& in) {
+    return Tensors{ops::seed_norm(in[0], in[1], in[2], std::nullopt, std::nullopt, kEpsilon)};
+  };
+  const auto formula = [](const Tensors& in) {
+    const auto x_hat = ops::reference::rms_rows(in[0], kEpsilon);
+    return Tensors{ops::reference::seed_rows(in[0], x_hat, in[1], in[2]) + x_hat};
+  };
+  expect_equal_gradients(fused, formula, inputs, {at::randn({70, 30}, at::kDouble)});
+}
+
+TEST(SeedNorm, HasTheSameBitsForEveryNumberOfThreads) {
+  const auto before = at::get_num_threads();
+  Tensors found[2];
+  for (const int threads : {1, 2}) {
+    at::set_num_threads(threads);
+    at::manual_seed(9);
+    Tensors in = {at::randn({900, 30})};
+    for (int i = 0; i < 4; ++i) in.push_back(at::randn({30}));
+    for (auto& each : in) each.requires_grad_();
+    const auto y = ops::seed_norm(in[0], in[1], in[2], in[3], in[4], kEpsilon);
+    y.backward(at::randn({900, 30}));
+    for (const auto& each : in) found[threads - 1].push_back(each.grad());
+    found[threads - 1].push_back(y.detach());
+  }
+  at::set_num_threads(before);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(found[0][i].equal(found[1][i])) << i;
 }
 
 TEST(SeedNorm, IsRmsNormWhereBetaIsZero) {

@@ -89,6 +89,7 @@ def check_attention(dtype):
     for cap, begins in ((None, None), (2.0, None), (None, two)):
         torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap, begins))
         y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap, begins)
+        torch.library.opcheck(ops.largest_scores.default, (q, k, 0.3, begins))
         torch.library.opcheck(
             ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap, begins)
         )

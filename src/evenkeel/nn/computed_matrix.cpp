@@ -6,8 +6,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/matrix_rows.h"
-#include "evenkeel/ops/affine.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rows.h"
@@ -69,7 +69,7 @@ class WeightNormed : public torch::autograd::Function<WeightNormed> {
   }
 };
 
-/// W v, one sum a row, in double.
+/// Of each row of w its dot product with the same row of `other`, or with `other`; in double.
 /// \param other  [rows, columns] of the dtype of w, or [columns]
 Tensor dots(const Tensor& w, const Tensor& other) {
   const auto sums = ops::row_statistic(w);
@@ -105,7 +105,12 @@ Tensor sums_of_columns(const Tensor& w, const Tensor& left) {
 
 /// The sum of values of double, in one order.
 double sum_of(const Tensor& values) {
-  return ops::cpu::total_of(values.unsqueeze(1).contiguous()).item<double>();
+  return ops::cpu::total_of(values.unsqueeze(1).clone()).item<double>();
+}
+
+void check_vector(const Tensor& v, const Tensor& vector, std::int64_t size) {
+  EK_ASSERT(vector.dim() == 1 && vector.size(0) == size && vector.is_contiguous() &&
+            vector.scalar_type() == ops::wide(v.scalar_type()));
 }
 
 class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized> {
@@ -113,10 +118,11 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
   static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& gamma,
                         const Tensor& left, const Tensor& right) {
     const double found = sum_of(left.to(at::kDouble) * dots(v, right));
-    const double sigma = found == 0 ? 1 : found;  // zeros stay zeros
+    const double sigma = found == 0 ? 1 : found;
     // Clones, since a later pass moves the state while this pass's graph still needs it.
     ctx->save_for_backward({v, gamma, left.clone(), right.clone()});
     ctx->saved_data["sigma"] = sigma;
+    ctx->saved_data["moves"] = found != 0;  // with V
     const auto w = ops::like(v);
     const double factor = gamma.item<double>() / sigma;
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparametrized", [&] {
@@ -137,6 +143,7 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
     const double sigma = ctx->saved_data["sigma"].toDouble();
     const double factor = gamma.item<double>() / sigma;
     const double along = sum_of(dots(dw, v)) / sigma;
+    const double less = ctx->saved_data["moves"].toBool() ? factor * along : 0;
     const auto dv = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
       const auto* const above = in<scalar_t>(dw);
@@ -145,8 +152,7 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
       auto* const to = out<scalar_t>(dv);
       for_each_place(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::combine_rows(above + at, factor, by_column,
-                                   factor * along * static_cast<double>(by_row[i]), to + at,
-                                   v.size(1));
+                                   less * static_cast<double>(by_row[i]), to + at, v.size(1));
       });
     });
     return {dv, at::full_like(gamma, along), Tensor(), Tensor()};
@@ -164,25 +170,29 @@ Tensor times(const Tensor& w, const Tensor& v) {
 
 }  // namespace
 
-Tensor weight_normed(const Tensor& v, const Tensor& row_gain) {
-  if (v.is_cpu()) return WeightNormed::apply(v.contiguous(), row_gain);
-  const auto wide = v.to(row_gain.scalar_type());
-  const auto length = ops::reference::root(wide.square().sum(-1, /*keepdim=*/true));
-  const auto u = wide / at::where(length > 0, length, 1.0);
-  return (row_gain.unsqueeze(-1) * u).to(v.scalar_type());
+Tensor weight_normed(const Tensor& v, const Tensor& row_gain, bool fused) {
+  check_vector(v, row_gain, v.size(0));
+  if (fused && v.is_cpu()) return WeightNormed::apply(v.contiguous(), row_gain);
+  return ops::reference::weight_norm_rows(v.to(row_gain.scalar_type()), row_gain)
+      .to(v.scalar_type());
 }
 
 Tensor sigma_reparametrized(const Tensor& v, const Tensor& gamma, const Tensor& left,
-                            const Tensor& right) {
-  if (v.is_cpu()) return SigmaReparametrized::apply(v.contiguous(), gamma, left, right);
-  const auto wide = v.to(gamma.scalar_type());
-  const auto sigma = (left.clone() * times(wide, right.clone())).sum();
-  return ops::affine(wide, gamma / at::where(sigma == 0, 1.0, sigma)).to(v.scalar_type());
+                            const Tensor& right, bool fused) {
+  check_vector(v, gamma, 1);
+  check_vector(v, left, v.size(0));
+  check_vector(v, right, v.size(1));
+  if (fused && v.is_cpu()) return SigmaReparametrized::apply(v.contiguous(), gamma, left, right);
+  // Clones, since a later pass moves the state while this pass's graph still needs it.
+  return ops::reference::sigma_rows(v.to(gamma.scalar_type()), gamma, left.clone(), right.clone())
+      .to(v.scalar_type());
 }
 
 void power_iteration(const Tensor& v, const Tensor& left, const Tensor& right) {
   const at::NoGradGuard no_grad;
   if (v.is_cpu()) {
+    check_vector(v, left, v.size(0));
+    check_vector(v, right, v.size(1));
     const auto w = v.contiguous();
     left.copy_(unit(dots(w, right)));
     right.copy_(unit(sums_of_columns(w, left)));

@@ -38,14 +38,23 @@ void for_each_task(const std::vector<Task>& tasks, const Work& work) {
   });
 }
 
-/// Blocks of rows of x: large enough for the rate of a product, many enough for all threads.
-std::vector<Task> tasks_of_rows(const at::Tensor& starts) {
-  constexpr std::int64_t kRows = 1024;
+/// Rows of a product: enough for its rate, and, in tiles of our own, whose rows do not depend on
+/// each other, as few as give every thread some products. Elsewhere bits depend on the number of
+/// rows, and it does not on that of threads.
+std::int64_t rows_at_once(const at::Tensor& x) {
+  constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
+  if (!ops::in_own_tiles(x)) return kLeast;
+  return std::clamp(x.size(0) / (kMany * at::get_num_threads()), kLeast, kMost);
+}
+
+/// Blocks of rows of x.
+std::vector<Task> tasks_of_rows(const at::Tensor& x, const at::Tensor& starts) {
+  const auto most = rows_at_once(x);
   const auto* const start = starts.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
   for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
-    for (auto first = start[e]; first < start[e + 1]; first += kRows) {
-      tasks.push_back({e, first, std::min(kRows, start[e + 1] - first)});
+    for (auto first = start[e]; first < start[e + 1]; first += most) {
+      tasks.push_back({e, first, std::min(most, start[e + 1] - first)});
     }
   }
   return tasks;
@@ -53,7 +62,7 @@ std::vector<Task> tasks_of_rows(const at::Tensor& starts) {
 
 /// Blocks of rows of the gradients of the groups' matrices, largest groups first.
 std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outputs) {
-  constexpr std::int64_t kRows = 1024;
+  constexpr std::int64_t kRows = 512;
   const auto* const start = starts.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
   for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
@@ -74,7 +83,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     ctx->save_for_backward({x, weight, starts});
     if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
-    for_each_task(tasks_of_rows(starts), [&](const Task& task) {
+    for_each_task(tasks_of_rows(x, starts), [&](const Task& task) {
       ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
                           weight.select(0, task.group).t());
     });
@@ -88,7 +97,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     at::Tensor dx, dweight;
     if (ctx->needs_input_grad(0)) {
       dx = at::empty(x.sizes(), x.options());
-      for_each_task(tasks_of_rows(starts), [&](const Task& task) {
+      for_each_task(tasks_of_rows(dy, starts), [&](const Task& task) {
         ops::multiply_alone(dx.narrow(0, task.first, task.rows),
                             dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
       });

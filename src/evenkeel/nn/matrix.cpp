@@ -9,8 +9,8 @@
 
 namespace evenkeel::nn {
 
-Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, ops::GradientSum sum)
-    : stored_(std::move(stored)), parts_(std::move(parts)), sum_(std::move(sum)) {}
+Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, ops::GradientSum sum, bool fused)
+    : stored_(std::move(stored)), parts_(std::move(parts)), sum_(std::move(sum)), fused_(fused) {}
 
 Weight Matrix::weight(Mode mode) const {
   if (parts_.empty()) return {stored_, sum_};
@@ -24,10 +24,10 @@ at::Tensor Matrix::operator()(Mode mode) const {
   for (const auto& part : parts_) {
     const auto own = all.narrow(0, part.first, part.rows);
     if (part.row_gain.defined()) {
-      rows.push_back(weight_normed(own, part.row_gain));
+      rows.push_back(weight_normed(own, part.row_gain, fused_));
     } else if (part.gamma.defined()) {
       if (mode == Mode::training) power_iteration(own, part.left, part.right);
-      rows.push_back(sigma_reparametrized(own, part.gamma, part.left, part.right));
+      rows.push_back(sigma_reparametrized(own, part.gamma, part.left, part.right, fused_));
     } else {
       rows.push_back(own);
     }

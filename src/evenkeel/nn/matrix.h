@@ -37,7 +37,9 @@ class Matrix {
   Matrix() = default;
   /// \param parts     all rows, in order; none for a matrix that stands as it is
   /// \param sum       of the gradients of the stored matrix, if products may add to it
-  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, ops::GradientSum sum = {});
+  /// \param fused     false: rules are formulas in tensor operations
+  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, ops::GradientSum sum = {},
+                  bool fused = true);
 
   /// The shape and dtype of the stored matrix:
   ///   weight_norm    row j = row_gain_j * v_j / |v_j|
@@ -55,6 +57,7 @@ class Matrix {
   at::Tensor stored_;
   std::vector<Part> parts_;
   ops::GradientSum sum_;
+  bool fused_ = true;
 };
 
 }  // namespace evenkeel::nn

@@ -20,7 +20,8 @@ struct ScoreStatistics {
 /// inputs are, else in float32: the memory does not grow with the sequence.
 ScoreStatistics statistics_of(const AttentionInputs& inputs);
 
-/// Of it the largest scores alone: [h], float64, after scale, before cap.
+/// Of it the largest scores alone: [h], float64, after scale, before cap; no NaN is. On a CPU by
+/// ops::largest_scores().
 at::Tensor largest_of(const AttentionInputs& inputs);
 
 /// Of attention whose keys are multiplied by factors near 1: how many queries look elsewhere.

@@ -23,6 +23,8 @@ using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&
                                                     const Tensor&, const Tensor&, const Tensor&,
                                                     double, std::optional<double>, const Begins&);
 
+using Largest = Tensor(const Tensor&, const Tensor&, double, const Begins&);
+
 class CausalAttention : public torch::autograd::Function<CausalAttention> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -47,10 +49,8 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   }
 };
 
-Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                      std::optional<double> softcap, const Begins& begins) {
+void check(const Tensor& q, const Tensor& k, const Begins& begins) {
   check_rows("causal_attention", q);
-  check_same("causal_attention", "v", v, "k", k);
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
                   q.sym_size(3) == k.sym_size(3) && q.sym_size(1) <= k.sym_size(1) &&
                   k.sym_size(2) > 0 && q.sym_size(2) % k.sym_size(2) == 0 &&
@@ -59,14 +59,20 @@ Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double 
               "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
               q.sym_sizes(), " of ", name_of(q.scalar_type()), " and ", k.sym_sizes(), " of ",
               name_of(k.scalar_type()));
-  TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
-              softcap.value_or(0));
   TORCH_CHECK(!begins || (begins->dim() == 2 && begins->scalar_type() == at::kInt &&
                           begins->sym_size(0) == q.sym_size(0) &&
                           begins->sym_size(1) == q.sym_size(1) && begins->device() == q.device()),
               "[causal_attention] begins must be [B, T] of int32, but is ",
               begins ? begins->sym_sizes() : c10::SymIntArrayRef(), " of ",
               begins ? name_of(begins->scalar_type()) : "nothing");
+}
+
+Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                      std::optional<double> softcap, const Begins& begins) {
+  check_same("causal_attention", "v", v, "k", k);
+  check(q, k, begins);
+  TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
+              softcap.value_or(0));
   return CausalAttention::apply(q, k, v, scale, softcap, begins);
 }
 
@@ -78,6 +84,13 @@ Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, doubl
   return run.call(q, k, v, scale, softcap, begins);
 }
 
+Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
+                      const std::optional<Tensor>& begins) {
+  static const auto run = registered<Largest>("evenkeel::largest_scores");
+  check(q, k, begins);
+  return run.call(q, k, scale, begins);
+}
+
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def(
       "causal_attention(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
@@ -85,6 +98,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def(
       "causal_attention_forward(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
       " Tensor? begins=None) -> (Tensor y, Tensor lse)");
+  m.def("largest_scores(Tensor q, Tensor k, float scale, Tensor? begins=None) -> Tensor");
   m.def(
       "causal_attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse,"
       " float scale, float? softcap, Tensor? begins=None) -> (Tensor dq, Tensor dk, Tensor dv)");
@@ -97,6 +111,7 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("causal_attention_forward", no_gradient());
   m.impl("causal_attention_backward", no_gradient());
+  m.impl("largest_scores", no_gradient());
 }
 
 }  // namespace evenkeel::ops

@@ -31,10 +31,11 @@ at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::
                             double scale, std::optional<double> softcap = {},
                             const std::optional<at::Tensor>& begins = {});
 
-/// The largest score of each head, scale * q_i . k_j over what its queries see; about as long as
-/// the attention itself.
-/// \param q, k, begins  as above
-/// \return [heads], float64
+/// The largest score of each head, scale * q_i . k_j over what its queries see, without cap; no NaN
+/// is. A forward pass of attention finds it, so it takes as long as one. No gradient.
+/// \param q, k, begins  as above, B and T at least 1
+/// \return [heads], float64; of float32 and bfloat16 what it is in float32
+/// \throws c10::Error as above
 at::Tensor largest_scores(const at::Tensor& q, const at::Tensor& k, double scale,
                           const std::optional<at::Tensor>& begins = {});
 

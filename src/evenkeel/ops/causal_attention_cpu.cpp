@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/attention.h"
-#include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/rows.h"
 
@@ -204,10 +203,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   return {dq, dk, dv};
 }
 
-}  // namespace
-
-Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
-                      const std::optional<Tensor>& begins) {
+/// A forward pass whose keys are its values, too, for what it finds on the way.
+Tensor largest_scores_of(const Tensor& q, const Tensor& k, double scale,
+                         const std::optional<Tensor>& begins) {
   Attended to(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
   to.largest = at::full({q.size(0), q.size(2)}, kNone, Attended::options_beside(q));
@@ -215,9 +213,12 @@ Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
   return to.largest.to(at::kDouble).amax(0);
 }
 
+}  // namespace
+
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("causal_attention_forward", forward);
   m.impl("causal_attention_backward", backward);
+  m.impl("largest_scores", largest_scores_of);
 }
 
 }  // namespace evenkeel::ops

@@ -27,11 +27,17 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
   return {like(q), like(k), like(v)};
 }
 
+Tensor largest_scores_of(const Tensor& q, const Tensor& /*k*/, double /*scale*/,
+                         const std::optional<Tensor>& /*begins*/) {
+  return at::empty_symint({q.sym_size(2)}, q.options().dtype(at::kDouble));
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
   m.impl("causal_attention_forward", forward);
   m.impl("causal_attention_backward", backward);
+  m.impl("largest_scores", largest_scores_of);
 }
 
 }  // namespace evenkeel::ops

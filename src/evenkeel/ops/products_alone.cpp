@@ -3,9 +3,12 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/products_amx.h"
+#include "evenkeel/kernels/cpu/rows_product_amx.h"
+#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/weight_gradient.h"
 
@@ -15,19 +18,28 @@ namespace {
 
 using at::Tensor;
 
+bool is_matrix(const Tensor& x, std::int64_t rows, std::int64_t columns) {
+  return x.dim() == 2 && x.size(0) == rows && x.size(1) == columns;
+}
+
 /// Whether the values of a row lie one after another, and no row above another.
 bool has_rows(const Tensor& x) {
   return x.stride(1) == 1 && (x.size(0) <= 1 || x.stride(0) >= x.size(1));
 }
 
-bool in_tiles(const Tensor& x) {
-#if defined(__x86_64__)
-  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && x.numel() > 0 && kernels::cpu::has_amx();
-#else
-  return false;
-#endif
+/// LibTorch's library makes a program for every number of rows of bfloat16, and keeps it: there are
+/// few numbers if rows of zeros are added.
+Tensor with_rows_of_zeros(const Tensor& x) {
+  constexpr std::int64_t kMultiple = 128;
+  const auto rows = x.size(0);
+  const auto all = (rows + kMultiple - 1) / kMultiple * kMultiple;
+  if (x.scalar_type() != at::kBFloat16 || all == rows) return x;
+  auto filled = at::zeros({all, x.size(1)}, x.options());
+  filled.narrow(0, 0, rows).copy_(x);
+  return filled;
 }
 
+#if defined(__x86_64__)
 /// Bytes of a result, of which this thread may make a part, that stay in caches until they are
 /// read.
 constexpr std::size_t kCached = std::size_t{4} << 20;
@@ -35,12 +47,25 @@ constexpr std::size_t kCached = std::size_t{4} << 20;
 Tensor scratch_of(std::int64_t bytes) {
   return at::empty({bytes}, at::kByte);
 }
+#endif
 
 }  // namespace
 
-void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
+bool in_own_tiles(const Tensor& x) {
 #if defined(__x86_64__)
-  if (in_tiles(x) && has_rows(x) && has_rows(y) && (has_rows(w) || has_rows(w.t()))) {
+  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && kernels::cpu::has_amx();
+#else
+  return x.numel() < 0;
+#endif
+}
+
+void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
+  EK_ASSERT(x.dim() == 2 && y.dim() == 2 && is_matrix(y, x.size(0), y.size(1)) &&
+            is_matrix(w, x.size(1), y.size(1)) && x.scalar_type() == w.scalar_type() &&
+            y.scalar_type() == w.scalar_type());
+#if defined(__x86_64__)
+  if (in_own_tiles(x) && x.numel() > 0 && y.numel() > 0 && has_rows(x) && has_rows(y) &&
+      (has_rows(w) || has_rows(w.t()))) {
     const bool is_straight = has_rows(w);
     const kernels::cpu::RowsProduct of = {.x = cpu::in<at::BFloat16>(x),
                                           .w = cpu::in<at::BFloat16>(w),
@@ -56,15 +81,22 @@ void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
     return multiply_rows_amx(of, scratch_of(of.scratch()).mutable_data_ptr());
   }
 #endif
-  auto out = y;
-  at::mm_out(out, x, w);
+  const auto rows = with_rows_of_zeros(x);
+  if (rows.is_same(x)) {
+    auto out = y;
+    at::mm_out(out, x, w);
+  } else {
+    y.copy_(at::mm(rows, w).narrow(0, 0, x.size(0)));
+  }
 }
 
 void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor& x,
                                bool is_first) {
+  EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
+            is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
 #if defined(__x86_64__)
-  if (in_tiles(dy) && sum.scalar_type() == at::kFloat && has_rows(sum) && has_rows(dy) &&
-      has_rows(x)) {
+  if (in_own_tiles(dy) && dy.numel() > 0 && x.numel() > 0 && sum.scalar_type() == at::kFloat &&
+      has_rows(sum) && has_rows(dy) && has_rows(x)) {
     const kernels::cpu::WeightGradient of = {.dy = cpu::in<at::BFloat16>(dy),
                                              .x = cpu::in<at::BFloat16>(x),
                                              .sum = sum.mutable_data_ptr<float>(),
@@ -75,10 +107,11 @@ void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor
                                              .rows = sum.size(0),
                                              .columns = sum.size(1),
                                              .is_first = is_first};
-    return add_weight_gradient_amx(of, scratch_of(of.scratch()).mutable_data_ptr());
+    const auto scratch = scratch_of(kernels::cpu::WeightGradient::scratch());
+    return add_weight_gradient_amx(of, scratch.mutable_data_ptr());
   }
 #endif
-  add_weight_gradient(sum, dy, x, is_first);
+  add_weight_gradient(sum, with_rows_of_zeros(dy), with_rows_of_zeros(x), is_first);
 }
 
 }  // namespace evenkeel::ops

@@ -161,6 +161,21 @@ inline at::Tensor seed_rows(const at::Tensor& x, const at::Tensor& x_hat, const 
   return alpha * at::tanh((beta * x.to(at::kDouble)).sum(-1, /*keepdim=*/true)) * x_hat;
 }
 
+/// Row j = row_gain_j v_j / |v_j|; zeros stay zeros.
+/// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2
+inline at::Tensor weight_norm_rows(const at::Tensor& v, const at::Tensor& row_gain) {
+  const auto length = root(v.square().sum(-1, /*keepdim=*/true));
+  return row_gain.unsqueeze(-1) * v / at::where(length > 0, length, 1.0);
+}
+
+/// (gamma / sigma) V, sigma = left . V right; where sigma is 0, gamma V.
+/// \source Zhai et al. 2023, arXiv:2303.06296
+inline at::Tensor sigma_rows(const at::Tensor& v, const at::Tensor& gamma, const at::Tensor& left,
+                             const at::Tensor& right) {
+  const auto sigma = (left * (v * right).sum(-1)).sum();
+  return gamma / at::where(sigma == 0, 1.0, sigma) * v;
+}
+
 /// gain * rows + bias, rounded to `dtype`.
 inline at::Tensor affine(at::Tensor rows, const std::optional<at::Tensor>& gain,
                          const std::optional<at::Tensor>& bias, at::ScalarType dtype) {

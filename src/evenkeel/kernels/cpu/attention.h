@@ -42,7 +42,7 @@ struct AttentionHead {
   const std::int32_t* begins = nullptr;  // [queries], never falling: where documents begin, or null
   std::int64_t heads = 1;
   std::int64_t q_head = 0, y_head = 0;  // from one to the next
-  Wide<T>* largest = nullptr;           // [heads]: raised to the largest cap(s), or null
+  Wide<T>* largest = nullptr;           // [heads], or null: raised to the largest of all cap(s)
 };
 
 /// The gradient of the same.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/products_amx.h"
+#include "evenkeel/kernels/cpu/rows_product_amx.h"
 
 #if defined(__x86_64__)
 

@@ -10,7 +10,7 @@ namespace evenkeel::kernels::cpu {
 namespace {
 
 struct Row {
-  double rho;  // of the root of the mean of squares
+  double rho;  // 1 / sqrt(mean(x^2) + epsilon)
   Bounded t;
 };
 

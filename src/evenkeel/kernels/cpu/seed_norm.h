@@ -7,7 +7,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// What one gain of the row and three vectors of its width make of an RMS norm, in double:
+/// An RMS norm whose gain moves with the row, in double; squares of doubles beyond 1e154 overflow:
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 /// \source arXiv:2510.22777 (SeeDNorm)
 template <typename T>

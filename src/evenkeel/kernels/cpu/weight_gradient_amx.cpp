@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/products_amx.h"
+#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 
 #if defined(__x86_64__)
 
@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::int64_t kSide = kTwoTiles;            // of a square
 constexpr std::int64_t kBlock = 512;                 // rows and columns of a block
-constexpr std::int64_t kLeft = kBlock + 32;          // from row to row: no power of two
+constexpr std::int64_t kLeftStride = kBlock + 32;    // from row to row: no power of two
 constexpr std::int64_t kPanel = kBlock / 2 * kTile;  // of the right factor, in pairs
-constexpr std::int64_t kLeftBytes = kBlock * kLeft * 2, kRightBytes = kBlock * kBlock * 2;
+constexpr std::int64_t kLeftBytes = kBlock * kLeftStride * 2, kRightBytes = kBlock * kBlock * 2;
 
 /// A block of the gradient, at its first sum.
 struct Block {
@@ -70,7 +70,7 @@ EK_LANES void add_block(const Bf16* left, const std::uint32_t* right, std::int64
       if (!is_last || n + kSide < block.columns) {
         prefetch_square(is_last ? square_at(0, n + kSide) : square_at(m + kSide, n));
       }
-      add_square<kAdd>({left + m * kLeft, kLeft}, columns, depth, square_at(m, n));
+      add_square<kAdd>({left + m * kLeftStride, kLeftStride}, columns, depth, square_at(m, n));
     }
   }
 }
@@ -83,7 +83,7 @@ SomeRows block_of(const Bf16* factor, std::int64_t stride, std::int64_t first, s
 
 }  // namespace
 
-std::int64_t WeightGradient::scratch() const {
+std::int64_t WeightGradient::scratch() {
   return kLeftBytes + kRightBytes;
 }
 
@@ -100,10 +100,13 @@ EK_AMX void add_weight_gradient_amx(const WeightGradient& of, void* scratch) {
       for (std::int64_t m = 0; m < of.rows; m += kBlock) {
         const auto rows = std::min(kBlock, of.rows - m);
         copy_transposed(block_of(of.dy, of.dy_stride, k, count, m, rows), up_to(kSide, rows), left,
-                        kLeft);
+                        kLeftStride);
         const Block block = {of.sum + m * of.sum_stride + n, of.sum_stride, rows, columns};
-        k == 0 && of.is_first ? add_block<false>(left, right, depth, block)
-                              : add_block<true>(left, right, depth, block);
+        if (k == 0 && of.is_first) {
+          add_block<false>(left, right, depth, block);
+        } else {
+          add_block<true>(left, right, depth, block);
+        }
       }
     }
   }
