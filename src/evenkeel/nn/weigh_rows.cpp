@@ -6,7 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/weigh_row.h"
+#include "evenkeel/kernels/cpu/matrix_rows.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/rows.h"
 
@@ -29,7 +29,7 @@ class WeighRows : public torch::autograd::Function<WeighRows> {
       const auto* const weight = weights.const_data_ptr<F>();
       auto* const to = ops::cpu::out<scalar_t>(y);
       ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
-        kernels::cpu::weigh_row(from + m * width, weight[m], to + m * width, width);
+        kernels::cpu::scale_row(from + m * width, weight[m], to + m * width, width);
       });
     });
     return y;
@@ -50,8 +50,9 @@ class WeighRows : public torch::autograd::Function<WeighRows> {
       auto* const to = ops::cpu::out<scalar_t>(dx);
       auto* const dweight = dweights.mutable_data_ptr<F>();
       ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
-        dweight[m] = static_cast<F>(kernels::cpu::weigh_row_backward(
-            above + m * width, from + m * width, weight[m], to + m * width, width));
+        const auto at = m * width;
+        dweight[m] = static_cast<F>(kernels::cpu::dot_of_rows(above + at, from + at, width));
+        kernels::cpu::scale_row(above + at, weight[m], to + at, width);
       });
     });
     return {dx, dweights};

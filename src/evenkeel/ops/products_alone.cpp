@@ -52,15 +52,11 @@ Tensor scratch_of(std::int64_t bytes) {
 }  // namespace
 
 bool in_own_tiles(const Tensor& x) {
-#if defined(__x86_64__)
   return x.is_cpu() && x.scalar_type() == at::kBFloat16 && kernels::cpu::has_amx();
-#else
-  return x.numel() < 0;
-#endif
 }
 
 void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
-  EK_ASSERT(x.dim() == 2 && y.dim() == 2 && is_matrix(y, x.size(0), y.size(1)) &&
+  EK_ASSERT(x.dim() == 2 && y.dim() == 2 && y.size(0) == x.size(0) &&
             is_matrix(w, x.size(1), y.size(1)) && x.scalar_type() == w.scalar_type() &&
             y.scalar_type() == w.scalar_type());
 #if defined(__x86_64__)

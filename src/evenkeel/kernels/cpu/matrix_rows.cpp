@@ -28,6 +28,16 @@ template <typename T>
   for (std::int64_t j = 0; j < width; ++j) store(to + j, factor * load(row + j));
 }
 
+template <typename T, typename F>
+[[gnu::always_inline]] inline void combine(const T* __restrict row, double factor,
+                                           const F* __restrict other, double less, T* __restrict to,
+                                           std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) {
+    store(to + j, factor * load(row + j) - less * load(other + j));
+  }
+}
+
 }  // namespace
 
 template <typename T, typename F>
@@ -48,12 +58,9 @@ EK_CLONES void add_row(const T* __restrict row, double factor, double* __restric
 }
 
 template <typename T>
-EK_CLONES void combine_rows(const T* __restrict row, double factor, const Wide<T>* __restrict other,
-                            double less, T* __restrict to, std::int64_t width) {
-#pragma omp simd
-  for (std::int64_t j = 0; j < width; ++j) {
-    store(to + j, factor * load(row + j) - less * load(other + j));
-  }
+EK_CLONES void combine_rows(const T* row, double factor, const Wide<T>* other, double less, T* to,
+                            std::int64_t width) {
+  combine(row, factor, other, less, to, width);
 }
 
 template <typename T>
@@ -62,15 +69,12 @@ EK_CLONES void weight_norm_row(const T* v, Wide<T> gain, T* w, std::int64_t widt
 }
 
 template <typename T>
-EK_CLONES double weight_norm_row_backward(const T* __restrict dw, const T* __restrict v,
-                                          Wide<T> gain, T* __restrict dv, std::int64_t width) {
+EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, Wide<T> gain, T* dv,
+                                          std::int64_t width) {
   const double rho = inverse_length(v, width);
   const double along = dot(dw, v, width) * rho;
-  const double factor = static_cast<double>(gain) * rho, less = factor * along * rho;
-#pragma omp simd
-  for (std::int64_t j = 0; j < width; ++j) {
-    store(dv + j, factor * load(dw + j) - less * load(v + j));
-  }
+  const double factor = static_cast<double>(gain) * rho;
+  combine(dw, factor, v, factor * along * rho, dv, width);
   return along;
 }
 

@@ -5,8 +5,8 @@
 
 #include "evenkeel/kernels/cpu/simd.h"
 
-/// Rows of a matrix that is computed out of another one (weight norm, sigma reparametrisation), in
-/// double and rounded once.
+/// Rows that are weighed (of experts' hidden values), and those of matrices that are computed out
+/// of others (weight norm, sigma reparametrisation): in double and rounded once.
 namespace evenkeel::kernels::cpu {
 
 /// The sum of a[j] b[j].
