@@ -124,13 +124,49 @@ TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
       mean += g(i) / features;
       slope += g(i) * x_hat(i) / features;
     }
+    const double slack = 1e-13 + kInFloat<TypeParam>;
     for (std::size_t i = 0; i < width; ++i) {
       const double expected = 1.75 * (g(i) - mean - x_hat(i) * slope);
-      const double bound = kRounding<TypeParam> * 1.001 * std::abs(expected) + 1e-13;
+      const double bound = kRounding<TypeParam> * 1.001 * std::abs(expected) + slack;
       ASSERT_NEAR(exact(dx)[i], expected, bound) << "at " << i << " of " << width;
-      EXPECT_NEAR(dgain[i], 1 + exact(dy)[i] * x_hat(i), 1e-13);
-      EXPECT_NEAR(dbias[i], 2 + exact(dy)[i], 1e-13);
+      EXPECT_NEAR(dgain[i], 1 + exact(dy)[i] * x_hat(i), slack);
+      EXPECT_NEAR(dbias[i], 2 + exact(dy)[i], slack);
     }
+  }
+}
+
+// Of a gradient along x_hat, or of equal values, next to nothing is left, which float32 would not
+// know.
+TYPED_TEST(LayerNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
+  constexpr std::size_t kWidth = 96;
+  const auto x = wavy<TypeParam>(kWidth, 0.3);
+  const auto ripple = exact(wavy<double>(kWidth, 0.9));
+  const std::vector<Wide<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
+  std::vector<TypeParam> y(kWidth), dy(kWidth), dx(kWidth);
+  const auto [mean, rstd] =
+      layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
+  for (const auto& [along, equal] : {std::pair{2.0, 0.0}, {0.0, 2.0}}) {
+    double dot = 0, mean_g = 0;
+    const auto x_hat = [&](std::size_t i) { return (exact(x)[i] - mean) * rstd; };
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      store(&dy[i], along * x_hat(i) + equal + 1e-3 * ripple[i]);
+      dot += exact(dy)[i] * x_hat(i) / kWidth;
+      mean_g += exact(dy)[i] / kWidth;
+    }
+    std::vector<double> dgain(kWidth, 0.0), dbias(kWidth, 0.0), truth;
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      truth.push_back(rstd * (exact(dy)[i] - mean_g - x_hat(i) * dot));
+    }
+    layer_norm_backward<TypeParam>({.dy = dy.data(),
+                                    .x = x.data(),
+                                    .gain = gain.data(),
+                                    .mean = &mean,
+                                    .rstd = &rstd,
+                                    .dx = dx.data(),
+                                    .dgain = dgain.data(),
+                                    .dbias = dbias.data()},
+                                   1, kWidth);
+    EXPECT_TRUE(testing::is_row(dx, truth, 8 * rstd)) << along;
   }
 }
 

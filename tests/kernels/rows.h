@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
@@ -38,5 +41,22 @@ inline constexpr double kRounding<kernels::cpu::Bf16> = 0x1p-8;
 /// What a row costs more whose values are multiplied in float32, relatively to its terms.
 template <typename T>
 constexpr double kInFloat = std::is_same_v<T, double> ? 0 : 8 * 0x1p-24;
+
+/// Passes if each value is the true one but for a rounding to T, and some to float32, of the row's
+/// largest. \param size  of what cancels on the way in double
+template <typename T>
+::testing::AssertionResult is_row(const std::vector<T>& actual, const std::vector<double>& truth,
+                                  double size) {
+  double largest = 0;
+  for (const double value : truth) largest = std::max(largest, std::abs(value));
+  const double bound = (kRounding<T> + kInFloat<T>)*largest + 8 * 0x1p-53 * size;
+  const auto values = exact(actual);
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    if (std::abs(values[i] - truth[i]) <= bound) continue;
+    return ::testing::AssertionFailure() << "value " << i << ": " << values[i] << ", expected "
+                                         << truth[i] << " within " << bound;
+  }
+  return ::testing::AssertionSuccess();
+}
 
 }  // namespace evenkeel::testing

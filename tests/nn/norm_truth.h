@@ -147,7 +147,9 @@ class NormEquations {
     const bool centred = norm_.kind != norm::Kind::scale && statistic_of(norm_).centred;
     const auto dx = gradient_of(row, g, centred);
     for (std::size_t i = 0; i < run.at.size(); ++i) {
-      truth_.dx[run.at[i]].add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
+      auto& each = truth_.dx[run.at[i]];
+      each.add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
+      each.row = std::max(each.row, dx[i].row / eighth);
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/heads.h"
 
+#include "evenkeel/kernels/cpu/gradient_row.h"
 #include "evenkeel/kernels/cpu/heads_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
 
@@ -74,26 +75,24 @@ template <typename T>
   }
 }
 
-/// One head, in F.
-/// \param g  [width]: the gradient before the rotation
-template <typename F, typename T>
+/// One head, in double. \param g  [width]: the gradient before the rotation
+template <typename T>
 [[gnu::always_inline]] inline void backward(const HeadsGradient<T>& heads, std::int64_t h,
-                                            F* __restrict g) {
+                                            const double* __restrict g) {
   const auto width = heads.width;
   const Wide<T>* __restrict const gain = heads.gain;
   const T* __restrict const x = heads.x + h * width;
   T* __restrict const dx = heads.dx + h * width;
   double* __restrict const dgain = heads.dgain;
-  const F rstd = static_cast<F>(heads.rstd[h]);
-  const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
-  const F dot =
-      sum_over<F>(width, [=](std::int64_t i) { return g[i] * at(gain + i) * (at(x + i) * rstd); });
-  const F mean = dot / static_cast<F>(width);
+  const double rstd = heads.rstd[h];
+  const double dot =
+      sum_over(width, [=](std::int64_t i) { return g[i] * load(gain + i) * (load(x + i) * rstd); });
+  const double mean = dot / static_cast<double>(width);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    const F x_hat = at(x + i) * rstd;
-    dgain[i] += static_cast<double>(g[i] * x_hat);
-    store(dx + i, rstd * (g[i] * at(gain + i) - x_hat * mean));
+    const double x_hat = load(x + i) * rstd;
+    dgain[i] += g[i] * x_hat;
+    store(dx + i, rstd * (g[i] * load(gain + i) - x_hat * mean));
   }
 }
 
@@ -106,38 +105,64 @@ template <typename F, typename T>
       [=](std::int64_t i, F value) { g[i] = value; });
 }
 
-/// In float32 beside bfloat16, as the norms of rows; if it is too wide or not moderate: false.
+constexpr std::int64_t kWidestInFloat = 512;
+
+/// One head in float32; false where it must be in double.
+/// \param dgain  [width]: of this token, added to
 template <typename T>
-[[gnu::always_inline]] inline bool backward_in_float(const HeadsGradient<T>& heads,
-                                                     std::int64_t h) {
-  constexpr std::int64_t kWidest = 512;
-  if (!std::is_same_v<T, Bf16> || heads.width > kWidest) return false;
-  float g[kWidest];
+[[gnu::always_inline]] inline bool backward_in_float(const HeadsGradient<T>& heads, std::int64_t h,
+                                                     float* __restrict dgain) {
+  const auto width = heads.width;
+  float g[kWidestInFloat];
   turn_back(heads, h, g);
-  const auto normed = [g = &g[0], gain = heads.gain](std::int64_t i) {
-    return g[i] * static_cast<float>(load(gain + i));
-  };
-  if (!are_moderate<T>(heads.rstd[h], heads.width, normed)) return false;
-  backward(heads, h, g);
+  const float* __restrict const gain = heads.gain;
+  const T* __restrict const x = heads.x + h * width;
+  T* __restrict const dx = heads.dx + h * width;
+  const auto by = scaled_by(heads.rstd[h]);
+  const auto sums = gradient_sums</*kAhead=*/false>(g, gain, x, by, width);
+  if (!is_safe_in_float(by, sums, heads.rstd[h], width)) return false;
+  const auto mean = static_cast<float>(sums.slope / static_cast<double>(width));
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    auto x_hat = static_cast<float>(load(x + i));
+    norm_by(by, x_hat);
+    dgain[i] += g[i] * x_hat;
+    store(dx + i, by.rstd * (g[i] * gain[i] - x_hat * mean));
+  }
   return true;
+}
+
+/// The heads of a token that have a norm, backward.
+template <typename T>
+[[gnu::always_inline]] inline void normed_token(const HeadsGradient<T>& heads) {
+  const auto width = heads.width;
+  float dgain[kWidestInFloat];
+  const bool is_narrow = !std::is_same_v<T, double> && width <= kWidestInFloat;
+  if (is_narrow) std::fill_n(dgain, width, 0.F);
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    if constexpr (!std::is_same_v<T, double>) {
+      if (is_narrow && backward_in_float(heads, h, dgain)) continue;
+    }
+    turn_back(heads, h, heads.scratch);
+    backward(heads, h, heads.scratch);
+  }
+  if (!is_narrow) return;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) heads.dgain[i] += static_cast<double>(dgain[i]);
 }
 
 /// A token, backward.
 template <typename T>
 [[gnu::always_inline]] inline void token(const HeadsGradient<T>& heads) {
+  if (heads.gain != nullptr) return normed_token(heads);
   const auto width = heads.width;
+  using F = Wide<T>;
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    if (heads.gain == nullptr) {
-      const T* const dy = heads.dy + h * width;
-      T* const dx = heads.dx + h * width;
-      using F = Wide<T>;
-      turned(
-          heads.turn, width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
-          [=](std::int64_t i, F value) { store(dx + i, value); });
-    } else if (!backward_in_float(heads, h)) {
-      turn_back(heads, h, heads.scratch);
-      backward(heads, h, heads.scratch);
-    }
+    const T* const dy = heads.dy + h * width;
+    T* const dx = heads.dx + h * width;
+    turned(
+        heads.turn, width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+        [=](std::int64_t i, F value) { store(dx + i, value); });
   }
 }
 
@@ -158,6 +183,9 @@ template <template <typename> typename Of, typename T>
       return token(known);
     case 96:
       known.width = 96;
+      return token(known);
+    case 128:
+      known.width = 128;
       return token(known);
     default:
       token(heads);

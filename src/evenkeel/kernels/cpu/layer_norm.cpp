@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "evenkeel/kernels/cpu/gradient_row.h"
 #include "evenkeel/kernels/cpu/layer_norm_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
 
@@ -30,68 +31,82 @@ struct RowOf {
   double mean;
   F rstd, mean_g, slope;  // slope: mean(g * x_hat)
 };
-template <typename F, typename T>
-[[gnu::always_inline]] inline RowOf<F> row_of(const LayerNormGradient<T>& of, std::int64_t row,
-                                              std::int64_t width) {
-  const double mean = of.mean[row];
-  const F rstd = static_cast<F>(of.rstd[row]);
+template <typename T>
+[[gnu::always_inline]] inline RowOf<double> row_of(const LayerNormGradient<T>& of, std::int64_t row,
+                                                   std::int64_t width) {
+  const double mean = of.mean[row], rstd = of.rstd[row];
   const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
-    return static_cast<F>(load(dy + i)) * static_cast<F>(load(gain + i));
+    return load(dy + i) * load(gain + i);
   };
   const auto x_hat = [x = of.x + row * width, mean, rstd](std::int64_t i) {
-    return static_cast<F>(load(x + i) - mean) * rstd;
+    return (load(x + i) - mean) * rstd;
   };
-  const double sum = sum_over(width, [=](std::int64_t i) { return static_cast<double>(g(i)); });
-  const double dot =
-      sum_over(width, [=](std::int64_t i) { return static_cast<double>(g(i) * x_hat(i)); });
+  const double sum = sum_over(width, g);
+  const double dot = sum_over(width, [=](std::int64_t i) { return g(i) * x_hat(i); });
   const auto features = static_cast<double>(width);
-  return {mean, rstd, static_cast<F>(sum / features), static_cast<F>(dot / features)};
+  return {mean, rstd, sum / features, dot / features};
 }
 
-/// kRows rows from `first` on, in F; the gradients of gain and bias are read and written once for
-/// them.
-template <int kRows, typename F, typename T>
-[[gnu::always_inline]] inline void backward(const LayerNormGradient<T>& of, std::int64_t first,
+/// One row in double.
+template <typename T>
+[[gnu::always_inline]] inline void backward(const LayerNormGradient<T>& of, std::int64_t row,
                                             std::int64_t width) {
+  const T* __restrict const dy = of.dy + row * width;
+  const T* __restrict const x = of.x + row * width;
+  const Wide<T>* __restrict const gain = of.gain;
+  T* __restrict const dx = of.dx + row * width;
+  double* __restrict const dgain = of.dgain;
+  double* __restrict const dbias = of.dbias;
+  const auto [mean, rstd, mean_g, slope] = row_of(of, row, width);
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double upstream = load(dy + i);
+    const double x_hat = (load(x + i) - mean) * rstd;
+    dgain[i] += upstream * x_hat;
+    dbias[i] += upstream;
+    store(dx + i, rstd * (upstream * load(gain + i) - mean_g - x_hat * slope));
+  }
+}
+
+/// kRows rows from `first` on in float32, in one pass over the gradients of gain and bias; false
+/// where one of them must be in double.
+template <int kRows, typename T>
+[[gnu::always_inline]] inline bool backward_in_float(const LayerNormGradient<T>& of,
+                                                     std::int64_t first, std::int64_t width) {
+  CentredRow by[kRows];
+  float mean_g[kRows], slope[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    const auto row = first + r;
+    by[r] = centred_by(of.mean[row], of.rstd[row]);
+    const auto sums = gradient_sums</*kAhead=*/true>(of.dy + row * width, of.gain,
+                                                     of.x + row * width, by[r], width);
+    if (!is_safe_in_float(by[r], sums, of.rstd[row], width)) return false;
+    mean_g[r] = static_cast<float>(sums.g / static_cast<double>(width));
+    slope[r] = static_cast<float>(sums.slope / static_cast<double>(width));
+  }
   const T* __restrict const dy = of.dy + first * width;
   const T* __restrict const x = of.x + first * width;
-  const Wide<T>* __restrict const gain = of.gain;
+  const float* __restrict const gain = of.gain;
   T* __restrict const dx = of.dx + first * width;
   double* __restrict const dgain = of.dgain;
   double* __restrict const dbias = of.dbias;
-  RowOf<F> rows[kRows];
-  for (int r = 0; r < kRows; ++r) rows[r] = row_of<F>(of, first + r, width);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    double gains = dgain[i], biases = dbias[i];
+    float gains = 0, biases = 0;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const auto at = r * width + i;
-      const auto& [mean, rstd, mean_g, slope] = rows[r];
-      const F upstream = static_cast<F>(load(dy + at));
-      const F x_hat = static_cast<F>(load(x + at) - mean) * rstd;
-      gains += static_cast<double>(upstream * x_hat);
-      biases += static_cast<double>(upstream);
-      const F g = upstream * static_cast<F>(load(gain + i));
-      store(dx + at, rstd * (g - mean_g - x_hat * slope));
+      const auto upstream = static_cast<float>(load(dy + at));
+      auto x_hat = static_cast<float>(load(x + at));
+      norm_by(by[r], x_hat);
+      gains += upstream * x_hat;
+      biases += upstream;
+      store(dx + at, by[r].rstd * (upstream * gain[i] - mean_g[r] - x_hat * slope[r]));
     }
-    dgain[i] = gains;
-    dbias[i] = biases;
+    dgain[i] += static_cast<double>(gains);
+    dbias[i] += static_cast<double>(biases);
   }
-}
-
-/// One row, in float32 only beside bfloat16: what cancels in float32 rows would show.
-template <typename T>
-[[gnu::always_inline]] inline void backward_of(const LayerNormGradient<T>& of, std::int64_t row,
-                                               std::int64_t width) {
-  const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
-    return static_cast<float>(load(dy + i)) * static_cast<float>(load(gain + i));
-  };
-  if (std::is_same_v<T, Bf16> && are_moderate<T>(of.rstd[row], width, g)) {
-    backward<1, float>(of, row, width);
-  } else {
-    backward<1, double>(of, row, width);
-  }
+  return true;
 }
 
 }  // namespace
@@ -130,17 +145,18 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const Wide<T>* __rest
 template <typename T>
 EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t rows,
                                    std::int64_t width) {
-  std::int64_t row = 0;
-  if constexpr (!std::is_same_v<T, Bf16>) {
-    constexpr int kAtOnce = 4;
-    for (; row + kAtOnce <= rows; row += kAtOnce) backward<kAtOnce, double>(of, row, width);
-  }
-  for (; row < rows; ++row) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
       row += layer_norm_backward_in_lanes(of, row, rows, width);
-      if (row == rows) return;
+    } else if constexpr (std::is_same_v<T, float>) {
+      constexpr int kAtOnce = 4;
+      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width)) row += kAtOnce;
     }
-    backward_of(of, row, width);
+    if (row == rows) return;
+    if constexpr (!std::is_same_v<T, double>) {
+      if (backward_in_float<1>(of, row, width)) continue;
+    }
+    backward(of, row, width);
   }
 }
 

@@ -34,19 +34,24 @@ template <typename F, typename V, typename Term, typename Step>
   }
 }
 
-/// term(0) + ... + term(count - 1) in F: sixteen interleaved sums that a binary tree combines, one
-/// order for every instruction set.
-template <typename F = double, typename Term>
-[[gnu::always_inline]] inline F sum_over(std::int64_t count, const Term& term) {
-  using V = typename VectorOf<F, kLanes* static_cast<int>(sizeof(F))>::Type;
-  V lanes = {};
-  for_each_vector(count, F(0), lanes, term, [](V& sums, const V& next) { sums += next; });
+/// The sum of sixteen lanes by a binary tree: one order for every instruction set.
+template <typename F, typename V>
+[[gnu::always_inline]] inline F sum_of_lanes(const V& lanes) {
   F lane[kLanes];
   store_vector(lane, lanes);
   for (int half = kLanes / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
   }
   return lane[0];
+}
+
+/// term(0) + ... + term(count - 1) in double: sixteen interleaved sums.
+template <typename Term>
+[[gnu::always_inline]] inline double sum_over(std::int64_t count, const Term& term) {
+  using V = typename VectorOf<double, kLanes* static_cast<int>(sizeof(double))>::Type;
+  V lanes = {};
+  for_each_vector(count, 0.0, lanes, term, [](V& sums, const V& next) { sums += next; });
+  return sum_of_lanes<double>(lanes);
 }
 
 /// The largest of `least` and term(0) .. term(count - 1) in F; no NaN is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/rms_norm.h"
 
+#include "evenkeel/kernels/cpu/gradient_row.h"
 #include "evenkeel/kernels/cpu/rms_norm_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
 
@@ -61,8 +62,8 @@ EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restr
 
 namespace {
 
-/// One row, in F. \param beside  index -> the gradient that reaches x beside the norm
-template <typename F, typename T, typename Beside>
+/// One row, in double. \param beside  index -> the gradient that reaches x beside the norm
+template <typename T, typename Beside>
 [[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& of, std::int64_t row,
                                             std::int64_t width, const Beside& beside) {
   const T* __restrict const dy = of.dy + row * width;
@@ -70,34 +71,76 @@ template <typename F, typename T, typename Beside>
   const Wide<T>* __restrict const gain = of.gain;
   T* __restrict const dx = of.dx + row * width;
   double* __restrict const dgain = of.dgain;
-  const F rstd = static_cast<F>(of.rstd[row]);
-  const auto at = [](const auto* from) { return static_cast<F>(load(from)); };
-
-  const F dot = sum_over<F>(
-      width, [=](std::int64_t i) { return at(dy + i) * at(gain + i) * (at(x + i) * rstd); });
-  const F mean = dot / static_cast<F>(width);
+  const double rstd = of.rstd[row];
+  const double dot = sum_over(
+      width, [=](std::int64_t i) { return load(dy + i) * load(gain + i) * (load(x + i) * rstd); });
+  const double mean = dot / static_cast<double>(width);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    const F upstream = at(dy + i);
-    const F g = upstream * at(gain + i);
-    const F x_hat = at(x + i) * rstd;
-    const F total = static_cast<F>(beside(i)) + rstd * (g - x_hat * mean);
-    dgain[i] += static_cast<double>(upstream * x_hat);
+    const double upstream = load(dy + i);
+    const double g = upstream * load(gain + i);
+    const double x_hat = load(x + i) * rstd;
+    const double total = beside(row * width + i) + rstd * (g - x_hat * mean);
+    dgain[i] += upstream * x_hat;
     store(dx + i, total);
   }
 }
 
-/// In float32 only beside bfloat16: what cancels in float32 rows would show.
+/// kRows rows from `first` on in float32, in one pass over the gradient of the gain; false where
+/// one of them must be in double.
+template <int kRows, typename T, typename Beside>
+[[gnu::always_inline]] inline bool backward_in_float(const RmsNormGradient<T>& of,
+                                                     std::int64_t first, std::int64_t width,
+                                                     const Beside& beside) {
+  ScaledRow by[kRows];
+  float mean[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    const auto row = first + r;
+    by[r] = scaled_by(of.rstd[row]);
+    const auto sums = gradient_sums</*kAhead=*/true>(of.dy + row * width, of.gain,
+                                                     of.x + row * width, by[r], width);
+    if (!is_safe_in_float(by[r], sums, of.rstd[row], width)) return false;
+    mean[r] = static_cast<float>(sums.slope / static_cast<double>(width));
+  }
+  const T* __restrict const dy = of.dy + first * width;
+  const T* __restrict const x = of.x + first * width;
+  const float* __restrict const gain = of.gain;
+  T* __restrict const dx = of.dx + first * width;
+  double* __restrict const dgain = of.dgain;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    float gains = 0;
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const auto at = r * width + i;
+      const auto upstream = static_cast<float>(load(dy + at));
+      auto x_hat = static_cast<float>(load(x + at));
+      norm_by(by[r], x_hat);
+      gains += upstream * x_hat;
+      const float through = by[r].rstd * (upstream * gain[i] - x_hat * mean[r]);
+      store(dx + at, static_cast<float>(beside(first * width + at)) + through);
+    }
+    dgain[i] += static_cast<double>(gains);
+  }
+  return true;
+}
+
 template <typename T, typename Beside>
-[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& of, std::int64_t row,
+[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& of, std::int64_t rows,
                                                std::int64_t width, const Beside& beside) {
-  const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
-    return static_cast<float>(load(dy + i)) * static_cast<float>(load(gain + i));
-  };
-  if (std::is_same_v<T, Bf16> && are_moderate<T>(of.rstd[row], width, g)) {
-    backward<float>(of, row, width, beside);
-  } else {
-    backward<double>(of, row, width, beside);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if constexpr (std::is_same_v<T, Bf16>) {
+      row += rms_norm_backward_in_lanes(of, row, rows, width);
+    } else if constexpr (std::is_same_v<T, float>) {
+      constexpr int kAtOnce = 4;
+      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width, beside))
+        row += kAtOnce;
+    }
+    if (row == rows) return;
+    if constexpr (!std::is_same_v<T, double>) {
+      if (backward_in_float<1>(of, row, width, beside)) continue;
+    }
+    backward(of, row, width, beside);
   }
 }
 
@@ -106,17 +149,10 @@ template <typename T, typename Beside>
 template <typename T>
 EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows,
                                  std::int64_t width) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if constexpr (std::is_same_v<T, Bf16>) {
-      row += rms_norm_backward_in_lanes(of, row, rows, width);
-      if (row == rows) return;
-    }
-    if (of.skip == nullptr) {
-      backward_of(of, row, width, [](std::int64_t) { return 0.0; });
-    } else {
-      const T* const skip = of.skip + row * width;
-      backward_of(of, row, width, [skip](std::int64_t i) { return load(skip + i); });
-    }
+  if (of.skip == nullptr) {
+    backward_of(of, rows, width, [](std::int64_t) { return 0.0; });
+  } else {
+    backward_of(of, rows, width, [skip = of.skip](std::int64_t i) { return load(skip + i); });
   }
 }
 

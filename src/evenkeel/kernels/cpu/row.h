@@ -11,8 +11,8 @@
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
 /// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
-/// backward passes beside bfloat16, and sums and squares of moderate rows and heads of bfloat16
-/// (*_lanes.h).
+/// backward passes of which enough is left (gradient_row.h), and sums and squares of moderate rows
+/// and heads of bfloat16 (*_lanes.h).
 /// What is done to each value alone is in float32, at twice the rate, where no more than the
 /// rounding of the result is at stake and all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {
@@ -42,17 +42,6 @@ inline bool is_moderate(double factor) {
   return factor > 1 / kFar && factor < kFar;
 }
 
-/// The same of `factor` and of the largest |value(i)|, beside rows of T; never of doubles.
-template <typename T, typename Value>
-[[gnu::always_inline]] inline bool are_moderate(double factor, std::int64_t width,
-                                                const Value& value) {
-  if constexpr (std::is_same_v<T, double>) return false;
-  if (!is_moderate(factor)) return false;
-  const float largest = largest_over(
-      width, 0.F, [value](std::int64_t i) { return std::abs(static_cast<float>(value(i))); });
-  return is_moderate(static_cast<double>(largest));
-}
-
 /// Takes rows from `first` on, four at a time where they are there and all moderate, then one at a
 /// time. \param four, one  row -> whether it is done, with the three behind it or alone
 /// \return how many are done, up to the first that is not
@@ -64,6 +53,13 @@ inline std::int64_t rows_taken(std::int64_t first, std::int64_t rows, const Four
   while (row + kAtOnce <= rows && four(row)) row += kAtOnce;
   while (row < rows && one(row)) ++row;
   return row - first;
+}
+
+/// Asks for what lies 2 KB behind: memory is read at half its rate where the processor is to guess
+/// what comes next, in rows of which each is read twice (docs/decisions/0013).
+[[gnu::always_inline]] inline void ask_ahead(const void* at) {
+  // By its number: no object need be there.
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
 }
 
 /// 1 / sqrt(mean_square), and 0 for a row without extent: it then gives zeros, and a finite
