@@ -23,9 +23,14 @@ using cpu::Raw;
 using kernels::cpu::Wide;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
+/// The gains of q, k and v; null where there is none.
 template <typename scalar_t>
-const Wide<Raw<scalar_t>>* values(const OptionalTensor& vector) {
-  return vector ? in<Wide<Raw<scalar_t>>>(*vector) : nullptr;
+auto gains_of(const std::array<HeadsPart, 3>& parts) {
+  std::array<const Wide<Raw<scalar_t>>*, 3> gains = {};
+  for (std::size_t p = 0; p < 3; ++p) {
+    if (parts[p].gain) gains[p] = in<Wide<Raw<scalar_t>>>(*parts[p].gain);
+  }
+  return gains;
 }
 
 Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
@@ -50,14 +55,17 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
         const auto* const from = in<scalar_t>(rows);
         const auto* const turns = in<Wide<Raw<scalar_t>>>(angles);
         auto* const scales = out<double>(rstd);
+        const auto gains = gains_of<scalar_t>(parts);
+        const std::array to = {out<scalar_t>(results[0]), out<scalar_t>(results[1]),
+                               out<scalar_t>(results[2])};
         cpu::for_each_row(products.size(0) * positions, [&](std::int64_t row) {
           for (std::size_t p = 0; p < 3; ++p) {
             const auto& part = parts[p];
             kernels::cpu::norm_and_turn<Raw<scalar_t>>(
                 {.x = from + (row * all + part.first) * width,
-                 .gain = values<scalar_t>(part.gain),
+                 .gain = gains[p],
                  .turn = part.is_turned ? turns + row % positions * width : nullptr,
-                 .y = out<scalar_t>(results[p]) + row * part.count * width,
+                 .y = to[p] + row * part.count * width,
                  .rstd = scales + row * all + part.first,
                  .count = part.count,
                  .width = width,
@@ -91,6 +99,9 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
         const auto* const scales = in<double>(rstd);
         auto* const to = out<scalar_t>(dx);
         auto* const dgain = out<double>(sums);
+        const auto gains = gains_of<scalar_t>(parts);
+        const std::array dy = {in<scalar_t>(upstream[0]), in<scalar_t>(upstream[1]),
+                               in<scalar_t>(upstream[2])};
         cpu::for_each_block(
             count, kernels::kBlockRows,
             [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
@@ -100,9 +111,9 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
                   const auto& part = parts[p];
                   const auto at = (row * all + part.first) * width;
                   kernels::cpu::norm_and_turn_backward<Raw<scalar_t>>(
-                      {.dy = in<scalar_t>(upstream[p]) + row * part.count * width,
+                      {.dy = dy[p] + row * part.count * width,
                        .x = from + at,
-                       .gain = values<scalar_t>(part.gain),
+                       .gain = gains[p],
                        .turn = part.is_turned ? turns + row % positions * width : nullptr,
                        .rstd = scales + row * all + part.first,
                        .dx = to + at,

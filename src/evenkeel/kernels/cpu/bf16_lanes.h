@@ -21,6 +21,9 @@ inline __mmask32 first_of_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
 }
 
+/// In place of a mask: all lanes. A mask costs as much as a product does, beside each load.
+struct AllLanes {};
+
 /// 2^x for x below 128, to 2.2 units in the last place, and 1 for 0; 0 below the normal numbers, at
 /// which the processor would stop for a hundred cycles. NaN gives NaN.
 EK_LANES __m512 exp2_of(__m512 x) {
@@ -68,19 +71,35 @@ EK_LANES __mmask16 tiny_of(__m512 values) {
 EK_LANES void store_16(Bf16* to, __m512 values, __mmask16 mask) {
   _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
+EK_LANES void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
+}
+/// The floats of sixteen bfloat16.
+EK_LANES __m512 floats_of(__m256i values) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
+}
 /// Loads the lanes of `mask`, zeros elsewhere.
 EK_LANES __m512 load_16(const Bf16* from, __mmask16 mask) {
-  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+  return floats_of(_mm256_maskz_loadu_epi16(mask, from));
+}
+EK_LANES __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
+  return floats_of(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
 /// The same of 32, as they are.
 EK_LANES __m512bh load_32(const Bf16* from, __mmask32 mask) {
   return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
 }
+EK_LANES __m512bh load_32(const Bf16* from) {
+  return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
+}
 /// The floats of `mask` from `from` on, zeros elsewhere.
 EK_LANES __m512 load_16(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
+}
+EK_LANES __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
+  return _mm512_loadu_ps(from);
 }
 
 /// The larger of |a| and |b|; the other one where one is a NaN.
@@ -126,6 +145,11 @@ EK_LANES void add_16(double* to, __m512 values, __mmask16 mask) {
                         {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
   _mm512_mask_storeu_pd(to, low, sum.low);
   _mm512_mask_storeu_pd(to + 8, high, sum.high);
+}
+EK_LANES void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
+  const auto sum = plus(doubles_of(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
+  _mm512_storeu_pd(to, sum.low);
+  _mm512_storeu_pd(to + 8, sum.high);
 }
 
 /// Lanes 2i (or 2i + 1) of a, then those of b.

@@ -13,116 +13,117 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kMostVectors = 8;  // of half a head
+constexpr int kMostVectors = 16;  // of a head
 
-/// The two halves of a head, of kHalf vectors each; what they do not fill is 0.
-template <int kHalf>
-struct Halves {
-  __m512 a[kHalf], b[kHalf];
+/// A head in kCount vectors, all of them full.
+template <int kCount>
+struct Head {
+  __m512 v[kCount];
 };
-
-/// Where the values of a head lie.
-template <int kHalf>
-struct Places {
-  std::int64_t half;
-  __mmask16 a[kHalf], b[kHalf];
-};
-template <int kHalf>
-EK_LANES Places<kHalf> places_in(std::int64_t width) {
-  Places<kHalf> in{.half = (width + 1) / 2, .a = {}, .b = {}};
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    in.a[j] = lanes::first_of_16(in.half - 16 * j);
-    in.b[j] = lanes::first_of_16(width - in.half - 16 * j);
-  }
-  return in;
-}
 
 /// \tparam T  Bf16 or float
-template <int kHalf, typename T>
-EK_LANES Halves<kHalf> load(const T* from, const Places<kHalf>& in) {
-  Halves<kHalf> z;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    z.a[j] = lanes::load_16(from + 16 * j, in.a[j]);
-    z.b[j] = lanes::load_16(from + in.half + 16 * j, in.b[j]);
-  }
+template <int kCount, typename T>
+EK_LANES Head<kCount> load(const T* from) {
+  Head<kCount> z;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) z.v[j] = lanes::load_16(from + 16 * j);
   return z;
 }
 
-template <int kHalf>
-EK_LANES void store(Bf16* to, const Halves<kHalf>& z, const Places<kHalf>& in) {
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    lanes::store_16(to + 16 * j, z.a[j], in.a[j]);
-    lanes::store_16(to + in.half + 16 * j, z.b[j], in.b[j]);
-  }
+template <int kCount>
+EK_LANES void store(Bf16* to, const Head<kCount>& z) {
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) lanes::store_16(to + 16 * j, z.v[j]);
 }
 
 /// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
 /// largest result is near 1 times the gain, or the largest gradient moderate, and what is 0 of the
 /// others then is 2^-60 of it at most.
-template <int kHalf>
-EK_LANES bool has_tiny(const Halves<kHalf>& z) {
+template <int kCount>
+EK_LANES bool has_tiny(const Head<kCount>& z) {
   unsigned tiny = 0;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    tiny |= lanes::tiny_of(z.a[j]);
-    tiny |= lanes::tiny_of(z.b[j]);
-  }
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) tiny |= lanes::tiny_of(z.v[j]);
   return tiny != 0;
 }
 
-template <int kHalf>
-EK_LANES Halves<kHalf> times(const Halves<kHalf>& z, const Halves<kHalf>& by) {
-  Halves<kHalf> out;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    out.a[j] = _mm512_mul_ps(z.a[j], by.a[j]);
-    out.b[j] = _mm512_mul_ps(z.b[j], by.b[j]);
+template <int kCount>
+EK_LANES Head<kCount> times(const Head<kCount>& z, const Head<kCount>& by) {
+  Head<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], by.v[j]);
+  return out;
+}
+
+template <int kCount>
+EK_LANES Head<kCount> times(const Head<kCount>& z, __m512 factor) {
+  Head<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
+  return out;
+}
+
+/// In each value's place the one half a head from it, with which a rotation pairs it.
+template <int kCount>
+EK_LANES Head<kCount> partners_of(const Head<kCount>& z) {
+  Head<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) {
+    const __m512 first = z.v[(j + kCount / 2) % kCount];
+    if constexpr (kCount % 2 == 0) {
+      out.v[j] = first;
+    } else {
+      constexpr int kHighThenLow = 0x4e;
+      const __m512 second = z.v[(j + kCount / 2 + 1) % kCount];
+      out.v[j] = _mm512_shuffle_f32x4(first, second, kHighThenLow);
+    }
   }
   return out;
 }
 
-template <int kHalf>
-EK_LANES Halves<kHalf> times(const Halves<kHalf>& z, __m512 factor) {
-  Halves<kHalf> out;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    out.a[j] = _mm512_mul_ps(z.a[j], factor);
-    out.b[j] = _mm512_mul_ps(z.b[j], factor);
-  }
-  return out;
+/// A rotation: z * cosine + partners_of(z) * sine.
+template <int kCount>
+struct Turn {
+  Head<kCount> cosine, sine;
+};
+/// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
+/// would have to be stored first, and the load would wait for it.
+EK_LANES __m512 joined(__m256 low, __m256 high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
-
-/// (a, b) turned by the angles whose cosines are turn.a and whose sines are turn.b.
-template <int kHalf>
-EK_LANES Halves<kHalf> turned(const Halves<kHalf>& z, const Halves<kHalf>& turn) {
-  Halves<kHalf> out;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    out.a[j] = _mm512_fmsub_ps(z.a[j], turn.a[j], _mm512_mul_ps(z.b[j], turn.b[j]));
-    out.b[j] = _mm512_fmadd_ps(z.b[j], turn.a[j], _mm512_mul_ps(z.a[j], turn.b[j]));
+/// \param turn       [2, width / 2]: cosines, then sines
+/// \param direction  -1: the angles the other way round
+template <int kCount>
+EK_LANES Turn<kCount> turn_of(const float* turn, float direction) {
+  const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
+  const float* const sines = turn + 8 * kCount;
+  Turn<kCount> by;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) {
+    const int low = 2 * j, high = low + 1;  // eighths of a vector; kCount of them are half a head
+    const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
+                            _mm256_loadu_ps(sines + 8 * (high % kCount))};
+    by.cosine.v[j] = joined(_mm256_loadu_ps(turn + 8 * (low % kCount)),
+                            _mm256_loadu_ps(turn + 8 * (high % kCount)));
+    by.sine.v[j] = joined(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
+                          _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
   }
-  return out;
+  return by;
 }
-
-/// The angles the other way round.
-template <int kHalf>
-EK_LANES Halves<kHalf> backwards(Halves<kHalf> turn) {
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) turn.b[j] = _mm512_sub_ps(_mm512_setzero_ps(), turn.b[j]);
-  return turn;
+template <int kCount>
+EK_LANES Head<kCount> turned(const Head<kCount>& z, const Turn<kCount>& by) {
+  auto out = times(partners_of(z), by.sine);
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], by.cosine.v[j], out.v[j]);
+  return out;
 }
 
 /// The largest |value| of a head, in sixteen parts.
-template <int kHalf>
-EK_LANES __m512 largest_of(const Halves<kHalf>& z) {
+template <int kCount>
+EK_LANES __m512 largest_of(const Head<kCount>& z) {
   __m512 largest = _mm512_setzero_ps();
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    largest = lanes::larger_of(largest, lanes::larger_of(z.a[j], z.b[j]));
-  }
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) largest = lanes::larger_of(largest, z.v[j]);
   return largest;
 }
 
@@ -145,26 +146,43 @@ EK_LANES __mmask8 moderate_of(__m256d values) {
   return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFar), _CMP_LT_OQ);
 }
 
+/// Of a head some behind this one.
+template <int kCount>
+EK_LANES void ask_for_next(const Bf16* head) {
+#pragma GCC unroll 8
+  for (int j = 0; j < kCount; j += 2) ask_ahead(head + 16 * j);
+}
+
+/// The sum of x^2 over a head, in sixteen parts.
+template <int kCount>
+EK_LANES __m512 squares_of(const Bf16* x) {
+  __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 8
+  for (int j = 0; j < kCount / 2; ++j) {
+    const __m512bh value = lanes::load_32(x + 32 * j);
+    sum = _mm512_dpbf16_ps(sum, value, value);
+  }
+  if constexpr (kCount % 2 == 1) {
+    const __m512bh last = lanes::load_32(x + 16 * (kCount - 1), lanes::first_of_32(16));
+    sum = _mm512_dpbf16_ps(sum, last, last);
+  }
+  return sum;
+}
+
 /// rstd of all heads; false if one of them is not moderate. Ahead of what needs them, so that no
 /// head waits for its root.
-template <int kHalf>
+template <int kCount>
 EK_LANES bool find_rstd(const Heads<Bf16>& heads) {
-  __mmask32 mask[kHalf];
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) mask[j] = lanes::first_of_32(heads.width - 32 * j);
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
   const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
   for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
     const auto count = std::min<std::int64_t>(kHeadsAtOnce, heads.count - first);
-    __m512 partial[kHeadsAtOnce] = {};
+    __m512 partial[kHeadsAtOnce];
 #pragma GCC unroll 4
     for (std::int64_t r = 0; r < kHeadsAtOnce; ++r) {
       const Bf16* const x = heads.x + (first + std::min(r, count - 1)) * heads.width;
-#pragma GCC unroll 8
-      for (int j = 0; j < kHalf; ++j) {
-        const __m512bh value = lanes::load_32(x + 32 * j, mask[j]);
-        partial[r] = _mm512_dpbf16_ps(partial[r], value, value);
-      }
+      ask_for_next<kCount>(x);
+      partial[r] = squares_of<kCount>(x);
     }
     const __m256d squares = _mm256_cvtps_pd(sums_of(partial));
     const __m256d root = _mm256_sqrt_pd(_mm256_fmadd_pd(squares, share, epsilon));
@@ -175,23 +193,33 @@ EK_LANES bool find_rstd(const Heads<Bf16>& heads) {
   return true;
 }
 
-template <int kHalf, bool kNorm, bool kTurn>
+/// What a head is multiplied with: turned(gain * z) = z * by.cosine + partners_of(z) * by.sine.
+template <int kCount>
+EK_LANES Turn<kCount> after(const Head<kCount>& gain, const Turn<kCount>& by) {
+  return {times(gain, by.cosine), times(partners_of(gain), by.sine)};
+}
+
+template <int kCount, bool kNorm, bool kTurn>
 EK_AMX bool forward(const Heads<Bf16>& heads) {
-  const auto in = places_in<kHalf>(heads.width);
-  Halves<kHalf> gain, turn;
-  if constexpr (kTurn) turn = load(heads.turn, in);
+  Head<kCount> gain;
+  Turn<kCount> turn;
+  if constexpr (kTurn) turn = turn_of<kCount>(heads.turn, 1);
   if constexpr (kNorm) {
-    gain = load(heads.gain, in);
-    if (!lanes::is_most_moderate(largest_of(gain)) || !find_rstd<kHalf>(heads)) return false;
+    gain = load<kCount>(heads.gain);
+    if (!lanes::is_most_moderate(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
+    if constexpr (kTurn) turn = after(gain, turn);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
-    auto z = load(heads.x + at, in);
-    if constexpr (kNorm) {
-      z = times(times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h]))), gain);
+    if constexpr (!kNorm) ask_for_next<kCount>(heads.x + at);
+    auto z = load<kCount>(heads.x + at);
+    if constexpr (kTurn) {
+      z = turned(z, turn);
+    } else {
+      z = times(z, gain);
     }
-    if constexpr (kTurn) z = turned(z, turn);
-    store(heads.y + at, z, in);
+    if constexpr (kNorm) z = times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
+    store(heads.y + at, z);
     if constexpr (!kNorm) {
       if (has_tiny(z)) return false;
     }
@@ -208,96 +236,85 @@ EK_LANES __m512 everywhere(__m512 v) {
 }
 
 /// The sum of a * b over a head, in sixteen parts.
-template <int kHalf>
-EK_LANES __m512 products_of(const Halves<kHalf>& a, const Halves<kHalf>& b) {
-  __m512 sum = _mm512_setzero_ps(), other = sum;
-#pragma GCC unroll 8
-  for (int j = 0; j < kHalf; ++j) {
-    sum = _mm512_fmadd_ps(a.a[j], b.a[j], sum);
-    other = _mm512_fmadd_ps(a.b[j], b.b[j], other);
-  }
-  return _mm512_add_ps(sum, other);
+template <int kCount>
+EK_LANES __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
+  __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) sum[j % 2] = _mm512_fmadd_ps(a.v[j], b.v[j], sum[j % 2]);
+  return _mm512_add_ps(sum[0], sum[1]);
 }
 
-template <int kHalf, bool kNorm, bool kTurn>
+template <int kCount, bool kNorm, bool kTurn>
 EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
-  const auto in = places_in<kHalf>(heads.width);
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
-  Halves<kHalf> gain, turn, dgain = {};
-  if constexpr (kNorm) gain = load(heads.gain, in);
-  if constexpr (kTurn) turn = backwards(load(heads.turn, in));
+  Head<kCount> gain, dgain = {};
+  Turn<kCount> turn;
+  if constexpr (kNorm) gain = load<kCount>(heads.gain);
+  if constexpr (kTurn) turn = turn_of<kCount>(heads.turn, -1);
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
-    auto g = load(heads.dy + at, in);
+    ask_for_next<kCount>(heads.dy + at);
+    if constexpr (kNorm) ask_for_next<kCount>(heads.x + at);
+    auto g = load<kCount>(heads.dy + at);
     if constexpr (kTurn) g = turned(g, turn);
     if constexpr (!kNorm) {
-      store(heads.dx + at, g, in);
+      store(heads.dx + at, g);
       if (has_tiny(g)) return false;
       continue;
     }
     const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
-    const auto x_hat = times(load(heads.x + at, in), rstd);
+    const auto x_hat = times(load<kCount>(heads.x + at), rstd);
     const auto slope = times(g, gain);
     if (!is_moderate(heads.rstd[h])) return false;
     if (!lanes::is_most_moderate(_mm512_mul_ps(largest_of(slope), rstd))) return false;
     const __m512 mean = _mm512_mul_ps(everywhere(products_of(slope, x_hat)), share);
-    Halves<kHalf> dx;
-#pragma GCC unroll 8
-    for (int j = 0; j < kHalf; ++j) {
-      dgain.a[j] = _mm512_fmadd_ps(g.a[j], x_hat.a[j], dgain.a[j]);
-      dgain.b[j] = _mm512_fmadd_ps(g.b[j], x_hat.b[j], dgain.b[j]);
-      dx.a[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.a[j], mean, slope.a[j]));
-      dx.b[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.b[j], mean, slope.b[j]));
+    Head<kCount> dx;
+#pragma GCC unroll 16
+    for (int j = 0; j < kCount; ++j) {
+      dgain.v[j] = _mm512_fmadd_ps(g.v[j], x_hat.v[j], dgain.v[j]);
+      dx.v[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.v[j], mean, slope.v[j]));
     }
-    store(heads.dx + at, dx, in);
+    store(heads.dx + at, dx);
   }
   if constexpr (kNorm) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kHalf; ++j) {
-      lanes::add_16(heads.dgain + 16 * j, dgain.a[j], in.a[j]);
-      lanes::add_16(heads.dgain + in.half + 16 * j, dgain.b[j], in.b[j]);
-    }
+#pragma GCC unroll 16
+    for (int j = 0; j < kCount; ++j) lanes::add_16(heads.dgain + 16 * j, dgain.v[j]);
   }
   return true;
 }
 
-template <int kHalf>
-bool forward_of(const Heads<Bf16>& heads) {
-  if (heads.gain == nullptr) return heads.turn != nullptr && forward<kHalf, false, true>(heads);
-  if (heads.turn == nullptr) return forward<kHalf, true, false>(heads);
-  return forward<kHalf, true, true>(heads);
+template <int kCount>
+bool in_lanes(const Heads<Bf16>& heads) {
+  if (heads.gain == nullptr) return heads.turn != nullptr && forward<kCount, false, true>(heads);
+  if (heads.turn == nullptr) return forward<kCount, true, false>(heads);
+  return forward<kCount, true, true>(heads);
 }
 
-template <int kHalf>
-bool backward_of(const HeadsGradient<Bf16>& heads) {
-  if (heads.gain == nullptr) return heads.turn != nullptr && backward<kHalf, false, true>(heads);
-  if (heads.turn == nullptr) return backward<kHalf, true, false>(heads);
-  return backward<kHalf, true, true>(heads);
+template <int kCount>
+bool in_lanes(const HeadsGradient<Bf16>& heads) {
+  if (heads.gain == nullptr) return heads.turn != nullptr && backward<kCount, false, true>(heads);
+  if (heads.turn == nullptr) return backward<kCount, true, false>(heads);
+  return backward<kCount, true, true>(heads);
 }
 
-/// How many vectors half a head fills.
-std::int64_t vectors_of(std::int64_t width) {
-  return ((width + 1) / 2 + 15) / 16;
+/// Heads that fill kCount vectors or fewer.
+template <int kCount, typename Of>
+bool at_its_width(const Of& heads) {
+  if constexpr (kCount > 0) {
+    if (heads.width == 16 * kCount) return in_lanes<kCount>(heads);
+    return at_its_width<kCount - 1>(heads);
+  }
+  return false;
 }
 
 }  // namespace
 
 bool norm_and_turn_in_lanes(const Heads<Bf16>& heads) {
-  const auto vectors = vectors_of(heads.width);
-  if (!has_amx() || vectors > kMostVectors) return false;
-  if (vectors <= 1) return forward_of<1>(heads);
-  if (vectors == 2) return forward_of<2>(heads);
-  if (vectors <= 4) return forward_of<4>(heads);
-  return forward_of<kMostVectors>(heads);
+  return has_amx() && at_its_width<kMostVectors>(heads);
 }
 
 bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>& heads) {
-  const auto vectors = vectors_of(heads.width);
-  if (!has_amx() || vectors > kMostVectors) return false;
-  if (vectors <= 1) return backward_of<1>(heads);
-  if (vectors == 2) return backward_of<2>(heads);
-  if (vectors <= 4) return backward_of<4>(heads);
-  return backward_of<kMostVectors>(heads);
+  return has_amx() && at_its_width<kMostVectors>(heads);
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -31,12 +31,16 @@ EK_LANES Centred centred(const RowMoments& moments) {
           _mm512_set1_ps(static_cast<float>(moments.rstd)),
           _mm512_set1_ps(static_cast<float>(-moments.mean * moments.rstd))};
 }
+template <bool kNear>
+EK_LANES __m512 x_hat_of(__m512 x, const Centred& row, lanes::AllLanes /*all*/ = {}) {
+  if constexpr (kNear) return _mm512_fmadd_ps(x, row.rstd, row.shift);
+  const __m512 deviation = _mm512_sub_ps(x, row.mean);
+  return _mm512_mul_ps(_mm512_sub_ps(deviation, row.rest), row.rstd);
+}
 /// Zeros in the other lanes, in which it could be infinite.
 template <bool kNear>
 EK_LANES __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
-  if constexpr (kNear) return _mm512_maskz_fmadd_ps(mask, x, row.rstd, row.shift);
-  const __m512 deviation = _mm512_sub_ps(x, row.mean);
-  return _mm512_maskz_mul_ps(mask, _mm512_sub_ps(deviation, row.rest), row.rstd);
+  return _mm512_maskz_mov_ps(mask, x_hat_of<kNear>(x, row));
 }
 
 /// From products of bfloat16 in float32; nothing where the mean is not near.
@@ -45,6 +49,7 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
   const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
   __m512 sum = _mm512_setzero_ps(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 32) {
+    ask_ahead(x + i);
     const __m512bh values = lanes::load_32(x + i, lanes::first_of_32(width - i));
     sum = _mm512_dpbf16_ps(sum, values, ones);
     squares = _mm512_dpbf16_ps(squares, values, values);
@@ -71,20 +76,29 @@ EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) 
   return {.mean = mean, .rstd = inverse_root(std::max(variance, 0.0) + epsilon)};
 }
 
+/// Sixteen results. \return lanes of which the processor would make 0, too small to be rounded
+template <bool kNear, typename Lanes>
+EK_LANES __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain, const float* bias,
+                            Bf16* y, Lanes mask) {
+  const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(x, mask), row, mask);
+  const __m512 result =
+      _mm512_fmadd_ps(x_hat, lanes::load_16(gain, mask), lanes::load_16(bias, mask));
+  lanes::store_16(y, result, mask);
+  return lanes::tiny_of(result);
+}
+
 /// False where a result is too small to be rounded by the processor.
 template <bool kNear>
 EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, const float* bias,
                   Bf16* y, std::int64_t width) {
   const auto row = centred(moments);
   __mmask16 tiny = 0;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(x + i, mask), row, mask);
-    const __m512 result =
-        _mm512_fmadd_ps(x_hat, lanes::load_16(gain + i, mask), lanes::load_16(bias + i, mask));
-    tiny |= lanes::tiny_of(result);
-    lanes::store_16(y + i, result, mask);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    tiny |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, lanes::AllLanes{});
   }
+  const auto rest = lanes::first_of_16(width - i);
+  if (rest != 0) tiny |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, rest);
   return tiny == 0;
 }
 
@@ -93,33 +107,74 @@ struct Means {
   __m512 g, slope;
 };
 
+/// Sums over a row on the way to them, in sixteen parts each, and the largest |g|.
+struct Partial {
+  __m512 sum, dot, squares, largest;  // squares: of x
+};
+/// \tparam kNear  dot: of g * x instead
+template <bool kNear, typename Lanes>
+EK_LANES void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
+                     const Centred& by, Lanes mask) {
+  const __m512 g = _mm512_mul_ps(lanes::load_16(dy, mask), lanes::load_16(gain, mask));
+  const __m512 value = lanes::load_16(x, mask);
+  to.sum = _mm512_add_ps(to.sum, g);
+  to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, by, mask), to.dot);
+  if constexpr (kNear) to.squares = _mm512_fmadd_ps(value, value, to.squares);
+  to.largest = lanes::larger_of(to.largest, g);
+}
+
 /// False where the row is not moderate, or not near although it was to be.
 template <bool kNear>
 EK_LANES bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                        const Centred& by, Means& means) {
-  if (!is_moderate(of.rstd[row])) return false;
-  __m512 sum = _mm512_setzero_ps(), dot = sum, squares = sum, largest = sum;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const auto at = row * width + i;
-    const __m512 g =
-        _mm512_mul_ps(lanes::load_16(of.dy + at, mask), lanes::load_16(of.gain + i, mask));
-    const __m512 x = lanes::load_16(of.x + at, mask);
-    sum = _mm512_add_ps(sum, g);
-    dot = _mm512_fmadd_ps(g, kNear ? x : x_hat_of<false>(x, by, mask), dot);
-    if (kNear) squares = _mm512_fmadd_ps(x, x, squares);
-    largest = lanes::larger_of(largest, g);
+  const double rstd = of.rstd[row], mean = of.mean[row];
+  if (!is_moderate(rstd)) return false;
+  const Bf16* const dy = of.dy + row * width;
+  const Bf16* const x = of.x + row * width;
+  const __m512 none = _mm512_setzero_ps();
+  Partial of_row = {none, none, none, none};
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    ask_ahead(dy + i);
+    ask_ahead(x + i);
+    add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, lanes::AllLanes{});
   }
-  const auto features = static_cast<double>(width), rstd = of.rstd[row], mean = of.mean[row];
-  const auto total = static_cast<double>(_mm512_reduce_add_ps(sum));
-  auto slope = static_cast<double>(_mm512_reduce_add_ps(dot));
+  const auto rest = lanes::first_of_16(width - i);
+  if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, rest);
+
+  const auto features = static_cast<double>(width);
+  const auto total = static_cast<double>(_mm512_reduce_add_ps(of_row.sum));
+  auto slope = static_cast<double>(_mm512_reduce_add_ps(of_row.dot));
   if (kNear) {
-    if (!is_near(mean, static_cast<double>(_mm512_reduce_add_ps(squares)) / features)) return false;
+    const auto squares = static_cast<double>(_mm512_reduce_add_ps(of_row.squares));
+    if (!is_near(mean, squares / features)) return false;
     slope = rstd * (slope - mean * total);
   }
   means = {_mm512_set1_ps(static_cast<float>(total * rstd / features)),
            _mm512_set1_ps(static_cast<float>(slope * rstd / features))};
-  return lanes::is_most_moderate(_mm512_mul_ps(largest, by.rstd));
+  return lanes::is_most_moderate(_mm512_mul_ps(of_row.largest, by.rstd));
+}
+
+/// Sixteen columns of kRows rows from value `at` on.
+template <bool kNear, int kRows, typename Lanes>
+EK_LANES void columns_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
+                               std::int64_t width, std::int64_t i, const Centred (&by)[kRows],
+                               const Means (&means)[kRows], Lanes mask) {
+  const __m512 gain = lanes::load_16(of.gain + i, mask);
+  __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const auto at = (first + r) * width + i;
+    const __m512 upstream = lanes::load_16(of.dy + at, mask);
+    const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(of.x + at, mask), by[r], mask);
+    dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
+    dbias = _mm512_add_ps(dbias, upstream);
+    const __m512 g = _mm512_mul_ps(upstream, gain);
+    const __m512 through = _mm512_fmadd_ps(x_hat, means[r].slope, means[r].g);
+    lanes::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
+  }
+  lanes::add_16(of.dgain + i, dgain, mask);
+  lanes::add_16(of.dbias + i, dbias, mask);
 }
 
 /// kRows rows from `first` on, in one pass over the gradients of gain and bias.
@@ -132,27 +187,12 @@ EK_LANES bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t firs
     by[r] = centred({.mean = of.mean[first + r], .rstd = of.rstd[first + r]});
     if (!means_of<kNear>(of, first + r, width, by[r], means[r])) return false;
   }
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const __m512 gain = lanes::load_16(of.gain + i, mask);
-    __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const auto at = (first + r) * width + i;
-      // The rows behind these.
-      _mm_prefetch(of.dy + at + kRows * width, _MM_HINT_T0);
-      _mm_prefetch(of.x + at + kRows * width, _MM_HINT_T0);
-      const __m512 upstream = lanes::load_16(of.dy + at, mask);
-      const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(of.x + at, mask), by[r], mask);
-      dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
-      dbias = _mm512_add_ps(dbias, upstream);
-      const __m512 g = _mm512_mul_ps(upstream, gain);
-      const __m512 through = _mm512_fmadd_ps(x_hat, means[r].slope, means[r].g);
-      lanes::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
-    }
-    lanes::add_16(of.dgain + i, dgain, mask);
-    lanes::add_16(of.dbias + i, dbias, mask);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    columns_backward<kNear>(of, first, width, i, by, means, lanes::AllLanes{});
   }
+  const auto rest = lanes::first_of_16(width - i);
+  if (rest != 0) columns_backward<kNear>(of, first, width, i, by, means, rest);
   return true;
 }
 

@@ -15,6 +15,8 @@ namespace {
 EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (std::int64_t i = 0; i < width; i += 64) {
+    ask_ahead(x + i);
+    ask_ahead(x + i + 32);
     const __m512bh a = lanes::load_32(x + i, lanes::first_of_32(width - i));
     const __m512bh b = lanes::load_32(x + i + 32, lanes::first_of_32(width - i - 32));
     even = _mm512_dpbf16_ps(even, a, a);
@@ -70,6 +72,8 @@ EK_LANES bool mean_of(const RmsNormGradient<Bf16>& of, std::int64_t row, std::in
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = lanes::first_of_16(width - i);
     const auto terms = terms_of(of, row * width + i, lanes::load_16(of.gain + i, mask), rstd, mask);
+    ask_ahead(of.dy + row * width + i);
+    ask_ahead(of.x + row * width + i);
     // The pass behind this one meets it first, in four rows at once.
     if (of.skip != nullptr) _mm_prefetch(of.skip + row * width + i, _MM_HINT_T0);
     dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
