@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
+#include "evenkeel/kernels/cpu/cross_entropy_lanes.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/row.h"
 
@@ -46,6 +48,9 @@ EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) 
   if (row.target < 0) {
     if (with_gradient) std::fill(row.logits, row.logits + row.width, T{});
     return 0;
+  }
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (const auto loss = cross_entropy_row_in_lanes(row, with_gradient)) return *loss;
   }
   const F scale = static_cast<F>(row.scale);
   if (row.cap == 0) {
