@@ -119,32 +119,52 @@ TYPED_TEST(RmsNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
   }
 }
 
-// Of a gradient along x_hat next to nothing is left, which float32 would not know.
+// Of a gradient along x_hat next to nothing is left, which float32 would not know: of two rows
+// here, beside others with which they would be taken together.
 TYPED_TEST(RmsNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
-  constexpr std::size_t kWidth = 96;
-  const auto x = wavy<TypeParam>(kWidth, 0.3);
-  const auto ripple = exact(wavy<double>(kWidth, 0.9));
-  const std::vector<Wide<TypeParam>> gain(kWidth, 1);
-  const double rstd = rstd_of(exact(x));
-  std::vector<TypeParam> dy(kWidth), dx(kWidth);
-  double dot = 0;
-  for (std::size_t i = 0; i < kWidth; ++i) {
-    store(&dy[i], 2 * exact(x)[i] * rstd + 1e-3 * ripple[i]);
-    dot += exact(dy)[i] * exact(x)[i] * rstd / kWidth;
-  }
-  std::vector<double> dgain(kWidth, 0.0), truth;
-  for (std::size_t i = 0; i < kWidth; ++i) {
-    truth.push_back(rstd * (exact(dy)[i] - exact(x)[i] * rstd * dot));
+  constexpr std::size_t kRows = 6, kWidth = 96;
+  const auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
+  const auto ripple = wavy<double>(kRows * kWidth, 0.9);
+  const auto gain = wavy<Wide<TypeParam>>(kWidth, 1.1);
+  const auto in = exact(x), gains = exact(gain);
+  std::vector<TypeParam> dy(kRows * kWidth), dx(kRows * kWidth);
+  std::vector<double> rstd, dgain(kWidth, 0.0), expected(kWidth, 0.0);
+  std::vector<std::vector<double>> truth(kRows);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const auto first = in.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
+    const std::vector values(first, first + static_cast<std::ptrdiff_t>(kWidth));
+    rstd.push_back(rstd_of(values));
+    const bool is_along = row == 1 || row == 5;
+    double dot = 0;
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      const auto at = row * kWidth + i;
+      const double along = 2 * values[i] * rstd[row] / gains[i];
+      store(&dy[at], is_along ? along * (1 + 1e-3 * ripple[at]) : ripple[at]);
+      dot += exact(dy)[at] * gains[i] * values[i] * rstd[row] / kWidth;
+    }
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      const double upstream = exact(dy)[row * kWidth + i], x_hat = values[i] * rstd[row];
+      truth[row].push_back(rstd[row] * (upstream * gains[i] - x_hat * dot));
+      expected[i] += upstream * x_hat;
+    }
   }
   rms_norm_backward<TypeParam>({.dy = dy.data(),
                                 .skip = nullptr,
                                 .x = x.data(),
                                 .gain = gain.data(),
-                                .rstd = &rstd,
+                                .rstd = rstd.data(),
                                 .dx = dx.data(),
                                 .dgain = dgain.data()},
-                               1, kWidth);
-  EXPECT_TRUE(testing::is_row(dx, truth, 8 * rstd));
+                               kRows, kWidth);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const auto first = dx.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
+    const std::vector<TypeParam> got(first, first + static_cast<std::ptrdiff_t>(kWidth));
+    EXPECT_TRUE(testing::is_row(got, truth[row], 8 * rstd[row])) << row;
+  }
+  const double slack = kSlack + kRows * kInFloat<TypeParam>;
+  for (std::size_t i = 0; i < kWidth; ++i) {
+    EXPECT_NEAR(dgain[i], expected[i], slack * (1 + std::abs(expected[i]))) << i;
+  }
 }
 
 // Below the smallest normal number of float32 and bfloat16, where processors like to give 0.

@@ -174,7 +174,7 @@ Tensors results_at(std::int64_t width, const Tensors& in, const Tensors& dy) {
   return results;
 }
 
-/// Results in bfloat16 against those in float64 of the same values, head by head.
+/// Results in bfloat16 or float32 against those in float64 of the same values, head by head.
 void expect_those_of_double(std::int64_t width, const Tensors& in, const Tensors& dy) {
   Tensors exact_in, exact_dy;
   for (const auto& each : in) exact_in.push_back(each.to(at::kDouble));
@@ -184,9 +184,12 @@ void expect_those_of_double(std::int64_t width, const Tensors& in, const Tensors
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const auto ours = actual[i].to(at::kDouble).view({-1, width});
     const auto theirs = exact[i].view({-1, width});
+    const bool is_float =
+        actual[i].scalar_type() == at::kFloat && in[0].scalar_type() == at::kFloat;
     const double spacing = 0x1p-133;  // of numbers below the smallest normal one
-    const auto of_head = (0x1p-18 * theirs.abs().amax(1, true)).clamp_min(spacing);
-    const auto excess = (ours - theirs).abs() - 0x1p-8 * theirs.abs() - of_head;
+    const double unit = is_float ? 0x1p-24 : 0x1p-8, of_largest = is_float ? 0x1p-21 : 0x1p-18;
+    const auto of_head = (of_largest * theirs.abs().amax(1, true)).clamp_min(spacing);
+    const auto excess = (ours - theirs).abs() - unit * theirs.abs() - of_head;
     EXPECT_TRUE((excess <= 0).all().item<bool>())
         << "result " << i << ": " << excess.max().item<double>() << " too far";
   }
@@ -209,10 +212,30 @@ at::Tensor heads_of(std::int64_t count, std::int64_t width, double size, bool is
   return values.to(at::kBFloat16);
 }
 
+// At widths that have loops of their own, and at the widest that is in float32.
+TEST(QkvNormRopeOfFloat, HasTheResultsOfDouble) {
+  at::manual_seed(4);
+  for (const std::int64_t width : {6, 32, 48, 64, 96, 128, 512, 514}) {
+    for (const bool with_gain : {false, true}) {
+      for (const double size : {1.0, 1e-9, 1e9}) {
+        SCOPED_TRACE(::testing::Message() << "width " << width << ", dy " << size);
+        Tensors in = {at::randn({2, kPositions, (kManyHeads + 2 * kKvHeads) * width})};
+        if (with_gain) in.push_back(at::randn({width}));
+        Tensors dy;
+        for (const auto heads : {kManyHeads, kKvHeads, kKvHeads}) {
+          dy.push_back(size * at::randn({2, kPositions, heads, width}));
+        }
+        expect_those_of_double(width, in, dy);
+      }
+    }
+  }
+}
+
 // Around the ends of vectors and of what has versions of its own.
 TEST(QkvNormRopeOfBfloat16, HasTheResultsOfDouble) {
   at::manual_seed(4);
-  for (const std::int64_t width : {6, 32, 48, 72, 96, 128, 200, 256, 258, 520}) {
+  for (const std::int64_t width :
+       {6, 16, 32, 48, 64, 72, 80, 96, 112, 128, 200, 240, 256, 258, 520}) {
     for (const bool with_gain : {false, true}) {
       for (const auto& sizes :
            {Sizes{}, Sizes{.x = 1e-25}, Sizes{.x = 1e25}, Sizes{.dy = 1e-37}, Sizes{.dy = 1e36},

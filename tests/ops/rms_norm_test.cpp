@@ -92,9 +92,11 @@ TEST_F(RmsNorm, RoundsLittle) {
     EXPECT_TRUE(close(ops::rms_norm(rows, g), formula(exact)[0], half + 3 * 0x1p-24, 0));
     const auto got = testing::gradients(fused, {rows, g}, {up});
     const auto wanted = testing::gradients(formula, exact, {up.to(at::kDouble)});
-    const auto size = [&](std::size_t i) { return kFew * wanted[i].abs().max().item<double>(); };
-    EXPECT_TRUE(close(got[0], wanted[0], half * 1.001, size(0))) << "dx, " << dtype;
-    EXPECT_TRUE(close(got[1], wanted[1], 0x1p-24 * 1.001, size(1))) << "dgain, " << dtype;
+    const auto of_row = kFew * wanted[0].abs().amax(1, true);
+    const auto excess = (got[0] - wanted[0]).abs() - half * 1.001 * wanted[0].abs() - of_row;
+    EXPECT_LE(excess.max().item<double>(), 0) << "dx, " << dtype;
+    const double largest = kFew * wanted[1].abs().max().item<double>();
+    EXPECT_TRUE(close(got[1], wanted[1], 0x1p-24 * 1.001, largest)) << "dgain, " << dtype;
   }
 }
 

@@ -141,9 +141,8 @@ inline constexpr Wide kOfDouble = 0x1p-47L;
 /// Passes if every value is the true one rounded once to the dtype: off by half the distance of
 /// neighbours there, and by what the arithmetic before cannot know: a part of the natural size. A
 /// true value beyond the dtype's range may be anything; every other one must be finite.
-/// \param roundings  to float32 on the way: each may cost half a unit in the last place of the
-/// terms
-///                   or of the row's largest true value
+/// \param roundings  to float32 on the way: each may cost half a unit in the last place, of the
+///                   terms or of the row's largest true value
 inline ::testing::AssertionResult rounded_once(const at::Tensor& actual, const Truths& expected,
                                                Wide unknown = kOfDouble, int roundings = 0) {
   constexpr Wide kTwice = 1.001L;  // double -> float -> bfloat16

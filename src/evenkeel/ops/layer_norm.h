@@ -12,8 +12,8 @@ namespace evenkeel::ops {
 ///   y = gain * (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) + bias
 ///
 /// A large mean costs no digits of the deviation, and a constant row gives exactly the bias: sums
-/// are in double (of bfloat16 on processors with AMX in float32, where the mean is near 0). Range
-/// and rounding are those of rms_norm().
+/// are in double (of bfloat16 on processors with AMX in float32, where the mean is near 0; backward
+/// as those of rms_norm()). Range and rounding are those of rms_norm().
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
 /// \param gain, bias  [D], float64 beside float64 rows and else float32; none means ones, zeros

@@ -23,8 +23,9 @@ struct LogitsRule {
 ///
 /// Tokens go through it in chunks, and the gradient is computed beside the loss, over the same
 /// logits: extra memory is that of one chunk, whatever the number of tokens. Logits are rounded to
-/// the dtype of x; exponentials are in float32 (float64 beside float64), sums in double and in a
-/// fixed order. Tokens whose target is negative do not count.
+/// the dtype of x; exponentials are in float32 (float64 beside float64), sums in double (of
+/// bfloat16 on processors with AMX 1,024 terms in float32) and in a fixed order. Tokens whose
+/// target is negative do not count.
 ///
 /// \param x        [n, D], float32, bfloat16 or float64
 /// \param weight   [rows, D], of the dtype of x, rows >= vocabulary

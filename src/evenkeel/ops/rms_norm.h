@@ -13,9 +13,10 @@ namespace evenkeel::ops {
 ///
 /// Row statistics are exact over the whole range of the dtype: rows of 1e30 in float32, or 1e200
 /// in float64, neither overflow nor vanish, forward or backward. A row of zeros gives zeros and a
-/// finite gradient, also with epsilon 0. Sums are in double, values are multiplied in float32 (in
-/// double beside float64 and in the backward pass of float32): a result is off by two units of its
-/// last place at most, in bfloat16 by little more than half of one.
+/// finite gradient, also with epsilon 0. Sums are in double, values are multiplied in float32 (all
+/// in double beside float64): a result is off by two units of its last place at most, in bfloat16
+/// by little more than half of one. Backward passes are in float32 unless nearly all of the
+/// gradient cancels: off by a few units in the last place of the row's largest value.
 ///
 /// \param x        [..., D], float32, bfloat16 or float64, on CPU or CUDA
 /// \param gain     [D], float64 beside float64 rows and else float32; none means ones

@@ -40,7 +40,7 @@ EK_LANES __m512 exp_of(__m512 logits, const Exponential& by) {
   return lanes::exp2_of(_mm512_mul_ps(_mm512_sub_ps(logits, by.top), by.rate));
 }
 
-/// Their sum over a row: some hundred in float32, and these in double.
+/// Their sum over a row: 64 of each lane in float32, and these in double.
 EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& by) {
   constexpr std::int64_t kInFloat = 1024;
   auto sum = lanes::no_doubles();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -10,9 +11,10 @@
 
 /// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
 /// before it may be. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
-/// all can cancel; where half of g's length is left, and nothing leaves the range of float32, some
-/// units in the last place of g are some in that of the row's largest dx (docs/decisions/0013).
-/// For functions under EK_CLONES, hence always inlined.
+/// all can cancel; where enough of g's length is left, and nothing leaves the range of float32,
+/// some units in the last place of g are some in that of the row's largest dx
+/// (docs/decisions/0013). Not asked is what gains and biases get, dy * x_hat and dy, which has no
+/// such differences. For functions under EK_CLONES, hence always inlined.
 namespace evenkeel::kernels::cpu {
 
 /// A row's x_hat = x * rstd in float32.
@@ -69,52 +71,61 @@ using Floats16 = VectorOf<float, 64>::Type;
   std::memcpy(&v, &words, sizeof v);
 }
 
-/// \tparam Dy, X  float or Bf16
-/// \tparam Row    ScaledRow or CentredRow
-/// \tparam kAhead asks for rows behind this one; heads are found by the processor itself
+/// \tparam Dy, X   float or Bf16
+/// \tparam Row     ScaledRow or CentredRow
+/// \tparam kAhead  asks for the rows that come next; heads lie close together, and their g on the
+///                 stack
 template <bool kAhead, typename Dy, typename X, typename Row>
 [[gnu::always_inline]] inline GradientSums gradient_sums(const Dy* dy, const float* gain,
                                                          const X* x, const Row& row,
                                                          std::int64_t width) {
-  Floats16 sum = {}, slope = {}, squares = {};
-  for (std::int64_t i = 0; i < width; i += kLanes) {
-    if constexpr (kAhead) {
-      ask_ahead(dy + i);
-      ask_ahead(x + i);
-    }
-    Floats16 upstream, gains, value;
-    load_floats(upstream, dy + i, width - i);
-    load_floats(gains, gain + i, width - i);
-    load_floats(value, x + i, width - i);
-    const Floats16 g = upstream * gains;
-    norm_by(row, value);
-    sum += g;
-    slope += g * value;
-    squares += g * g;
-  }
+  constexpr std::int64_t kInFloat = 1024;  // terms: 64 a lane; more of them in double
   const auto total = [](const Floats16& lanes) {
     return static_cast<double>(sum_of_lanes<float>(lanes));
   };
-  return {.g = total(sum), .slope = total(slope), .squares = total(squares)};
+  GradientSums sums = {};
+  for (std::int64_t first = 0; first < width; first += kInFloat) {
+    const auto end = std::min(first + kInFloat, width);
+    Floats16 sum = {}, slope = {}, squares = {};
+    for (auto i = first; i < end; i += kLanes) {
+      if constexpr (kAhead) {
+        ask_ahead(dy + i);
+        ask_ahead(x + i);
+      }
+      Floats16 upstream, gains, value;
+      load_floats(upstream, dy + i, end - i);
+      load_floats(gains, gain + i, end - i);
+      load_floats(value, x + i, end - i);
+      const Floats16 g = upstream * gains;
+      norm_by(row, value);
+      sum += g;
+      slope += g * value;
+      squares += g * g;
+    }
+    sums.g += total(sum);
+    sums.slope += total(slope);
+    sums.squares += total(squares);
+  }
+  return sums;
 }
 
-/// Whether a row may be in float32. A slope next to 0 tells of an x_hat below the normal numbers:
-/// by chance it is 0 only where double may have it, too.
-/// \param taken  what is taken off g, squared and summed, times width
-inline bool is_safe_in_float(const GradientSums& sums, double rstd, std::int64_t width,
-                             double taken) {
+/// What is taken off g, squared and summed, times width.
+inline double taken_by(const ScaledRow& /*row*/, const GradientSums& sums) {
+  return sums.slope * sums.slope;
+}
+inline double taken_by(const CentredRow& /*row*/, const GradientSums& sums) {
+  return sums.slope * sums.slope + sums.g * sums.g;
+}
+
+/// Whether a row may be in float32.
+template <typename Row>
+bool is_safe_in_float(const Row& row, const GradientSums& sums, double rstd, std::int64_t width) {
   const auto features = static_cast<double>(width);
-  return is_moderate(rstd) && is_moderate(std::abs(sums.slope)) &&
-         is_moderate(sums.squares / features * rstd * rstd) &&
-         sums.squares - taken / features >= sums.squares / 4;
-}
-inline bool is_safe_in_float(const ScaledRow& /*row*/, const GradientSums& sums, double rstd,
-                             std::int64_t width) {
-  return is_safe_in_float(sums, rstd, width, sums.slope * sums.slope);
-}
-inline bool is_safe_in_float(const CentredRow& /*row*/, const GradientSums& sums, double rstd,
-                             std::int64_t width) {
-  return is_safe_in_float(sums, rstd, width, sums.slope * sums.slope + sums.g * sums.g);
+  const double size = std::sqrt(sums.squares / features);  // of a g
+  // Where all products with an x_hat below the normal numbers vanish, so does the slope.
+  return is_moderate(rstd) && is_moderate(size) && is_moderate(size * rstd) &&
+         is_moderate(std::abs(sums.slope) / size) &&
+         sums.squares - taken_by(row, sums) / features >= sums.squares / 4;
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/heads.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "evenkeel/kernels/cpu/gradient_row.h"
 #include "evenkeel/kernels/cpu/heads_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"
@@ -167,7 +170,7 @@ template <typename T>
 }
 
 /// A token, forward or backward. Loops over float32 heads of usual widths have a known length: no
-/// ends to take care of (docs/decisions/0011).
+/// ends to take care of (docs/decisions/0011, 0013).
 template <template <typename> typename Of, typename T>
 [[gnu::always_inline]] inline void at_usual_width(const Of<T>& heads) {
   auto known = heads;

@@ -36,7 +36,7 @@ struct HeadsGradient {
   const Wide<T>* turn;  // [2, width / 2]; null: no rotation
   const double* rstd;   // [count]
   T* dx;                // [count, width], written; does not overlap dy
-  double* dgain;        // [width], added to over the heads in order
+  double* dgain;        // [width], added to
   double* scratch;      // [width]
   std::int64_t count, width;
 };

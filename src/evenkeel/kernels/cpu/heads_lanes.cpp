@@ -297,7 +297,7 @@ bool in_lanes(const HeadsGradient<Bf16>& heads) {
   return backward<kCount, true, true>(heads);
 }
 
-/// Heads that fill kCount vectors or fewer.
+/// Heads of exactly 16 k values, k at most kCount.
 template <int kCount, typename Of>
 bool at_its_width(const Of& heads) {
   if constexpr (kCount > 0) {

@@ -6,11 +6,11 @@
 namespace evenkeel::kernels::cpu {
 
 /// All heads of a token, for bfloat16 on processors with AMX: their instructions round to bfloat16
-/// in one step, and leave out what a head of 48 values does not fill. Each head is read and written
-/// once, four of them share a square root, and all of them one addition to the gradient of the
-/// gain.
-/// \return whether it is done: not on other processors, nor for heads of more than 256 values or
-///         of values that are not moderate (row.h); then nothing is added to the gradient
+/// in one step. Each head is read and written once, four of them share a square root, and all of
+/// them one addition to the gradient of the gain.
+/// \return whether it is done: not on other processors, nor for heads that fill no whole vectors of
+///         16 values or more than 16 of these, nor for values that are not moderate (row.h); then
+///         nothing is added to the gradient
 bool norm_and_turn_in_lanes(const Heads<Bf16>& heads);
 bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>& heads);
 

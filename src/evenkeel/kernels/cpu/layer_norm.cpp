@@ -26,14 +26,12 @@ template <typename F, typename T>
 }
 
 /// What a row of the backward pass has for all its values.
-template <typename F>
 struct RowOf {
-  double mean;
-  F rstd, mean_g, slope;  // slope: mean(g * x_hat)
+  double mean, rstd, mean_g, slope;  // slope: mean(g * x_hat)
 };
 template <typename T>
-[[gnu::always_inline]] inline RowOf<double> row_of(const LayerNormGradient<T>& of, std::int64_t row,
-                                                   std::int64_t width) {
+[[gnu::always_inline]] inline RowOf row_of(const LayerNormGradient<T>& of, std::int64_t row,
+                                           std::int64_t width) {
   const double mean = of.mean[row], rstd = of.rstd[row];
   const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
     return load(dy + i) * load(gain + i);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/rms_norm.h"
 
+#include <type_traits>
+
 #include "evenkeel/kernels/cpu/gradient_row.h"
 #include "evenkeel/kernels/cpu/rms_norm_lanes.h"
 #include "evenkeel/kernels/cpu/row.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "evenkeel/kernels/cpu/reduce.h"
 #include "evenkeel/kernels/cpu/simd.h"
@@ -55,8 +54,8 @@ inline std::int64_t rows_taken(std::int64_t first, std::int64_t rows, const Four
   return row - first;
 }
 
-/// Asks for what lies 2 KB behind: memory is read at half its rate where the processor is to guess
-/// what comes next, in rows of which each is read twice (docs/decisions/0013).
+/// Asks for what lies 2 KB further on: memory is read at half its rate where the processor is to
+/// guess what comes next, in rows of which each is read twice (docs/decisions/0013).
 [[gnu::always_inline]] inline void ask_ahead(const void* at) {
   // By its number: no object need be there.
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
