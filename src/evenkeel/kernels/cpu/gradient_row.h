@@ -128,4 +128,20 @@ bool is_safe_in_float(const Row& row, const GradientSums& sums, double rstd, std
          sums.squares - taken_by(row, sums) / features >= sums.squares / 4;
 }
 
+/// A row's mean(g) and mean(g * x_hat) in float32; false, and nothing, where it must be in double.
+struct GradientMeans {
+  float g, slope;
+};
+/// \tparam kAhead, Dy, X, Row  as of gradient_sums()
+template <bool kAhead, typename Dy, typename X, typename Row>
+[[gnu::always_inline]] inline bool means_in_float(const Dy* dy, const float* gain, const X* x,
+                                                  const Row& row, double rstd, std::int64_t width,
+                                                  GradientMeans& means) {
+  const auto sums = gradient_sums<kAhead>(dy, gain, x, row, width);
+  if (!is_safe_in_float(row, sums, rstd, width)) return false;
+  const auto features = static_cast<double>(width);
+  means = {static_cast<float>(sums.g / features), static_cast<float>(sums.slope / features)};
+  return true;
+}
+
 }  // namespace evenkeel::kernels::cpu

@@ -122,9 +122,9 @@ template <typename T>
   const T* __restrict const x = heads.x + h * width;
   T* __restrict const dx = heads.dx + h * width;
   const auto by = scaled_by(heads.rstd[h]);
-  const auto sums = gradient_sums</*kAhead=*/false>(g, gain, x, by, width);
-  if (!is_safe_in_float(by, sums, heads.rstd[h], width)) return false;
-  const auto mean = static_cast<float>(sums.slope / static_cast<double>(width));
+  GradientMeans means;
+  if (!means_in_float<false>(g, gain, x, by, heads.rstd[h], width, means)) return false;
+  const float mean = means.slope;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     auto x_hat = static_cast<float>(load(x + i));

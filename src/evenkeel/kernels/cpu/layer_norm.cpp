@@ -72,15 +72,14 @@ template <int kRows, typename T>
 [[gnu::always_inline]] inline bool backward_in_float(const LayerNormGradient<T>& of,
                                                      std::int64_t first, std::int64_t width) {
   CentredRow by[kRows];
-  float mean_g[kRows], slope[kRows];
+  GradientMeans means[kRows];
   for (int r = 0; r < kRows; ++r) {
-    const auto row = first + r;
-    by[r] = centred_by(of.mean[row], of.rstd[row]);
-    const auto sums = gradient_sums</*kAhead=*/true>(of.dy + row * width, of.gain,
-                                                     of.x + row * width, by[r], width);
-    if (!is_safe_in_float(by[r], sums, of.rstd[row], width)) return false;
-    mean_g[r] = static_cast<float>(sums.g / static_cast<double>(width));
-    slope[r] = static_cast<float>(sums.slope / static_cast<double>(width));
+    const auto at = (first + r) * width;
+    const double rstd = of.rstd[first + r];
+    by[r] = centred_by(of.mean[first + r], rstd);
+    if (!means_in_float<true>(of.dy + at, of.gain, of.x + at, by[r], rstd, width, means[r])) {
+      return false;
+    }
   }
   const T* __restrict const dy = of.dy + first * width;
   const T* __restrict const x = of.x + first * width;
@@ -99,7 +98,7 @@ template <int kRows, typename T>
       norm_by(by[r], x_hat);
       gains += upstream * x_hat;
       biases += upstream;
-      store(dx + at, by[r].rstd * (upstream * gain[i] - mean_g[r] - x_hat * slope[r]));
+      store(dx + at, by[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
     }
     dgain[i] += static_cast<double>(gains);
     dbias[i] += static_cast<double>(biases);

@@ -95,14 +95,14 @@ template <int kRows, typename T, typename Beside>
                                                      std::int64_t first, std::int64_t width,
                                                      const Beside& beside) {
   ScaledRow by[kRows];
-  float mean[kRows];
+  GradientMeans means[kRows];
   for (int r = 0; r < kRows; ++r) {
-    const auto row = first + r;
-    by[r] = scaled_by(of.rstd[row]);
-    const auto sums = gradient_sums</*kAhead=*/true>(of.dy + row * width, of.gain,
-                                                     of.x + row * width, by[r], width);
-    if (!is_safe_in_float(by[r], sums, of.rstd[row], width)) return false;
-    mean[r] = static_cast<float>(sums.slope / static_cast<double>(width));
+    const auto at = (first + r) * width;
+    const double rstd = of.rstd[first + r];
+    by[r] = scaled_by(rstd);
+    if (!means_in_float<true>(of.dy + at, of.gain, of.x + at, by[r], rstd, width, means[r])) {
+      return false;
+    }
   }
   const T* __restrict const dy = of.dy + first * width;
   const T* __restrict const x = of.x + first * width;
@@ -119,7 +119,7 @@ template <int kRows, typename T, typename Beside>
       auto x_hat = static_cast<float>(load(x + at));
       norm_by(by[r], x_hat);
       gains += upstream * x_hat;
-      const float through = by[r].rstd * (upstream * gain[i] - x_hat * mean[r]);
+      const float through = by[r].rstd * (upstream * gain[i] - x_hat * means[r].slope);
       store(dx + at, static_cast<float>(beside(first * width + at)) + through);
     }
     dgain[i] += static_cast<double>(gains);
