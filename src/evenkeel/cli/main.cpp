@@ -10,6 +10,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
+#include "evenkeel/ops/first_call.h"
 
 namespace evenkeel::cli {
 
@@ -96,5 +97,6 @@ int with_output_checked(int code) {
 int main(int count, char** words) {
   evenkeel::fix_order_of_products();
   evenkeel::memory::cache_cpu_tensors();
+  evenkeel::ops::make_first_call();
   return evenkeel::cli::with_output_checked(evenkeel::cli::guarded(count, words));
 }
