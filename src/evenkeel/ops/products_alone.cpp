@@ -8,7 +8,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/rows_product_amx.h"
-#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/weight_gradient.h"
 
@@ -90,23 +89,7 @@ void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor
                                bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
-#if defined(__x86_64__)
-  if (in_own_tiles(dy) && dy.numel() > 0 && x.numel() > 0 && sum.scalar_type() == at::kFloat &&
-      has_rows(sum) && has_rows(dy) && has_rows(x)) {
-    const kernels::cpu::WeightGradient of = {.dy = cpu::in<at::BFloat16>(dy),
-                                             .x = cpu::in<at::BFloat16>(x),
-                                             .sum = sum.mutable_data_ptr<float>(),
-                                             .dy_stride = dy.stride(0),
-                                             .x_stride = x.stride(0),
-                                             .sum_stride = sum.stride(0),
-                                             .count = dy.size(0),
-                                             .rows = sum.size(0),
-                                             .columns = sum.size(1),
-                                             .is_first = is_first};
-    const auto scratch = scratch_of(kernels::cpu::WeightGradient::scratch());
-    return add_weight_gradient_amx(of, scratch.mutable_data_ptr());
-  }
-#endif
+  if (in_own_tiles(dy)) return add_weight_gradient(sum, dy, x, is_first);
   add_weight_gradient(sum, with_rows_of_zeros(dy), with_rows_of_zeros(x), is_first);
 }
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/weight_gradient.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
-#include <dlfcn.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
+#include "evenkeel/kernels/order.h"
+#include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/rows.h"
 
@@ -19,30 +22,10 @@ namespace {
 
 using at::Tensor;
 
-/// cblas_gemm_bf16bf16f32 of MKL, which LibTorch for Intel's processors exports and no header of it
-/// declares; bfloat16 as bits.
-using Gemm = void (*)(int layout, int transpose_a, int transpose_b, int m, int n, int k,
-                      float alpha, const void* a, int lda, const void* b, int ldb, float beta,
-                      float* c, int ldc);
-
-/// Null where it is not there, or where it was not found to be faster.
-Gemm gemm_of_mkl() {
-  static const auto found =
-      kernels::cpu::has_amx()
-          ? reinterpret_cast<Gemm>(::dlsym(RTLD_DEFAULT, "cblas_gemm_bf16bf16f32"))
-          : nullptr;
-  return found;
-}
-
 /// Rows one after another, as a leading dimension tells: no expanded ones.
 Tensor as_matrix(const Tensor& x) {
   const bool has_rows = x.size(0) <= 1 || x.stride(0) >= x.size(1);
   return x.stride(1) == 1 && has_rows ? x : x.contiguous();
-}
-
-bool fits(const Tensor& x) {
-  return x.size(0) <= std::numeric_limits<int>::max() &&
-         x.stride(0) <= std::numeric_limits<int>::max();
 }
 
 void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
@@ -57,18 +40,55 @@ void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_firs
   }
 }
 
+#if defined(__x86_64__)
+using kernels::cpu::WeightGradient;
+
+/// The size of parts of which a thing has as few as are wanted or its blocks allow; no odd tiles.
+std::int64_t part_of(std::int64_t size, std::int64_t parts) {
+  constexpr std::int64_t kMultiple = 32;
+  const auto each =
+      kernels::blocks_of(size, std::max(parts, kernels::blocks_of(size, WeightGradient::kBlock)));
+  return kernels::blocks_of(each, kMultiple) * kMultiple;
+}
+
+/// In parts, each by one thread. What a value of the sum is does not depend on them.
+void add_in_tiles(const WeightGradient& whole) {
+  const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  const auto columns = part_of(whole.columns, 1);
+  const auto across = kernels::blocks_of(whole.columns, columns);
+  const auto rows = part_of(whole.rows, kernels::blocks_of(threads, across));
+  const auto parts = kernels::blocks_of(whole.rows, rows) * across;
+  at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
+    const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
+    for (auto part = begin; part < end; ++part) {
+      const auto m = part / across * rows, n = part % across * columns;
+      auto of = whole;
+      of.dy += m, of.x += n, of.sum += m * of.sum_stride + n;
+      of.rows = std::min(rows, whole.rows - m), of.columns = std::min(columns, whole.columns - n);
+      add_weight_gradient_amx(of, scratch.mutable_data_ptr());
+    }
+  });
+}
+#endif
+
 void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
   const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
-  const auto gemm = dy.scalar_type() == at::kBFloat16 ? gemm_of_mkl() : nullptr;
-  const bool is_direct = gemm != nullptr && sum.scalar_type() == at::kFloat &&
-                         as_matrix(sum).is_same(sum) && fits(sum) && fits(dy) && fits(x);
-  if (!is_direct || sum.numel() == 0 || dy.size(0) == 0) return anywhere(sum, dy, x, is_first);
-  constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;
-  const auto size = [](std::int64_t value) { return static_cast<int>(value); };
-  const auto stride = [&](const Tensor& m) { return size(std::max(m.stride(0), m.size(1))); };
-  gemm(kRowMajor, kTransposed, kAsItIs, size(sum.size(0)), size(sum.size(1)), size(dy.size(0)), 1,
-       dy.const_data_ptr(), stride(dy), x.const_data_ptr(), stride(x), is_first ? 0 : 1,
-       sum.mutable_data_ptr<float>(), stride(sum));
+#if defined(__x86_64__)
+  if (dy.scalar_type() == at::kBFloat16 && sum.scalar_type() == at::kFloat &&
+      kernels::cpu::has_amx() && as_matrix(sum).is_same(sum) && sum.numel() > 0 && dy.size(0) > 0) {
+    return add_in_tiles({.dy = cpu::in<at::BFloat16>(dy),
+                         .x = cpu::in<at::BFloat16>(x),
+                         .sum = sum.mutable_data_ptr<float>(),
+                         .dy_stride = dy.stride(0),
+                         .x_stride = x.stride(0),
+                         .sum_stride = sum.stride(0),
+                         .count = dy.size(0),
+                         .rows = sum.size(0),
+                         .columns = sum.size(1),
+                         .is_first = is_first});
+  }
+#endif
+  anywhere(sum, dy, x, is_first);
 }
 
 void nothing(const Tensor& /*sum*/, const Tensor& /*dy*/, const Tensor& /*x*/, bool /*is_first*/) {}

@@ -8,8 +8,8 @@ namespace evenkeel::ops {
 /// sum += dy^T x, or sum = dy^T x: the gradient of the weight of y = x w^T, straight into where
 /// gradients are summed.
 ///
-/// On a processor with AMX bfloat16 goes through Intel's MKL, which adds products of bfloat16 to
-/// float32; elsewhere the product is rounded to bfloat16 first.
+/// On a processor with AMX those of bfloat16 are made in tiles of our own with sums of float32, in
+/// a parallel region by the thread that calls; elsewhere the product is rounded to bfloat16 first.
 ///
 /// \param sum  [rows, columns], of the dtype of dy, or float32 beside bfloat16; changed
 /// \param dy   [n, rows]

@@ -53,18 +53,53 @@ EK_LANES void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
   }
 }
 
+/// Values of four rows, `stride` apart, eight of each.
+EK_LANES __m512i eights_of(const Bf16* from, std::int64_t stride) {
+  const auto eight = [&](std::int64_t row) {
+    return reinterpret_cast<const __m128i*>(from + row * stride);
+  };
+  // Each a load, and no instruction that changes the order of a whole vector.
+  __m512i all = _mm512_castsi128_si512(_mm_loadu_si128(eight(0)));
+  all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(1)), 1);
+  all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(2)), 2);
+  return _mm512_inserti32x4(all, _mm_loadu_si128(eight(3)), 3);
+}
+
+/// Pairs of 16 rows of 32 values become columns: 16 of each pair one after another.
+EK_LANES void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32_t* to) {
+#pragma GCC unroll 4
+  for (std::int64_t pair = 0; pair < kTile; pair += 4) {
+    // Quarter q of a vector has rows 4 q to 4 q + 3, first one of them, then two, then four.
+    __m512i ones[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) ones[i] = eights_of(from + i * stride + 2 * pair, 4 * stride);
+    const __m512i a = _mm512_unpacklo_epi32(ones[0], ones[1]);  // pairs 0 and 1 of the four
+    const __m512i b = _mm512_unpacklo_epi32(ones[2], ones[3]);
+    const __m512i c = _mm512_unpackhi_epi32(ones[0], ones[1]);  // pairs 2 and 3
+    const __m512i d = _mm512_unpackhi_epi32(ones[2], ones[3]);
+    std::uint32_t* const at = to + pair * kTile;
+    _mm512_storeu_si512(at, _mm512_unpacklo_epi64(a, b));
+    _mm512_storeu_si512(at + kTile, _mm512_unpackhi_epi64(a, b));
+    _mm512_storeu_si512(at + 2 * kTile, _mm512_unpacklo_epi64(c, d));
+    _mm512_storeu_si512(at + 3 * kTile, _mm512_unpackhi_epi64(c, d));
+  }
+}
+
 /// A right factor [depth, all]: each row is a column. Its panels have depth / 2 * kTile pairs.
 EK_LANES void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs) {
+  alignas(64) Bf16 padded[kTile * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTile) {
-    for (std::int64_t d = 0; d < depth; d += 32) {
-      __m512i words[16];
-#pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) words[k] = values_of(rows, i + k, d);
-      prefetch(rows, i + kTile, kTile, d / 32, depth / 32);
-      lanes::transpose(words);
+    for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
+      prefetch(rows, i + kTile, kTile, d / kTwoTiles, depth / kTwoTiles);
       std::uint32_t* const to = pairs + (i / kTile * depth + d) / 2 * kTile;
-#pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) _mm512_storeu_si512(to + k * kTile, words[k]);
+      if (i + kTile <= rows.count && d + kTwoTiles <= rows.width) {
+        transpose_pairs(rows.row(i) + d, rows.from.stride, to);
+        continue;
+      }
+      for (std::int64_t k = 0; k < kTile; ++k) {
+        _mm512_store_si512(padded + k * kTwoTiles, values_of(rows, i + k, d));
+      }
+      transpose_pairs(padded, kTwoTiles, to);
     }
   }
 }
@@ -73,10 +108,50 @@ EK_LANES void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uin
 /// panels have `panel` pairs.
 EK_LANES void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs,
                            std::int64_t panel) {
-  for (std::int64_t i = 0; i < rows.all; i += 2) {
-    for (std::int64_t d = 0; d < depth; d += 32) {
+  for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
+    for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
       std::uint32_t* const to = pairs + d / kTile * panel + i / 2 * kTile;
-      lanes::store_pairs(to, to + panel, values_of(rows, i, d), values_of(rows, i + 1, d));
+      const bool is_whole = i + kTwoTiles <= rows.count && d + kTwoTiles <= rows.width;
+      const auto end = std::min(kTwoTiles, rows.all - i);
+      for (std::int64_t k = 0; k < end; k += 2) {
+        std::uint32_t* const at = to + k / 2 * kTile;
+        if (is_whole) {
+          const Bf16* const row = rows.row(i + k) + d;
+          lanes::store_pairs(at, at + panel, _mm512_loadu_si512(row),
+                             _mm512_loadu_si512(row + rows.from.stride));
+        } else {
+          lanes::store_pairs(at, at + panel, values_of(rows, i + k, d),
+                             values_of(rows, i + k + 1, d));
+        }
+      }
+    }
+  }
+}
+
+/// 32 rows of 32 values become columns.
+EK_LANES void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
+                               std::int64_t to_stride) {
+#pragma GCC unroll 4
+  for (std::int64_t column = 0; column < kTwoTiles; column += 8) {
+    // Quarter q of a vector has rows 8 q to 8 q + 7, first one of them, then two, then four.
+    __m512i ones[8], low[4], high[4];  // columns 0 to 3 and 4 to 7 of the eight
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) ones[i] = eights_of(from + i * stride + column, 8 * stride);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      low[i] = _mm512_unpacklo_epi16(ones[2 * i], ones[2 * i + 1]);
+      high[i] = _mm512_unpackhi_epi16(ones[2 * i], ones[2 * i + 1]);
+    }
+    for (const auto* const twos : {low, high}) {
+      const __m512i a = _mm512_unpacklo_epi32(twos[0], twos[1]);  // rows 0 to 3 of columns 0, 1
+      const __m512i b = _mm512_unpacklo_epi32(twos[2], twos[3]);  // rows 4 to 7
+      const __m512i c = _mm512_unpackhi_epi32(twos[0], twos[1]);  // of columns 2, 3
+      const __m512i d = _mm512_unpackhi_epi32(twos[2], twos[3]);
+      Bf16* const at = to + (column + (twos == high ? 4 : 0)) * to_stride;
+      _mm512_storeu_si512(at, _mm512_unpacklo_epi64(a, b));
+      _mm512_storeu_si512(at + to_stride, _mm512_unpackhi_epi64(a, b));
+      _mm512_storeu_si512(at + 2 * to_stride, _mm512_unpacklo_epi64(c, d));
+      _mm512_storeu_si512(at + 3 * to_stride, _mm512_unpackhi_epi64(c, d));
     }
   }
 }
@@ -84,21 +159,18 @@ EK_LANES void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32
 /// A left factor [depth, all]: each row is a column.
 EK_LANES void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf16* to,
                               std::int64_t stride) {
-  for (std::int64_t i = 0; i < rows.all; i += 32) {
-    for (std::int64_t d = 0; d < depth; d += 32) {
-      __m512i low[16], high[16];
-#pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) low[k] = values_of(rows, i + k, d);
-#pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) high[k] = values_of(rows, i + 16 + k, d);
-      prefetch(rows, i + kTwoTiles, kTwoTiles, d / 32, depth / 32);
-      lanes::transpose(low);
-      lanes::transpose(high);
-      for (int k = 0; k < 16; ++k) {
-        Bf16* const at = to + (d + 2 * k) * stride + i;
-        _mm512_storeu_si512(at, lanes::even_of(low[k], high[k]));
-        _mm512_storeu_si512(at + stride, lanes::odd_of(low[k], high[k]));
+  alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];
+  for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
+    for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
+      Bf16* const at = to + d * stride + i;
+      if (i + kTwoTiles <= rows.count && d + kTwoTiles <= rows.width) {
+        transpose_square(rows.row(i) + d, rows.from.stride, at, stride);
+        continue;
       }
+      for (std::int64_t k = 0; k < kTwoTiles; ++k) {
+        _mm512_store_si512(padded + k * kTwoTiles, values_of(rows, i + k, d));
+      }
+      transpose_square(padded, kTwoTiles, at, stride);
     }
   }
 }

@@ -8,9 +8,12 @@
 namespace evenkeel::kernels::cpu {
 
 /// The gradient of a matrix, sum (+)= dy^T x, of bfloat16 with float32 sums in the order of the
-/// rows; by one thread, in the tiles of AMX. For some hundred rows. All sizes are at least 1, and
-/// `sum` overlaps nothing. Only where has_amx().
+/// rows, whatever part of it is made at once; by one thread, in the tiles of AMX. All sizes are at
+/// least 1, and `sum` overlaps nothing. Only where has_amx().
 struct WeightGradient {
+  /// Rows and columns that are made at once, where there are as many.
+  static constexpr std::int64_t kBlock = 512;
+
   const Bf16* dy = nullptr;                                  // [count, rows]
   const Bf16* x = nullptr;                                   // [count, columns]
   float* sum = nullptr;                                      // [rows, columns]
