@@ -111,13 +111,13 @@ template <typename F, typename T>
 constexpr std::int64_t kWidestInFloat = 512;
 
 /// One head in float32; false where it must be in double.
+/// \param g      [width]: the gradient before the rotation
 /// \param dgain  [width]: of this token, added to
 template <typename T>
 [[gnu::always_inline]] inline bool backward_in_float(const HeadsGradient<T>& heads, std::int64_t h,
+                                                     const float* __restrict g,
                                                      float* __restrict dgain) {
   const auto width = heads.width;
-  float g[kWidestInFloat];
-  turn_back(heads, h, g);
   const float* __restrict const gain = heads.gain;
   const T* __restrict const x = heads.x + h * width;
   T* __restrict const dx = heads.dx + h * width;
@@ -135,23 +135,49 @@ template <typename T>
   return true;
 }
 
+template <typename T>
+[[gnu::always_inline]] inline void backward_in_double(const HeadsGradient<T>& heads,
+                                                      std::int64_t h) {
+  turn_back(heads, h, heads.scratch);
+  backward(heads, h, heads.scratch);
+}
+
+/// The heads of a token, in float32 where they may be. Some are turned before the first of them is
+/// read: a vector that begins in one store and ends in another waits until both are in the cache.
+template <typename T>
+[[gnu::always_inline]] inline void narrow_token(const HeadsGradient<T>& heads) {
+  const auto width = heads.width;
+  constexpr std::int64_t kTurned = 2;
+  float dgain[kWidestInFloat];
+  float g[kTurned * kWidestInFloat];
+  std::fill_n(dgain, width, 0.F);
+  for (std::int64_t first = 0; first < heads.count; first += kTurned) {
+    const auto end = std::min(first + kTurned, heads.count);
+    for (auto h = first; h < end; ++h) {
+      for (std::int64_t i = 0; i < width; i += kLanes) {
+        ask_ahead(heads.dy + h * width + i);
+        ask_ahead(heads.x + h * width + i);
+      }
+      turn_back(heads, h, g + (h - first) * width);
+    }
+    for (auto h = first; h < end; ++h) {
+      if (!backward_in_float(heads, h, g + (h - first) * width, dgain)) {
+        backward_in_double(heads, h);
+      }
+    }
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) heads.dgain[i] += static_cast<double>(dgain[i]);
+}
+
 /// The heads of a token that have a norm, backward.
 template <typename T>
 [[gnu::always_inline]] inline void normed_token(const HeadsGradient<T>& heads) {
   const auto width = heads.width;
-  float dgain[kWidestInFloat];
-  const bool is_narrow = !std::is_same_v<T, double> && width <= kWidestInFloat;
-  if (is_narrow) std::fill_n(dgain, width, 0.F);
-  for (std::int64_t h = 0; h < heads.count; ++h) {
-    if constexpr (!std::is_same_v<T, double>) {
-      if (is_narrow && backward_in_float(heads, h, dgain)) continue;
-    }
-    turn_back(heads, h, heads.scratch);
-    backward(heads, h, heads.scratch);
+  if constexpr (!std::is_same_v<T, double>) {
+    if (width <= kWidestInFloat) return narrow_token(heads);
   }
-  if (!is_narrow) return;
-#pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) heads.dgain[i] += static_cast<double>(dgain[i]);
+  for (std::int64_t h = 0; h < heads.count; ++h) backward_in_double(heads, h);
 }
 
 /// A token, backward.
