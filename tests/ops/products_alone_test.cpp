@@ -62,6 +62,10 @@ TEST(ProductsAlone, AddGradients) {
     EXPECT_TRUE(close(sum, wanted, allowed, 20 * allowed)) << type;
     ops::add_weight_gradient_alone(sum, dy, x, /*is_first=*/false);
     EXPECT_TRUE(close(sum, 2 * wanted, allowed, 40 * allowed)) << type;
+    const auto narrow = at::zeros({50, 90}, type);  // rounded, where a sum is of the dtype
+    ops::add_weight_gradient_alone(narrow, dy, x, /*is_first=*/true);
+    const double rounding = type == at::kBFloat16 ? 0x1p-8 : allowed;
+    EXPECT_TRUE(close(narrow, wanted, rounding, 20 * rounding)) << type;
     const auto one = dy.narrow(0, 0, 1).expand({210, 50});  // rows above each other
     ops::add_weight_gradient_alone(sum, one, x, /*is_first=*/true);
     const auto same = at::mm(one.to(at::kDouble).t(), x.to(at::kDouble));

@@ -3,15 +3,16 @@
 
 #include <ATen/ops/exp.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/sqrt.h>
 
 namespace evenkeel::ops {
 
 /// Intel's MKL, which computes exp, sqrt and the like for LibTorch, looks at the processor when the
 /// first of these is called, without a lock: of threads that call at the same time one may get
-/// values that are right to 3e-11 only, once in a thousand runs on a busy machine. One thread alone
-/// calls it first. To be called before the first parallel region.
+/// values that are right to 3e-11 only, once in one or two thousand runs on a busy machine. One
+/// thread alone calls it first. To be called before the first parallel region.
 inline void make_first_call() {
-  at::exp(at::ones({16}));
+  for (const auto type : {at::kFloat, at::kDouble}) at::sqrt(at::exp(at::ones({16}, type)));
 }
 
 }  // namespace evenkeel::ops

@@ -89,7 +89,9 @@ void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor
                                bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
-  if (in_own_tiles(dy)) return add_weight_gradient(sum, dy, x, is_first);
+  if (in_own_tiles(dy) && sum.scalar_type() == at::kFloat && has_rows(sum)) {
+    return add_weight_gradient(sum, dy, x, is_first);
+  }
   add_weight_gradient(sum, with_rows_of_zeros(dy), with_rows_of_zeros(x), is_first);
 }
 

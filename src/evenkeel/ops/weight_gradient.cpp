@@ -43,20 +43,24 @@ void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_firs
 #if defined(__x86_64__)
 using kernels::cpu::WeightGradient;
 
-/// The size of parts of which a thing has as few as are wanted or its blocks allow; no odd tiles.
+/// The size of at least `parts` parts, none larger than a block, in whole tiles.
 std::int64_t part_of(std::int64_t size, std::int64_t parts) {
   constexpr std::int64_t kMultiple = 32;
-  const auto each =
-      kernels::blocks_of(size, std::max(parts, kernels::blocks_of(size, WeightGradient::kBlock)));
-  return kernels::blocks_of(each, kMultiple) * kMultiple;
+  return std::min(WeightGradient::kBlock,
+                  kernels::blocks_of(kernels::blocks_of(size, parts), kMultiple) * kMultiple);
 }
 
 /// In parts, each by one thread. What a value of the sum is does not depend on them.
 void add_in_tiles(const WeightGradient& whole) {
   const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
-  const auto columns = part_of(whole.columns, 1);
+  const auto blocks = [](std::int64_t size) {
+    return kernels::blocks_of(size, WeightGradient::kBlock);
+  };
+  const auto columns = part_of(whole.columns, blocks(whole.columns));
   const auto across = kernels::blocks_of(whole.columns, columns);
-  const auto rows = part_of(whole.rows, kernels::blocks_of(threads, across));
+  auto down = blocks(whole.rows);
+  while (down * across % threads != 0) ++down;  // as many for one thread as for another
+  const auto rows = part_of(whole.rows, down);
   const auto parts = kernels::blocks_of(whole.rows, rows) * across;
   at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);

@@ -152,16 +152,6 @@ EK_LANES void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm512_storeu_pd(to + 8, sum.high);
 }
 
-/// Lanes 2i (or 2i + 1) of a, then those of b.
-EK_LANES __m512i even_of(__m512i a, __m512i b) {
-  const __m512i low = _mm512_maskz_mov_epi16(0x55555555, a);
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7),
-                                  _mm512_packus_epi32(low, _mm512_maskz_mov_epi16(0x55555555, b)));
-}
-EK_LANES __m512i odd_of(__m512i a, __m512i b) {
-  return even_of(_mm512_srli_epi32(a, 16), _mm512_srli_epi32(b, 16));
-}
-
 /// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the others at `high`.
 EK_LANES void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
   // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
