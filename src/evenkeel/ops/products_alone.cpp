@@ -9,6 +9,7 @@
 #include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/rows_product_amx.h"
 #include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -19,11 +20,6 @@ using at::Tensor;
 
 bool is_matrix(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   return x.dim() == 2 && x.size(0) == rows && x.size(1) == columns;
-}
-
-/// Whether the values of a row lie one after another, and no row above another.
-bool has_rows(const Tensor& x) {
-  return x.stride(1) == 1 && (x.size(0) <= 1 || x.stride(0) >= x.size(1));
 }
 
 /// LibTorch's library makes a program for every number of rows of bfloat16, and keeps it: there are
@@ -89,9 +85,7 @@ void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor
                                bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
-  if (in_own_tiles(dy) && sum.scalar_type() == at::kFloat && has_rows(sum)) {
-    return add_weight_gradient(sum, dy, x, is_first);
-  }
+  if (is_summed_in_tiles(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
   add_weight_gradient(sum, with_rows_of_zeros(dy), with_rows_of_zeros(x), is_first);
 }
 

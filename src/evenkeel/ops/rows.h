@@ -24,6 +24,11 @@ inline std::int64_t width_of(const at::Tensor& x) {
   return x.size(-1);
 }
 
+/// Whether the values of a row of a matrix lie one after another, and no row above another.
+inline bool has_rows(const at::Tensor& x) {
+  return x.stride(1) == 1 && (x.size(0) <= 1 || x.stride(0) >= x.size(1));
+}
+
 /// The product of all sizes but the last; 1 for a single row.
 std::int64_t rows_of(const at::Tensor& x);
 

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/products_alone.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -24,8 +24,7 @@ using at::Tensor;
 
 /// Rows one after another, as a leading dimension tells: no expanded ones.
 Tensor as_matrix(const Tensor& x) {
-  const bool has_rows = x.size(0) <= 1 || x.stride(0) >= x.size(1);
-  return x.stride(1) == 1 && has_rows ? x : x.contiguous();
+  return has_rows(x) ? x : x.contiguous();
 }
 
 void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
@@ -78,8 +77,7 @@ void add_in_tiles(const WeightGradient& whole) {
 void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
   const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
 #if defined(__x86_64__)
-  if (dy.scalar_type() == at::kBFloat16 && sum.scalar_type() == at::kFloat &&
-      kernels::cpu::has_amx() && as_matrix(sum).is_same(sum) && sum.numel() > 0 && dy.size(0) > 0) {
+  if (is_summed_in_tiles(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
     return add_in_tiles({.dy = cpu::in<at::BFloat16>(dy),
                          .x = cpu::in<at::BFloat16>(x),
                          .sum = sum.mutable_data_ptr<float>(),
@@ -98,6 +96,10 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
 void nothing(const Tensor& /*sum*/, const Tensor& /*dy*/, const Tensor& /*x*/, bool /*is_first*/) {}
 
 }  // namespace
+
+bool is_summed_in_tiles(const Tensor& sum, const Tensor& dy) {
+  return in_own_tiles(dy) && sum.scalar_type() == at::kFloat && has_rows(sum);
+}
 
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   using Op = void(const Tensor&, const Tensor&, const Tensor&, bool);

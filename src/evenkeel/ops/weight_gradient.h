@@ -18,4 +18,8 @@ namespace evenkeel::ops {
 void add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x,
                          bool is_first = false);
 
+/// Whether such a sum is made in tiles of our own: float32 in rows beside bfloat16, on a CPU with
+/// AMX.
+bool is_summed_in_tiles(const at::Tensor& sum, const at::Tensor& dy);
+
 }  // namespace evenkeel::ops

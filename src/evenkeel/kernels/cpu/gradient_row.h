@@ -144,4 +144,20 @@ template <bool kAhead, typename Dy, typename X, typename Row>
   return true;
 }
 
+/// The same of kRows rows from `first` on of a norm's gradient `of`; false where one of them
+/// must be in double.
+template <int kRows, typename Gradient, typename Row>
+[[gnu::always_inline]] inline bool means_of_rows(const Gradient& of, std::int64_t first,
+                                                 std::int64_t width, const Row (&by)[kRows],
+                                                 GradientMeans (&means)[kRows]) {
+  for (int r = 0; r < kRows; ++r) {
+    const auto at = (first + r) * width;
+    if (!means_in_float<true>(of.dy + at, of.gain, of.x + at, by[r], of.rstd[first + r], width,
+                              means[r])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace evenkeel::kernels::cpu

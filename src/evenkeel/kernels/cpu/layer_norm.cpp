@@ -73,14 +73,8 @@ template <int kRows, typename T>
                                                      std::int64_t first, std::int64_t width) {
   CentredRow by[kRows];
   GradientMeans means[kRows];
-  for (int r = 0; r < kRows; ++r) {
-    const auto at = (first + r) * width;
-    const double rstd = of.rstd[first + r];
-    by[r] = centred_by(of.mean[first + r], rstd);
-    if (!means_in_float<true>(of.dy + at, of.gain, of.x + at, by[r], rstd, width, means[r])) {
-      return false;
-    }
-  }
+  for (int r = 0; r < kRows; ++r) by[r] = centred_by(of.mean[first + r], of.rstd[first + r]);
+  if (!means_of_rows(of, first, width, by, means)) return false;
   const T* __restrict const dy = of.dy + first * width;
   const T* __restrict const x = of.x + first * width;
   const float* __restrict const gain = of.gain;
