@@ -58,18 +58,17 @@ TEST(Footprint, CountsAHeadOfItsOwn) {
 }
 
 // HybridNorm*: block 1 has a norm before attention, each block one before the feed-forward, of
-// width 8, and 12 values behind the gate; 4 tokens.
-TEST(Footprint, DropsWhatNormsAndTheGateWriteWhereItIsComputedAgain) {
-  EXPECT_EQ(dropped("hybrid_norm_star"), 4 * 4 * (3 * 8 + 2 * 12));
+// width 8; 4 tokens.
+TEST(Footprint, DropsWhatNormsWriteWhereItIsComputedAgain) {
+  EXPECT_EQ(dropped("hybrid_norm_star"), 4 * 4 * 3 * 8);
   EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
 }
 
-// Only the 12 values behind the gate: a norm over the batch moves a state, and in SiameseNorm a
-// half reads norm(x + norm(y)).
+// A norm over the batch moves a state, and in SiameseNorm a half reads norm(x + norm(y)).
 TEST(Footprint, KeepsWhatIsNotComputedAgain) {
-  EXPECT_EQ(dropped("batch_norm"), 4 * 4 * 2 * 12);
-  EXPECT_EQ(dropped("siamese_norm"), 4 * 4 * 2 * 12);
-  EXPECT_EQ(dropped("pre_norm"), 4 * 4 * (4 * 8 + 2 * 12));
+  EXPECT_EQ(dropped("batch_norm"), 0);
+  EXPECT_EQ(dropped("siamese_norm"), 0);
+  EXPECT_EQ(dropped("pre_norm"), 4 * 4 * 4 * 8);
 }
 
 // Beside Pre-Norm, each half of SiameseNorm has a norm of y, which keeps y, and one of the sum.

@@ -77,6 +77,34 @@ TEST_F(Swiglu, HasTheGradientsOfBfloat16) {
   }
 }
 
+// Around the ends of vectors, in every dtype.
+TEST_F(Swiglu, MakesItselfAgainInThePlaceOfItsGradient) {
+  for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
+    for (const std::int64_t width : {3, 16, 24, 50, 176}) {
+      const auto in = (8 * at::randn({2, 7, 2 * width}, at::kDouble)).to(type);
+      const auto upstream = at::randn({2, 7, width}, at::kDouble).to(type);
+      const auto wanted = testing::gradients(fused, {in}, {upstream})[0];
+      const auto place = upstream.clone();
+      EXPECT_TRUE(ops::swiglu_backward_(place, in).equal(wanted)) << type << " " << width;
+      EXPECT_TRUE(place.equal(ops::swiglu(in))) << type << " " << width;
+    }
+  }
+}
+
+TEST_F(Swiglu, RefusesAPlaceThatIsNotThatOfItsGradient) {
+  const auto refusal = [this](const at::Tensor& place) {
+    return message_of([&] { ops::swiglu_backward_(place, products); });
+  };
+  const std::string wanted =
+      "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of the same "
+      "dtype, but they are ";
+  EXPECT_NE(refusal(at::ones({2, 3, 8}, at::kDouble)).find(wanted + "[2, 3, 8] of float64"),
+            std::string::npos);
+  EXPECT_NE(refusal(at::ones({3, 2, 7}, at::kDouble)).find(wanted), std::string::npos);
+  EXPECT_NE(refusal(dy.to(at::kFloat)).find(wanted), std::string::npos);
+  EXPECT_NE(refusal(dy.transpose(0, 1)).find(wanted), std::string::npos);
+}
+
 TEST_F(Swiglu, TakesWhatIsNotContiguousAndWhatIsEmpty) {
   const auto turned = products.transpose(0, 1);
   EXPECT_TRUE(ops::swiglu(turned).equal(ops::swiglu(turned.contiguous())));

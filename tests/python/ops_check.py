@@ -64,6 +64,7 @@ def check_kernels(dtype, gain, bias):
     check(ops.sum_of_squares.default, (x,))
     check(ops.swiglu_forward.default, (x,))
     check(ops.swiglu_backward.default, (dy[..., :8].contiguous(), x))
+    check(ops.swiglu_backward_.default, (dy[..., :8].contiguous(), x))
 
 
 def check_heads(dtype, wide):

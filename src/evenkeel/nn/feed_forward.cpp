@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "evenkeel/nn/gated_linear.h"
 #include "evenkeel/nn/linear.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/swiglu.h"
@@ -21,24 +22,22 @@ at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) 
   return norm(hidden.unflatten(-1, {half.parts, -1}), mode).flatten(-2);
 }
 
-/// What `down` reads; what is computed again begins at what is kept anyway.
-Activation hidden_of(const FeedForward& half, const at::Tensor& products, Mode mode) {
-  const auto hidden = gated(half, products);
-  if (half.hidden_norm) {
-    const auto value = normed(half, hidden, mode);
-    if (!half.hidden_norm->comes_again(half.recompute, mode)) return value;
-    return {value, hidden.detach(),
-            [&half, mode](const at::Tensor& kept) { return normed(half, kept, mode); }};
-  }
-  if (half.recompute != Recompute::norms || mode != Mode::training) return hidden;
-  return {hidden, products.detach(), [&half](const at::Tensor& kept) { return gated(half, kept); }};
+/// What `down` reads behind a norm of the hidden values, which are kept anyway.
+Activation normed_hidden(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
+  const auto value = normed(half, hidden, mode);
+  if (!half.hidden_norm->comes_again(half.recompute, mode)) return value;
+  return {value, hidden.detach(),
+          [&half, mode](const at::Tensor& kept) { return normed(half, kept, mode); }};
 }
 
 }  // namespace
 
 at::Tensor FeedForward::operator()(const Activation& x, Mode mode) const {
   const auto products = up_gate_scale(linear(x, up_gate.weight(mode)));
-  return linear(hidden_of(*this, products, mode), down.weight(mode));
+  const auto w = down.weight(mode);
+  if (fused && !hidden_norm) return gated_linear(products, w);
+  const auto hidden = gated(*this, products);
+  return linear(hidden_norm ? normed_hidden(*this, hidden, mode) : hidden, w);
 }
 
 }  // namespace evenkeel::nn

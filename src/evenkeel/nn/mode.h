@@ -10,7 +10,7 @@ enum class Mode { training, evaluation };
 /// What the backward pass computes again instead of keeping it. The bits are the same.
 enum class Recompute {
   none,
-  norms,  // what norms and the gate of the feed-forward write, where a product reads it
+  norms,  // what norms write, where a product reads it
   block   // all of a block: only what enters it is kept
 };
 

@@ -45,10 +45,24 @@ Tensor swiglu(const Tensor& products) {
   return run.call(products);
 }
 
+Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {
+  static const auto run = registered<Backward>("evenkeel::swiglu_backward_");
+  auto sizes = products.sizes().vec();
+  sizes.back() /= 2;
+  TORCH_CHECK(dy.is_contiguous() && dy.scalar_type() == products.scalar_type() &&
+                  dy.sizes() == at::IntArrayRef(sizes),
+              "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of "
+              "the same dtype, but they are ",
+              dy.sizes(), " of ", name_of(dy.scalar_type()), " and ", products.sizes(), " of ",
+              name_of(products.scalar_type()));
+  return run.call(dy, products);
+}
+
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def("swiglu(Tensor products) -> Tensor");
   m.def("swiglu_forward(Tensor products) -> Tensor");
   m.def("swiglu_backward(Tensor dy, Tensor products) -> Tensor");
+  m.def("swiglu_backward_(Tensor(a!) dy, Tensor products) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
@@ -58,6 +72,7 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("swiglu_forward", no_gradient());
   m.impl("swiglu_backward", no_gradient());
+  m.impl("swiglu_backward_", no_gradient());
 }
 
 }  // namespace evenkeel::ops

@@ -20,4 +20,11 @@ namespace evenkeel::ops {
 /// \source Shazeer 2020, arXiv:2002.05202, eq. 6
 at::Tensor swiglu(const at::Tensor& products);
 
+/// The gradient of the products, [..., 2 * F], and y again in the place of dy: whoever needs both
+/// then need not have kept y.
+///
+/// \param dy  [..., F], contiguous; becomes y, with the bits of swiglu()
+/// \throws c10::Error for sizes or dtypes that do not belong together
+at::Tensor swiglu_backward_(const at::Tensor& dy, const at::Tensor& products);
+
 }  // namespace evenkeel::ops

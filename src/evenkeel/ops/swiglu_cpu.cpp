@@ -33,7 +33,8 @@ Tensor forward(const Tensor& products) {
   return y;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& products) {
+/// \param y  contiguous, written; perhaps dy. Undefined: nobody asks
+Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const auto upstream = dy.contiguous();
   const auto rows = products.contiguous();
   const auto inner = width_of(products) / 2;
@@ -42,17 +43,27 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
     const auto* const dy_rows = in<scalar_t>(upstream);
     const auto* const from = in<scalar_t>(rows);
     auto* const to = out<scalar_t>(gradient);
+    auto* const again = y.defined() ? out<scalar_t>(y) : nullptr;
     cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
       const auto at = row * 2 * inner;
       kernels::cpu::swiglu_row_backward<Raw<scalar_t>>({.dy = dy_rows + row * inner,
                                                         .up = from + at,
                                                         .gate = from + at + inner,
                                                         .dup = to + at,
-                                                        .dgate = to + at + inner},
+                                                        .dgate = to + at + inner,
+                                                        .y = again ? again + row * inner : nullptr},
                                                        inner);
     });
   });
   return gradient;
+}
+
+Tensor backward(const Tensor& dy, const Tensor& products) {
+  return backward_and(dy, products, {});
+}
+
+Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
+  return backward_and(dy, products, dy);
 }
 
 }  // namespace
@@ -60,6 +71,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("swiglu_forward", forward);
   m.impl("swiglu_backward", backward);
+  m.impl("swiglu_backward_", backward_in_place);
 }
 
 }  // namespace evenkeel::ops

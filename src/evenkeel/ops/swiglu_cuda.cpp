@@ -31,7 +31,8 @@ Tensor forward(const Tensor& products) {
   return y;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& products) {
+/// \param y  contiguous, written; perhaps dy. Undefined: nobody asks
+Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const c10::cuda::CUDAGuard on_device_of_products(products.device());
   const auto upstream = dy.contiguous();
   const auto rows = products.contiguous();
@@ -40,10 +41,19 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
     cuda::check(kernels::cuda::swiglu_backward<Raw<scalar_t>>(
         {.dy = in<scalar_t>(upstream),
          .products = in<scalar_t>(rows),
-         .gradient = out<scalar_t>(gradient)},
+         .gradient = out<scalar_t>(gradient),
+         .y = y.defined() ? out<scalar_t>(y) : nullptr},
         rows_of(products), width_of(products) / 2, cuda::stream()));
   });
   return gradient;
+}
+
+Tensor backward(const Tensor& dy, const Tensor& products) {
+  return backward_and(dy, products, {});
+}
+
+Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
+  return backward_and(dy, products, dy);
 }
 
 }  // namespace
@@ -51,6 +61,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
   m.impl("swiglu_forward", forward);
   m.impl("swiglu_backward", backward);
+  m.impl("swiglu_backward_", backward_in_place);
 }
 
 }  // namespace evenkeel::ops

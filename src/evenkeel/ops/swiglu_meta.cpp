@@ -25,6 +25,7 @@ Tensor backward(const Tensor& /*dy*/, const Tensor& products) {
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
   m.impl("swiglu_forward", forward);
   m.impl("swiglu_backward", backward);
+  m.impl("swiglu_backward_", backward);
 }
 
 }  // namespace evenkeel::ops

@@ -24,6 +24,28 @@ template <typename F>
   return {z < 0 ? small : large, z < 0 ? large : small};
 }
 
+template <bool kWritesY, typename T>
+[[gnu::always_inline]] inline void backward(const SwigluGradient<T>& row, std::int64_t width) {
+  using F = Wide<T>;
+  const T* const dy = row.dy;  // perhaps y
+  const T* __restrict const up = row.up;
+  const T* __restrict const gate = row.gate;
+  T* __restrict const dup = row.dup;
+  T* __restrict const dgate = row.dgate;
+  T* const y = row.y;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    const F z = static_cast<F>(load(gate + i));
+    const F upstream = static_cast<F>(load(dy + i));
+    const F factor = static_cast<F>(load(up + i));
+    const auto s = logistic(z);
+    const F gated = z * s.value;
+    store(dup + i, upstream * gated);
+    store(dgate + i, upstream * factor * (s.value * (1 + z * s.rest)));
+    if constexpr (kWritesY) store(y + i, factor * gated);
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -42,23 +64,11 @@ EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* _
 
 template <typename T>
 EK_CLONES void swiglu_row_backward(const SwigluGradient<T>& row, std::int64_t width) {
-  using F = Wide<T>;
   if constexpr (std::is_same_v<T, Bf16>) {
     if (swiglu_row_backward_in_lanes(row, width)) return;
   }
-  const T* __restrict const dy = row.dy;
-  const T* __restrict const up = row.up;
-  const T* __restrict const gate = row.gate;
-  T* __restrict const dup = row.dup;
-  T* __restrict const dgate = row.dgate;
-#pragma omp simd
-  for (std::int64_t i = 0; i < width; ++i) {
-    const F z = static_cast<F>(load(gate + i));
-    const F upstream = static_cast<F>(load(dy + i));
-    const auto s = logistic(z);
-    store(dup + i, upstream * (z * s.value));
-    store(dgate + i, upstream * static_cast<F>(load(up + i)) * (s.value * (1 + z * s.rest)));
-  }
+  if (row.y == nullptr) return backward<false>(row, width);
+  backward<true>(row, width);
 }
 
 #define EK_INSTANTIATE(T)                                         \

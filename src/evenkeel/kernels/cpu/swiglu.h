@@ -18,11 +18,12 @@ void swiglu_row(const T* up, const T* gate, T* y, std::int64_t width);
 /// One row of the backward pass.
 template <typename T>
 struct SwigluGradient {
-  const T* dy;    // [width]
-  const T* up;    // [width]
-  const T* gate;  // [width]
-  T* dup;         // [width], written
-  T* dgate;       // [width], written
+  const T* dy;     // [width]
+  const T* up;     // [width]
+  const T* gate;   // [width]
+  T* dup;          // [width], written
+  T* dgate;        // [width], written
+  T* y = nullptr;  // [width], written with the bits of swiglu_row(), unless null; may be dy itself
 };
 
 /// dup = dy * silu(gate) and dgate = dy * up * s * (1 + gate * (1 - s)), s = 1 / (1 + e^-gate).

@@ -53,27 +53,30 @@ EK_AMX void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t widt
   if (rest != 0) forward_16(up + i, gate + i, y + i, rest);
 }
 
-template <typename Lanes>
+template <bool kWritesY, typename Lanes>
 EK_LANES void backward_16(const SwigluGradient<Bf16>& row, std::int64_t i, Lanes mask) {
   const __m512 z = lanes::load_16(row.gate + i, mask);
   const __m512 upstream = lanes::load_16(row.dy + i, mask);
   const __m512 up = lanes::load_16(row.up + i, mask);
   const auto s = logistic(z);
   const __m512 slope = _mm512_mul_ps(s.value, _mm512_fmadd_ps(z, s.rest, _mm512_set1_ps(1)));
-  lanes::store_16(row.dup + i, _mm512_mul_ps(upstream, _mm512_mul_ps(z, s.value)), mask);
+  const __m512 gated = _mm512_mul_ps(z, s.value);
+  lanes::store_16(row.dup + i, _mm512_mul_ps(upstream, gated), mask);
   lanes::store_16(row.dgate + i, _mm512_mul_ps(_mm512_mul_ps(upstream, up), slope), mask);
+  if constexpr (kWritesY) lanes::store_16(row.y + i, _mm512_mul_ps(up, gated), mask);
 }
 
+template <bool kWritesY>
 EK_AMX void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
     ask_ahead(row.gate + i);
     ask_ahead(row.up + i);
     ask_ahead(row.dy + i);
-    backward_16(row, i, lanes::AllLanes{});
+    backward_16<kWritesY>(row, i, lanes::AllLanes{});
   }
   const auto rest = lanes::first_of_16(width - i);
-  if (rest != 0) backward_16(row, i, rest);
+  if (rest != 0) backward_16<kWritesY>(row, i, rest);
 }
 
 }  // namespace
@@ -86,7 +89,7 @@ bool swiglu_row_in_lanes(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t
 
 bool swiglu_row_backward_in_lanes(const SwigluGradient<Bf16>& row, std::int64_t width) {
   if (!has_amx()) return false;
-  backward(row, width);
+  row.y == nullptr ? backward<false>(row, width) : backward<true>(row, width);
   return true;
 }
 

@@ -40,10 +40,12 @@ __global__ void backward_kernel(SwigluGradientRows<T> of, std::int64_t inner) {
   for (std::int64_t i = threadIdx.x; i < inner; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
     const F upstream = static_cast<F>(load(of.dy + blockIdx.x * inner + i));
+    const F factor = static_cast<F>(load(up + i));
     const auto s = logistic(z);
-    store(of.gradient + at + i, upstream * (z * s.value));
-    store(of.gradient + at + inner + i,
-          upstream * static_cast<F>(load(up + i)) * (s.value * (1 + z * s.rest)));
+    const F gated = z * s.value;
+    store(of.gradient + at + i, upstream * gated);
+    store(of.gradient + at + inner + i, upstream * factor * (s.value * (1 + z * s.rest)));
+    if (of.y != nullptr) store(of.y + blockIdx.x * inner + i, factor * gated);
   }
 }
 

@@ -23,6 +23,7 @@ struct SwigluGradientRows {
   const T* dy;        // [rows, inner]
   const T* products;  // [rows, 2 * inner]
   T* gradient;        // [rows, 2 * inner], written
+  T* y = nullptr;     // [rows, inner], written unless null; may be dy itself
 };
 template <typename T>
 cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t inner,

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/gated_linear.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/swiglu.h"
+
+namespace evenkeel::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+class GatedProduct : public torch::autograd::Function<GatedProduct> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& products, const at::Tensor& w,
+                            const ops::GradientSum* sum) {
+    ctx->save_for_backward({products, w});
+    ctx->saved_data["sum"] = ops::carried(ops::GradientSum(*sum));
+    return at::linear(ops::swiglu(products), w);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const auto saved = ctx->get_saved_variables();
+    const auto& products = saved.at(0);
+    const auto& w = saved.at(1);
+    const auto rows = upstream.front().reshape({-1, w.size(0)});
+    at::Tensor hidden, dproducts, dw;
+    if (ctx->needs_input_grad(0)) {
+      hidden = rows.mm(w);  // its gradient, until the next line
+      dproducts = ops::swiglu_backward_(hidden, products.reshape({-1, products.size(-1)}));
+      dproducts = dproducts.view_as(products);
+    } else {
+      hidden = ops::swiglu(products).reshape({-1, w.size(1)});
+    }
+    if (ctx->needs_input_grad(1)) {
+      const auto& sum = ops::carried_value<ops::GradientSum>(ctx->saved_data["sum"]);
+      if (sum) {
+        sum.add_product(rows, hidden);
+      } else {
+        dw = rows.t().mm(hidden);
+      }
+    }
+    return {dproducts, dw, at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
+  return GatedProduct::apply(products, w.value, &w.sum);
+}
+
+}  // namespace evenkeel::nn
