@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "evenkeel/kernels/cpu/row.h"
-#include "evenkeel/kernels/cpu/vector.h"
 
 /// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
 /// before it may be. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
@@ -51,25 +50,41 @@ struct GradientSums {
   double g, slope, squares;  // of g, g * x_hat and g^2
 };
 
-using Floats16 = VectorOf<float, 64>::Type;
-
-/// The first `count` of 16 values from `from` on; zeros behind them.
-[[gnu::always_inline]] inline void load_floats(Floats16& v, const float* from, std::int64_t count) {
-  if (count >= kLanes) return load_vector(v, from);
-  v = Floats16{};
-  std::memcpy(&v, from, static_cast<std::size_t>(count) * sizeof *from);
+/// Sixteen values from `from` on.
+[[gnu::always_inline]] inline void load_sixteen(Sixteen<float>& v, const float* from) {
+  v.load(from);
 }
-[[gnu::always_inline]] inline void load_floats(Floats16& v, const Bf16* from, std::int64_t count) {
-  VectorOf<std::uint16_t, 32>::Type bits = {};
-  if (count >= kLanes) {
-    load_vector(bits, from);
-  } else {
-    std::memcpy(&bits, from, static_cast<std::size_t>(count) * sizeof *from);
+[[gnu::always_inline]] inline void load_sixteen(Sixteen<float>& v, const Bf16* from) {
+#pragma GCC unroll 8
+  for (int k = 0; k < v.kCount; ++k) {
+    VectorOf<std::uint16_t, 16>::Type bits;
+    load_vector(bits, reinterpret_cast<const std::uint16_t*>(from + k * v.kEach));
+    using Words = VectorOf<std::uint32_t, 32>::Type;
+    const Words words = __builtin_convertvector(bits, Words) << 16;
+    std::memcpy(&v.part[k], &words, sizeof words);
   }
-  using Words = VectorOf<std::uint32_t, 64>::Type;
-  const Words words = __builtin_convertvector(bits, Words) << 16;
-  std::memcpy(&v, &words, sizeof v);
 }
+
+/// What gradient_sums() sums.
+struct SumsInFloat {
+  Sixteen<float> g, slope, squares;
+
+  template <typename Dy, typename X, typename Row>
+  [[gnu::always_inline]] void add(const Dy* dy, const float* gain, const X* x, const Row& row) {
+    Sixteen<float> upstream, gains, value;
+    load_sixteen(upstream, dy);
+    load_sixteen(gains, gain);
+    load_sixteen(value, x);
+#pragma GCC unroll 8
+    for (int k = 0; k < g.kCount; ++k) {
+      const auto through = upstream.part[k] * gains.part[k];
+      norm_by(row, value.part[k]);
+      g.part[k] += through;
+      slope.part[k] += through * value.part[k];
+      squares.part[k] += through * through;
+    }
+  }
+};
 
 /// \tparam Dy, X   float or Bf16
 /// \tparam Row     ScaledRow or CentredRow
@@ -80,31 +95,30 @@ template <bool kAhead, typename Dy, typename X, typename Row>
                                                          const X* x, const Row& row,
                                                          std::int64_t width) {
   constexpr std::int64_t kInFloat = 1024;  // terms: 64 a lane; more of them in double
-  const auto total = [](const Floats16& lanes) {
-    return static_cast<double>(sum_of_lanes<float>(lanes));
-  };
   GradientSums sums = {};
   for (std::int64_t first = 0; first < width; first += kInFloat) {
     const auto end = std::min(first + kInFloat, width);
-    Floats16 sum = {}, slope = {}, squares = {};
-    for (auto i = first; i < end; i += kLanes) {
+    SumsInFloat these;
+    auto i = first;
+    for (; i + kLanes <= end; i += kLanes) {
       if constexpr (kAhead) {
         ask_ahead(dy + i);
         ask_ahead(x + i);
       }
-      Floats16 upstream, gains, value;
-      load_floats(upstream, dy + i, end - i);
-      load_floats(gains, gain + i, end - i);
-      load_floats(value, x + i, end - i);
-      const Floats16 g = upstream * gains;
-      norm_by(row, value);
-      sum += g;
-      slope += g * value;
-      squares += g * g;
+      these.add(dy + i, gain + i, x + i, row);
     }
-    sums.g += total(sum);
-    sums.slope += total(slope);
-    sums.squares += total(squares);
+    if (i < end) {  // zeros behind the last
+      Dy last_dy[kLanes] = {};
+      float last_gain[kLanes] = {};
+      X last_x[kLanes] = {};
+      std::copy(dy + i, dy + end, last_dy);
+      std::copy(gain + i, gain + end, last_gain);
+      std::copy(x + i, x + end, last_x);
+      these.add(last_dy, last_gain, last_x, row);
+    }
+    sums.g += static_cast<double>(sum_of_lanes(these.g));
+    sums.slope += static_cast<double>(sum_of_lanes(these.slope));
+    sums.squares += static_cast<double>(sum_of_lanes(these.squares));
   }
   return sums;
 }

@@ -140,7 +140,7 @@ EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t 
     if constexpr (std::is_same_v<T, Bf16>) {
       row += layer_norm_backward_in_lanes(of, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
-      constexpr int kAtOnce = 4;
+      constexpr int kAtOnce = 2;
       while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width)) row += kAtOnce;
     }
     if (row == rows) return;

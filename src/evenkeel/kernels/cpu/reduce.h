@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/vector.h"
+#include "evenkeel/kernels/cpu/sixteen.h"
 
 /// Sums and maxima over a row, in vectors: what `#pragma omp simd reduction` makes of a loop is
 /// sometimes no vector loop, and its order is that of the processor's vectors. For functions under
@@ -12,15 +12,14 @@
 /// vector loop.
 namespace evenkeel::kernels::cpu {
 
-inline constexpr int kLanes = 16;  // results side by side, on every processor
-
-/// step(lanes, next) for terms of a row, sixteen at a time; those missing at the end are `filler`.
-template <typename F, typename V, typename Term, typename Step>
-[[gnu::always_inline]] inline void for_each_vector(std::int64_t count, F filler, V& lanes,
+/// step(lanes, next), vector by vector, for terms of a row, sixteen at a time; those missing at the
+/// end are `filler`.
+template <typename F, typename Term, typename Step>
+[[gnu::always_inline]] inline void for_each_vector(std::int64_t count, F filler, Sixteen<F>& lanes,
                                                    const Term& term, const Step& step) {
   constexpr std::int64_t kTerms = 256;
   F terms[kTerms];  // written by a loop of their own, which becomes a vector loop
-  V next;
+  Sixteen<F> next;
   for (std::int64_t first = 0; first < count; first += kTerms) {
     const auto here = std::min<std::int64_t>(kTerms, count - first);
     const auto whole = (here + kLanes - 1) / kLanes * kLanes;
@@ -28,17 +27,18 @@ template <typename F, typename V, typename Term, typename Step>
     for (std::int64_t i = 0; i < here; ++i) terms[i] = static_cast<F>(term(first + i));
     for (auto i = here; i < whole; ++i) terms[i] = filler;
     for (std::int64_t i = 0; i < whole; i += kLanes) {
-      load_vector(next, terms + i);
-      step(lanes, next);
+      next.load(terms + i);
+#pragma GCC unroll 8
+      for (int k = 0; k < next.kCount; ++k) step(lanes.part[k], next.part[k]);
     }
   }
 }
 
 /// The sum of sixteen lanes by a binary tree: one order for every instruction set.
-template <typename F, typename V>
-[[gnu::always_inline]] inline F sum_of_lanes(const V& lanes) {
+template <typename F, int kBytes>
+[[gnu::always_inline]] inline F sum_of_lanes(const Sixteen<F, kBytes>& lanes) {
   F lane[kLanes];
-  store_vector(lane, lanes);
+  lanes.store(lane);
   for (int half = kLanes / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
   }
@@ -48,22 +48,22 @@ template <typename F, typename V>
 /// term(0) + ... + term(count - 1) in double: sixteen interleaved sums.
 template <typename Term>
 [[gnu::always_inline]] inline double sum_over(std::int64_t count, const Term& term) {
-  using V = typename VectorOf<double, kLanes* static_cast<int>(sizeof(double))>::Type;
-  V lanes = {};
+  using V = Sixteen<double>::V;
+  Sixteen<double> lanes;
   for_each_vector(count, 0.0, lanes, term, [](V& sums, const V& next) { sums += next; });
-  return sum_of_lanes<double>(lanes);
+  return sum_of_lanes(lanes);
 }
 
 /// The largest of `least` and term(0) .. term(count - 1) in F; no NaN is.
 template <typename F, typename Term>
 [[gnu::always_inline]] inline F largest_over(std::int64_t count, F least, const Term& term) {
-  using V = typename VectorOf<F, kLanes* static_cast<int>(sizeof(F))>::Type;
-  V lanes = {};
-  lanes += least;
+  using V = typename Sixteen<F>::V;
+  Sixteen<F> lanes;
+  for (V& each : lanes.part) each += least;
   for_each_vector(count, least, lanes, term,
                   [](V& most, const V& next) { most = next > most ? next : most; });
   F lane[kLanes];
-  store_vector(lane, lanes);
+  lanes.store(lane);
   return *std::max_element(lane, lane + kLanes);
 }
 

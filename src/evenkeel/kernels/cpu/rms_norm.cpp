@@ -128,7 +128,7 @@ template <typename T, typename Beside>
     if constexpr (std::is_same_v<T, Bf16>) {
       row += rms_norm_backward_in_lanes(of, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
-      constexpr int kAtOnce = 4;
+      constexpr int kAtOnce = 2;
       while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width, beside))
         row += kAtOnce;
     }

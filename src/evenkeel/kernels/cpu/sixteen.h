@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/kernels/cpu/vector.h"
+
+namespace evenkeel::kernels::cpu {
+
+inline constexpr int kLanes = 16;  // results side by side, on every processor
+
+/// kLanes values. In vectors that a processor does not have they would lie in memory, and be read
+/// and written for every sum: 32 bytes all have but the oldest.
+template <typename F, int kBytes = 32>
+struct Sixteen {
+  using V = typename VectorOf<F, kBytes>::Type;
+  static constexpr int kEach = kBytes / static_cast<int>(sizeof(F)), kCount = kLanes / kEach;
+  V part[kCount] = {};
+
+  [[gnu::always_inline]] void load(const F* from) {
+#pragma GCC unroll 8
+    for (int k = 0; k < kCount; ++k) load_vector(part[k], from + k * kEach);
+  }
+  [[gnu::always_inline]] void store(F* to) const {
+#pragma GCC unroll 8
+    for (int k = 0; k < kCount; ++k) store_vector(to + k * kEach, part[k]);
+  }
+};
+
+}  // namespace evenkeel::kernels::cpu
