@@ -64,6 +64,12 @@ TEST(Footprint, DropsWhatNormsWriteWhereItIsComputedAgain) {
   EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
 }
 
+// 12 values behind the gate in each block.
+TEST(Footprint, CountsWhatAGateWritesForAFormula) {
+  const auto more = footprint({.fused = false}).activations - footprint({}).activations;
+  EXPECT_EQ(more, 4 * 4 * 2 * 12);
+}
+
 // A norm over the batch moves a state, and in SiameseNorm a half reads norm(x + norm(y)).
 TEST(Footprint, KeepsWhatIsNotComputedAgain) {
   EXPECT_EQ(dropped("batch_norm"), 0);

@@ -73,5 +73,29 @@ TEST(GatedLinear, GivesOneGradientAlone) {
   EXPECT_TRUE(in.dy.equal(before));
 }
 
+TEST(GatedLinear, TakesWhatIsNotContiguousAndWhatIsEmpty) {
+  const Case in(at::kDouble);
+  const auto turned = in.products.detach().transpose(0, 1).requires_grad_();
+  const auto dy = in.dy.sum(0, /*keepdim=*/true).transpose(0, 1).expand({5, 2, 7});
+  const auto gradients = [&](const auto& function) {
+    return torch::autograd::grad({function(turned, in.w)}, {turned, in.w}, {dy});
+  };
+  const auto ours = gradients(gated_linear), wanted = gradients(linear_behind_gate);
+  EXPECT_TRUE(ours[0].equal(wanted[0]));
+  EXPECT_TRUE(ours[1].equal(wanted[1]));
+  const auto none = at::empty({0, 48}, at::kDouble).requires_grad_();
+  const auto y = gated_linear(none, in.w);
+  EXPECT_EQ(y.sizes(), at::IntArrayRef({0, 7}));
+  EXPECT_TRUE(torch::autograd::grad({y.sum()}, {in.w})[0].equal(at::zeros_like(in.w)));
+}
+
+TEST(GatedLinear, RefusesASecondDerivative) {
+  const Case in(at::kDouble);
+  const auto y = gated_linear(in.products, in.w).sum();
+  EXPECT_THROW(torch::autograd::grad({y}, {in.w}, {}, /*retain_graph=*/true,
+                                     /*create_graph=*/true),
+               c10::Error);
+}
+
 }  // namespace
 }  // namespace evenkeel::nn

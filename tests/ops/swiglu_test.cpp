@@ -97,12 +97,25 @@ TEST_F(Swiglu, RefusesAPlaceThatIsNotThatOfItsGradient) {
   };
   const std::string wanted =
       "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of the same "
-      "dtype, but they are ";
-  EXPECT_NE(refusal(at::ones({2, 3, 8}, at::kDouble)).find(wanted + "[2, 3, 8] of float64"),
-            std::string::npos);
-  EXPECT_NE(refusal(at::ones({3, 2, 7}, at::kDouble)).find(wanted), std::string::npos);
-  EXPECT_NE(refusal(dy.to(at::kFloat)).find(wanted), std::string::npos);
-  EXPECT_NE(refusal(dy.transpose(0, 1)).find(wanted), std::string::npos);
+      "dtype and device, but they are ";
+  const std::string beside = " and [2, 3, 14] of float64";
+  EXPECT_EQ(refusal(at::ones({2, 3, 8}, at::kDouble)),
+            wanted + "[2, 3, 8] of float64 with strides [24, 8, 1]" + beside);
+  EXPECT_EQ(refusal(dy.to(at::kFloat)),
+            wanted + "[2, 3, 7] of float32 with strides [21, 7, 1]" + beside);
+  EXPECT_EQ(refusal(at::ones({3, 2, 7}, at::kDouble).transpose(0, 1)),
+            wanted + "[2, 3, 7] of float64 with strides [7, 14, 1]" + beside);
+  const auto odd = [&] { ops::swiglu_backward_(at::ones({2, 3}), at::ones({2, 7})); };
+  EXPECT_EQ(message_of(odd),
+            wanted + "[2, 3] of float32 with strides [3, 1] and [2, 7] of float32");
+}
+
+TEST_F(Swiglu, MakesItselfAgainOfAnyProducts) {
+  const auto turned = products.transpose(0, 1);
+  const auto place = at::ones({3, 2, 7}, at::kDouble);
+  ops::swiglu_backward_(place, turned);
+  EXPECT_TRUE(place.equal(ops::swiglu(turned)));
+  EXPECT_EQ(ops::swiglu_backward_(at::empty({0, 3}), at::empty({0, 6})).numel(), 0);
 }
 
 TEST_F(Swiglu, TakesWhatIsNotContiguousAndWhatIsEmpty) {

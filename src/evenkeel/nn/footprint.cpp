@@ -117,7 +117,8 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   }
   const auto always = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
   for (std::int64_t j = 0; j < always; ++j) {
-    kept.values += b.hidden ? 3 * f : 2 * f;  // up and gate, and what a norm reads behind them
+    // Up and gate, and what the gate writes if a norm or a formula reads it.
+    kept.values += b.hidden || !batching.fused ? 3 * f : 2 * f;
     read_by_a_product(b.hidden, f);
   }
   kept.behind(b.output, d);

@@ -24,6 +24,7 @@ struct Batching {
   std::int64_t sequences = 1;      // that go through the model at once
   std::int64_t parts = 1;          // of a step, one after another
   std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
+  bool fused = true;               // kernels.fused; formulas keep what a gate writes, too
   bool explicit_attention = false;
   bool flash_attention = false;  // LibTorch's: under a soft cap scores are written down
   Recompute recompute = Recompute::none;

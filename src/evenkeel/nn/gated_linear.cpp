@@ -2,6 +2,7 @@
 #include "evenkeel/nn/gated_linear.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/ops/carried.h"
@@ -25,6 +26,7 @@ class GatedProduct : public torch::autograd::Function<GatedProduct> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "[gated_linear] is differentiable once");
     const auto saved = ctx->get_saved_variables();
     const auto& products = saved.at(0);
     const auto& w = saved.at(1);

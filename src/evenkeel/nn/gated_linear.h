@@ -9,7 +9,8 @@ namespace evenkeel::nn {
 
 /// swiglu(products) W^T, with the gradients of linear() behind ops::swiglu(), bit for bit; but what
 /// the gate writes is not kept: the pass over memory that makes the gradient of the products makes
-/// it again, for the gradient of w. Differentiable once.
+/// it again, for the gradient of w. Differentiable once:
+/// a second derivative is refused.
 ///
 /// \param products  [..., 2 * F]: up in the first F values, gate in the others
 /// \param w         [rows, F]

@@ -11,7 +11,7 @@
 namespace evenkeel::nn {
 
 /// What a matrix product reads, and perhaps how the same bits can be had again from what is kept
-/// anyway: a norm of the stream, the gate of products.
+/// anyway: a norm of the stream.
 struct Activation {
   using Again = std::function<at::Tensor(const at::Tensor& kept)>;
 

@@ -3,6 +3,7 @@
 
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/swiglu_place.h"
 
 namespace evenkeel::ops {
 
@@ -45,16 +46,21 @@ Tensor swiglu(const Tensor& products) {
   return run.call(products);
 }
 
-Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {
-  static const auto run = registered<Backward>("evenkeel::swiglu_backward_");
+void check_place(const Tensor& dy, const Tensor& products) {
+  check_rows("swiglu_backward_", products, "products");
   auto sizes = products.sizes().vec();
   sizes.back() /= 2;
-  TORCH_CHECK(dy.is_contiguous() && dy.scalar_type() == products.scalar_type() &&
-                  dy.sizes() == at::IntArrayRef(sizes),
+  TORCH_CHECK(dy.is_contiguous() && dy.sizes() == at::IntArrayRef(sizes) &&
+                  2 * dy.numel() == products.numel() && dy.device() == products.device() &&
+                  dy.scalar_type() == products.scalar_type(),
               "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of "
-              "the same dtype, but they are ",
-              dy.sizes(), " of ", name_of(dy.scalar_type()), " and ", products.sizes(), " of ",
-              name_of(products.scalar_type()));
+              "the same dtype and device, but they are ",
+              dy.sizes(), " of ", name_of(dy.scalar_type()), " with strides ", dy.strides(),
+              " and ", products.sizes(), " of ", name_of(products.scalar_type()));
+}
+
+Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {
+  static const auto run = registered<Backward>("evenkeel::swiglu_backward_");
   return run.call(dy, products);
 }
 

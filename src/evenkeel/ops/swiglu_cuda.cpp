@@ -6,6 +6,7 @@
 #include "evenkeel/kernels/cuda/swiglu.cuh"
 #include "evenkeel/ops/cuda.h"
 #include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/swiglu_place.h"
 
 namespace evenkeel::ops {
 
@@ -53,6 +54,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 }
 
 Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
+  check_place(dy, products);
   return backward_and(dy, products, dy);
 }
 

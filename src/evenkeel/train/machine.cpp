@@ -89,6 +89,7 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
                        {.sequences = sequences,
                         .parts = (config.train.batch + sequences - 1) / sequences,
                         .compute_bytes = bytes,
+                        .fused = config.kernels.fused,
                         .explicit_attention = attention == "explicit" ||
                                               (attention == "auto" && !config.kernels.fused) ||
                                               (attention == "flash" && config.data.mask_documents),

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/sixteen.h"
 
 /// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
 /// before it may be. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
@@ -58,7 +59,7 @@ struct GradientSums {
 #pragma GCC unroll 8
   for (int k = 0; k < v.kCount; ++k) {
     VectorOf<std::uint16_t, 16>::Type bits;
-    load_vector(bits, reinterpret_cast<const std::uint16_t*>(from + k * v.kEach));
+    load_vector(bits, from + k * v.kEach);
     using Words = VectorOf<std::uint32_t, 32>::Type;
     const Words words = __builtin_convertvector(bits, Words) << 16;
     std::memcpy(&v.part[k], &words, sizeof words);

@@ -84,7 +84,7 @@ template <int kRows, typename T>
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     float gains = 0, biases = 0;
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r) {
       const auto at = r * width + i;
       const auto upstream = static_cast<float>(load(dy + at));

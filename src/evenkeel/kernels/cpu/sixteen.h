@@ -7,8 +7,8 @@ namespace evenkeel::kernels::cpu {
 
 inline constexpr int kLanes = 16;  // results side by side, on every processor
 
-/// kLanes values. In vectors that a processor does not have they would lie in memory, and be read
-/// and written for every sum: 32 bytes all have but the oldest.
+/// kLanes values, in vectors of kBytes bytes. A vector that is longer than a processor's registers
+/// lies in memory, and is read and written for every sum; with AVX2 they have 32 bytes.
 template <typename F, int kBytes = 32>
 struct Sixteen {
   using V = typename VectorOf<F, kBytes>::Type;

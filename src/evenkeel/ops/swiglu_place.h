@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace evenkeel::ops {
+
+/// \throws c10::Error, which begins with [swiglu_backward_], unless y can stand in the place of dy:
+///         dy is contiguous, [..., F] beside products [..., 2 * F], of one dtype and device
+void check_place(const at::Tensor& dy, const at::Tensor& products);
+
+}  // namespace evenkeel::ops
