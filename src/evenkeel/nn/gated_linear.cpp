@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "evenkeel/nn/linear.h"
 #include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/gradient_sum.h"
 #include "evenkeel/ops/swiglu.h"
@@ -41,11 +42,7 @@ class GatedProduct : public torch::autograd::Function<GatedProduct> {
     }
     if (ctx->needs_input_grad(1)) {
       const auto& sum = ops::carried_value<ops::GradientSum>(ctx->saved_data["sum"]);
-      if (sum) {
-        sum.add_product(rows, hidden);
-      } else {
-        dw = rows.t().mm(hidden);
-      }
+      dw = weight_gradient(sum, rows, hidden);
     }
     return {dproducts, dw, at::Tensor()};
   }

@@ -59,11 +59,7 @@ class Product : public torch::autograd::Function<Product> {
       const auto& later = ops::carried_value<Later>(ctx->saved_data["later"]);
       const auto x =
           (later.again ? later.again(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
-      if (later.sum) {
-        later.sum.add_product(rows, x);
-      } else {
-        dw = rows.t().mm(x);
-      }
+      dw = weight_gradient(later.sum, rows, x);
     }
     if (ctx->needs_input_grad(0)) {
       auto sizes = dy.sizes().vec();
@@ -75,6 +71,12 @@ class Product : public torch::autograd::Function<Product> {
 };
 
 }  // namespace
+
+at::Tensor weight_gradient(const ops::GradientSum& sum, const at::Tensor& dy, const at::Tensor& x) {
+  if (!sum) return dy.t().mm(x);
+  sum.add_product(dy, x);
+  return {};
+}
 
 at::Tensor linear(const Activation& x, const Weight& w) {
   const bool is_trained = at::GradMode::is_enabled() && w.value.requires_grad();
