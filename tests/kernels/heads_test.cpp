@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "kernels/rows.h"
 
 namespace evenkeel::kernels::cpu {
@@ -15,6 +17,62 @@ template <typename T>
 class HeadsOfAToken : public ::testing::Test {};
 using Types = ::testing::Types<double, float, Bf16>;
 TYPED_TEST_SUITE(HeadsOfAToken, Types);
+
+/// Head h of all.
+template <typename F>
+std::vector<F> head(const std::vector<F>& all, std::size_t h, std::size_t width) {
+  const auto first = all.cbegin() + static_cast<std::ptrdiff_t>(h * width);
+  return {first, first + static_cast<std::ptrdiff_t>(width)};
+}
+
+/// y = R(gain * x * factor) of one head in double; without a gain R x, without a turn no R.
+std::vector<double> turned(const std::vector<double>& x, const std::vector<double>& gain,
+                           double factor, const std::vector<double>& turn) {
+  auto y = x;
+  for (std::size_t i = 0; i < gain.size(); ++i) y[i] *= factor * gain[i];
+  const auto half = turn.size() / 2;
+  for (std::size_t j = 0; j < half; ++j) {
+    const double a = y[j], b = y[j + half], c = turn[j], s = turn[j + half];
+    y[j] = a * c - b * s;
+    y[j + half] = b * c + a * s;
+  }
+  return y;
+}
+
+// As many heads as are taken together, and some; widths that go through vectors of their own, and
+// others.
+TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
+  constexpr std::size_t kHeads = 7;
+  constexpr double kEpsilon = 1e-5;
+  for (const std::size_t width : {16, 30, 32, 48, 64, 96, 128, 256}) {
+    const auto x = wavy<TypeParam>(kHeads * width, 0.3);
+    for (const auto& [has_gain, has_turn] : {std::pair(false, true), {true, false}, {true, true}}) {
+      const auto gain = wavy<Wide<TypeParam>>(has_gain ? width : 0, 1.1);
+      const auto turn = wavy<Wide<TypeParam>>(has_turn ? width : 0, 0.5);  // any will do
+      std::vector<TypeParam> y(kHeads * width);
+      std::vector<double> rstd(kHeads, 1);
+      norm_and_turn<TypeParam>({.x = x.data(),
+                                .gain = has_gain ? gain.data() : nullptr,
+                                .turn = has_turn ? turn.data() : nullptr,
+                                .y = y.data(),
+                                .rstd = rstd.data(),
+                                .count = kHeads,
+                                .width = static_cast<std::int64_t>(width),
+                                .epsilon = kEpsilon});
+      for (std::size_t h = 0; h < kHeads; ++h) {
+        const auto of_head = [&](const auto& all) { return head(all, h, width); };
+        double squares = 0;
+        for (const double value : of_head(exact(x))) squares += value * value;
+        const double factor =
+            has_gain ? 1 / std::sqrt(squares / static_cast<double>(width) + kEpsilon) : 1;
+        EXPECT_NEAR(rstd[h] / factor, 1, 1e-6) << h << ", " << width;
+        const auto truth = turned(of_head(exact(x)), exact(gain), factor, exact(turn));
+        EXPECT_TRUE(testing::is_row(of_head(y), truth, 4))
+            << "head " << h << " of " << width << ", gain " << has_gain << ", turn " << has_turn;
+      }
+    }
+  }
+}
 
 // Of a gradient along x_hat next to nothing is left, which float32 would not know; the head beside
 // it, of which much is left, is taken in float32.
@@ -53,10 +111,7 @@ TYPED_TEST(HeadsOfAToken, KeepTheBitsOfWhatIsLeftOfAGradient) {
                                        .count = kHeads,
                                        .width = static_cast<std::int64_t>(width)});
     for (std::size_t h = 0; h < kHeads; ++h) {
-      const auto of_head = [&](const auto& all) {
-        const auto first = all.cbegin() + static_cast<std::ptrdiff_t>(h * width);
-        return std::vector(first, first + static_cast<std::ptrdiff_t>(width));
-      };
+      const auto of_head = [&](const auto& all) { return head(all, h, width); };
       EXPECT_TRUE(testing::is_row(of_head(dx), of_head(truth), 8 * rstd[h])) << h << ", " << width;
     }
     const double slack = 1e-13 + 2 * testing::kInFloat<TypeParam>;

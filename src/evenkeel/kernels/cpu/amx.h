@@ -2,8 +2,8 @@
 #pragma once
 
 /// Compiles a function for processors with AMX bfloat16; only such may call it. A lambda in it is
-/// not compiled so.
-#if defined(__x86_64__)
+/// not compiled so. A test sets EK_EMULATED: then any processor runs it.
+#if defined(__x86_64__) && !defined(EK_EMULATED)
 #define EK_AMX \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,amx-tile,amx-bf16")))
 #else

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include "kernels/emulated/vectors.h"
+
+/// Vectors of float64.
+
+inline __m512d _mm512_setzero_pd() {
+  return __m512d{};
+}
+inline __m512d _mm512_loadu_pd(const double* from) {
+  return emulated::load<__m512d>(from);
+}
+inline __m512d _mm512_maskz_loadu_pd(__mmask8 mask, const double* from) {
+  return emulated::load_some<double, __m512d>(mask, from);
+}
+inline void _mm512_storeu_pd(double* to, __m512d x) {
+  emulated::store(to, x);
+}
+inline void _mm512_mask_storeu_pd(double* to, __mmask8 mask, __m512d x) {
+  emulated::store_some<double>(to, mask, x);
+}
+inline __m512d _mm512_add_pd(__m512d a, __m512d b) {
+  return a + b;
+}
+inline __m512d _mm512_fmadd_pd(__m512d a, __m512d b, __m512d c) {
+  return emulated::of_lanes<double, __m512d>([&](int i) { return std::fma(a[i], b[i], c[i]); });
+}
+inline __m512d _mm512_cvtps_pd(__m256 x) {
+  return emulated::of_lanes<double, __m512d>([&](int i) { return static_cast<double>(x[i]); });
+}
+inline double _mm512_reduce_add_pd(__m512d x) {
+  return emulated::sum_of<double>(x);
+}
+inline __m512d _mm512_castps_pd(__m512 x) {
+  return emulated::load<__m512d>(&x);
+}
+inline __m512 _mm512_castpd_ps(__m512d x) {
+  return emulated::load<__m512>(&x);
+}
+inline __m512d _mm512_unpacklo_pd(__m512d a, __m512d b) {
+  return emulated::unpack<double>(a, b, false);
+}
+inline __m512d _mm512_unpackhi_pd(__m512d a, __m512d b) {
+  return emulated::unpack<double>(a, b, true);
+}
+
+inline __m256d _mm256_set1_pd(double x) {
+  return emulated::of_lanes<double, __m256d>([&](int) { return x; });
+}
+inline __m256d _mm256_cvtps_pd(__m128 x) {
+  return emulated::of_lanes<double, __m256d>([&](int i) { return static_cast<double>(x[i]); });
+}
+inline __m256d _mm256_div_pd(__m256d a, __m256d b) {
+  return a / b;
+}
+inline __m256d _mm256_fmadd_pd(__m256d a, __m256d b, __m256d c) {
+  return emulated::of_lanes<double, __m256d>([&](int i) { return std::fma(a[i], b[i], c[i]); });
+}
+inline __m256d _mm256_sqrt_pd(__m256d x) {
+  return emulated::of_lanes<double, __m256d>([&](int i) { return std::sqrt(x[i]); });
+}
+inline __mmask8 _mm256_cmp_pd_mask(__m256d a, __m256d b, int how) {
+  return emulated::mask_of_comparison<__mmask8>(a, b, how);
+}
+inline __mmask8 _mm256_mask_cmp_pd_mask(__mmask8 mask, __m256d a, __m256d b, int how) {
+  return mask & _mm256_cmp_pd_mask(a, b, how);
+}
+inline void _mm256_mask_storeu_pd(double* to, __mmask8 mask, __m256d x) {
+  emulated::store_some<double>(to, mask, x);
+}
