@@ -3,6 +3,7 @@
 """Every mistake gets one line that says where, what is wanted and what was found, and its exit code
 (docs/exit_codes.md). No message may change unseen: they stand here word for word.
 """
+import json
 import resource
 import subprocess
 
@@ -279,8 +280,17 @@ class Memory(program.Case):
 
 class Divergence(program.Case):
     def test_a_model_whose_loss_is_no_number(self):
-        self.evenkeel("train", "--quiet", "--run", "run",
-                      *small(train_steps=3, schedule_peak=1e38, schedule_warmup=0))
+        wild = small(train_steps=3, schedule_peak=1e38, schedule_warmup=0)
+        for command in (["--run", "run", *wild], ["--run", "run"]):  # and once more, at its end
+            done = self.evenkeel("train", "--quiet", *command)
+            self.assertEqual(done.returncode, 76)
+            self.assertEqual(
+                done.stderr.decode().splitlines()[-1],
+                "evenkeel: run: diverged: the weights of step 3 give no finite logits; health.jsonl "
+                "says what was seen; try a lower schedule.peak or a longer schedule.warmup")
+            status = json.loads((self.folder / "run" / "status.json").read_text())
+            self.assertEqual((status["state"], status["step"]), ("diverged", 3))
+            self.assertTrue((self.folder / "run" / "report.html").exists())
         done = self.evenkeel("eval", "--run", "run", "--quiet")
         self.assertEqual(done.returncode, 76, done.stdout)
         self.assertRegex(done.stdout.decode(), r"\nloss +-?(nan|inf) nats a token\n")

@@ -267,9 +267,10 @@ TEST(QkvNormRopeInputs, AreChecked) {
                 .find("products must be [B, T, 8 * D] with an even D for 4 heads and 2 key heads, "
                       "but are [2, 5, 47]"),
             std::string::npos);
-  EXPECT_NE(message(at::ones({2, 4, 48}), turn, 6)
-                .find("turn must be [4, 2, 3] of float32, but is [5, 2, 3] of float32"),
-            std::string::npos);
+  EXPECT_NE(
+      message(at::ones({2, 4, 48}), turn, 6)
+          .find("turn must be [4, 2, 3] of float32 on cpu, but is [5, 2, 3] of float32 on cpu"),
+      std::string::npos);
   EXPECT_NE(message(at::ones({2, 5, 48}), turn, 5)
                 .find("q_gain must be [6] of float32 on cpu, but is [5] of float32 on cpu"),
             std::string::npos);

@@ -20,7 +20,7 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
   auto* const weight = cpu::out<W>(buffers.weight);
   auto* const first = cpu::out<W>(buffers.first);
   auto* const second = cpu::out<W>(buffers.second);
-  const auto* const gradient = cpu::in<G>(buffers.gradient);
+  const auto* const gradient = cpu::in<G>(buffers.gradient, buffers.weight.numel());
   auto* const copy = buffers.copy ? cpu::out<at::BFloat16>(*buffers.copy) : nullptr;
   cpu::for_each_block(buffers.weight.numel(), kChunk,
                       [&](std::int64_t /*block*/, std::int64_t at, std::int64_t end) {

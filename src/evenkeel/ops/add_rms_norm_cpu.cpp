@@ -29,9 +29,9 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   auto rstd = row_statistic(residual);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
-    const auto* const left_rows = in<scalar_t>(left);
-    const auto* const right_rows = in<scalar_t>(right);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const left_rows = in<scalar_t>(left, sum.numel());
+    const auto* const right_rows = in<scalar_t>(right, sum.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
     auto* const sum_rows = out<scalar_t>(sum);
     auto* const y_rows = out<scalar_t>(y);
     auto* const scales = out<double>(rstd);

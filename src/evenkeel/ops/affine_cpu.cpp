@@ -25,9 +25,9 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto width = width_of(x);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases);
+    const auto* const from = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases, width);
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
@@ -47,9 +47,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto gain_sums = block_sums(x);
   const auto bias_sums = block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const x_rows = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = out<double>(gain_sums);
     auto* const dbias = out<double>(bias_sums);

@@ -23,8 +23,8 @@ using kernels::cpu::Wide;
 
 BoundedBy by_of(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
   return {.function = erf ? BoundedFunction::erf : BoundedFunction::tanh,
-          .alpha = *in<double>(alpha),
-          .shift = shift ? *in<double>(*shift) : 0};
+          .alpha = *in<double>(alpha, 1),
+          .shift = shift ? *in<double>(*shift, 1) : 0};
 }
 
 Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
@@ -36,9 +36,9 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   const auto by = by_of(alpha, shift, erf);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases);
+    const auto* const from = in<scalar_t>(rows, x.numel());
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases, width);
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
@@ -62,9 +62,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   const auto value_sums = at::zeros({gain_sums.size(0), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const x_rows = in<scalar_t>(rows);
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = out<double>(gain_sums);
     auto* const dbias = bias ? out<double>(bias_sums) : nullptr;

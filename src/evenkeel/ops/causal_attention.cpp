@@ -49,7 +49,11 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   }
 };
 
-void check(const Tensor& q, const Tensor& k, const Begins& begins) {
+}  // namespace
+
+void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                     const std::optional<Tensor>& begins) {
+  check_same("causal_attention", "v", v, "k", k);
   check_rows("causal_attention", q);
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
                   q.sym_size(3) == k.sym_size(3) && q.sym_size(1) <= k.sym_size(1) &&
@@ -67,10 +71,11 @@ void check(const Tensor& q, const Tensor& k, const Begins& begins) {
               begins ? name_of(begins->scalar_type()) : "nothing");
 }
 
+namespace {
+
 Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                       std::optional<double> softcap, const Begins& begins) {
-  check_same("causal_attention", "v", v, "k", k);
-  check(q, k, begins);
+  check_attention(q, k, v, begins);
   TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
               softcap.value_or(0));
   return CausalAttention::apply(q, k, v, scale, softcap, begins);
@@ -87,7 +92,7 @@ Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, doubl
 Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
                       const std::optional<Tensor>& begins) {
   static const auto run = registered<Largest>("evenkeel::largest_scores");
-  check(q, k, begins);
+  check_attention(q, k, k, begins);
   return run.call(q, k, scale, begins);
 }
 

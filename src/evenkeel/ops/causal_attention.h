@@ -39,4 +39,9 @@ at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::
 at::Tensor largest_scores(const at::Tensor& q, const at::Tensor& k, double scale,
                           const std::optional<at::Tensor>& begins = {});
 
+/// \throws c10::Error, which begins with [causal_attention], unless shapes, dtypes and devices are
+///         those of causal_attention()
+void check_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const std::optional<at::Tensor>& begins);
+
 }  // namespace evenkeel::ops

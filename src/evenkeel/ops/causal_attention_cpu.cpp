@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/rows.h"
 
@@ -119,13 +120,14 @@ struct Attended {
 void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
             std::optional<double> softcap, const std::optional<Tensor>& begins,
             const Attended& to) {
+  check_attention(q_any, k_any, v_any, begins);
+  if (to.y.numel() == 0) return;
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
   const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
   const Documents documents(begins, sizes.keys - sizes.queries);
-  if (to.y.numel() == 0) return;
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
     using T = Raw<scalar_t>;
     auto* const largest = to.largest.defined() ? out<Wide<T>>(to.largest) : nullptr;
@@ -163,6 +165,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                                             const Tensor& y_any, const Tensor& lse_any,
                                             double scale, std::optional<double> softcap,
                                             const std::optional<Tensor>& begins) {
+  check_attention(q_any, k_any, v_any, begins);
+  check_same("causal_attention_backward", "dy", dy_any, "q", q_any);
+  check_same("causal_attention_backward", "y", y_any, "q", q_any);
   const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
   const auto lse = lse_any.contiguous();
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
@@ -176,6 +181,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
     using F = Wide<Raw<scalar_t>>;
+    const auto* const sums = in<F>(lse, q.size(0) * q.size(2) * sizes.queries);
     for_each_task<F>(q.size(0) * kv_heads,
                      kernels::cpu::attention_backward_scratch<Raw<scalar_t>>(sizes), q,
                      [&](std::int64_t task, F* scratch) {
@@ -187,7 +193,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                             .v = head_in<scalar_t>(v, b, h),
                             .y = head_in<scalar_t>(y, b, h * group),
                             .dy = head_in<scalar_t>(dy, b, h * group),
-                            .lse = in<F>(lse) + task * group * sizes.queries,
+                            .lse = sums + task * group * sizes.queries,
                             .dq = head_out<scalar_t>(dq, b, h * group),
                             .dk = head_out<scalar_t>(dk, b, h),
                             .dv = head_out<scalar_t>(dv, b, h),

@@ -36,12 +36,12 @@ Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
 template <typename T>
 std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int64_t rows,
                                       std::int64_t width) {
-  const auto* const origin = in<double>(first);
+  const auto* const origin = in<double>(first, width);
   const auto sum = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
     kernels::cpu::add_columns(x + begin * width, origin, sums, end - begin, width);
   });
   const auto mean = first + sum / static_cast<double>(rows);
-  const auto* const centre = in<double>(mean);
+  const auto* const centre = in<double>(mean, width);
   const auto squares = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
     kernels::cpu::add_column_squares(x + begin * width, centre, sums, end - begin, width);
   });
@@ -76,7 +76,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   const auto slopes = at::empty_like(means);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_forward", [&] {
     for (std::int64_t s = 0; s < sequences; ++s) {
-      const auto* const from = in<scalar_t>(all) + s * rows * width;
+      const auto* const from = in<scalar_t>(all, x.numel()) + s * rows * width;
       auto* const to = out<scalar_t>(y) + s * rows * width;
       const auto [mean, variance] = moments_of(from, all[s][0].to(at::kDouble), rows, width);
       // A column without extent gives zeros, and a finite gradient.
@@ -85,7 +85,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
       variances[s].copy_(variance);
       rhos[s].copy_(rho);
       slopes[s].copy_(slope_of(variance, rho, epsilon, at, rows));
-      const Columns by = {in<double>(mean), in<double>(rho), in<double>(gains), in<double>(biases)};
+      const Columns by = {in<double>(mean, width), in<double>(rho, width), in<double>(gains, width),
+                          in<double>(biases, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
         kernels::cpu::column_norm_rows(from + begin * width, by, to + begin * width, end - begin,
                                        width);
@@ -106,11 +107,12 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {
     for (std::int64_t s = 0; s < sequences; ++s) {
-      const auto* const dy_rows = in<scalar_t>(upstream) + s * rows * width;
-      const auto* const x_rows = in<scalar_t>(all) + s * rows * width;
+      const auto* const dy_rows = in<scalar_t>(upstream, x.numel()) + s * rows * width;
+      const auto* const x_rows = in<scalar_t>(all, x.numel()) + s * rows * width;
       auto* const to = out<scalar_t>(dx) + s * rows * width;
-      const Columns by = {in<double>(mean) + s * width, in<double>(rho) + s * width,
-                          in<double>(gains), nullptr};
+      const Columns by = {in<double>(mean, sequences * width) + s * width,
+                          in<double>(rho, sequences * width) + s * width, in<double>(gains, width),
+                          nullptr};
       const auto both = sum_of_columns(rows, 2 * width, [&](auto begin, auto end, double* sums) {
         kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, by,
                                            sums, sums + width, end - begin, width);
@@ -119,7 +121,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
       dbiases[s].copy_(both.narrow(0, width, width));
       const auto mean_dy = dbiases[s] / static_cast<double>(rows);
       const auto bend = slope[s] * dgains[s];
-      const kernels::cpu::ColumnBends bends = {in<double>(mean_dy), in<double>(bend)};
+      const kernels::cpu::ColumnBends bends = {in<double>(mean_dy, width), in<double>(bend, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
         kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, by,
                                                 bends, to + begin * width, end - begin, width);

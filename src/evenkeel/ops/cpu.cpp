@@ -8,6 +8,13 @@
 
 namespace evenkeel::ops::cpu {
 
+void check_values(const at::Tensor& tensor, std::int64_t count) {
+  TORCH_CHECK(tensor.is_cpu() && tensor.is_contiguous() && tensor.numel() == count, "[evenkeel] ",
+              count, " values on cpu are read where a tensor of ", tensor.sizes(), " on ",
+              tensor.device(), " was given to an operator that only others should call: ",
+              "take the one without _forward or _backward in its name");
+}
+
 at::Tensor total_of(const at::Tensor& sums) {
   const auto blocks = sums.size(0);
   const auto width = sums.size(1);

@@ -24,6 +24,17 @@ const Raw<T>* in(const at::Tensor& tensor) {
   return reinterpret_cast<const Raw<T>*>(tensor.const_data_ptr<T>());
 }
 
+/// \throws c10::Error unless `tensor` is `count` values in a row in the memory of the processor
+void check_values(const at::Tensor& tensor, std::int64_t count);
+
+/// The same of a tensor of which `count` values are read. Public operators say better what is wrong
+/// with theirs; but those behind them may be called from Python, too.
+template <typename T>
+const Raw<T>* in(const at::Tensor& tensor, std::int64_t count) {
+  check_values(tensor, count);
+  return in<T>(tensor);
+}
+
 template <typename T>
 Raw<T>* out(const at::Tensor& tensor) {
   return reinterpret_cast<Raw<T>*>(tensor.mutable_data_ptr<T>());

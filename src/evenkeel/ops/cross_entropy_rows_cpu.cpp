@@ -25,7 +25,7 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   const auto width = logits.size(1);
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
-  const auto* const place = places.const_data_ptr<std::int64_t>();
+  const auto* const place = cpu::in<std::int64_t>(places, logits.size(0));
   auto* const loss = losses.mutable_data_ptr<double>();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
     auto* const values = out<scalar_t>(logits);

@@ -30,9 +30,9 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   auto rstd = row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases);
+    const auto* const from = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases, width);
     auto* const to = out<scalar_t>(y);
     auto* const means = out<double>(mean);
     auto* const scales = out<double>(rstd);
@@ -58,11 +58,11 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
   const auto bias_sums = block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const x_rows = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const means = in<double>(mean);
-    const auto* const scales = in<double>(rstd);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const means = in<double>(mean, rows_of(x));
+    const auto* const scales = in<double>(rstd, rows_of(x));
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = out<double>(gain_sums);
     auto* const dbias = out<double>(bias_sums);

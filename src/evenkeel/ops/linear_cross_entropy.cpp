@@ -183,9 +183,10 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, std::in
               x.device(), " like x, but is ", name_of(weight.scalar_type()), " on ",
               weight.device());
   TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
-                  targets.scalar_type() == at::kLong,
-              "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64, but are ",
-              targets.sym_sizes(), " of ", targets.scalar_type());
+                  targets.scalar_type() == at::kLong && targets.device() == x.device(),
+              "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64 on ",
+              x.device(), ", but are ", targets.sym_sizes(), " of ", targets.scalar_type(), " on ",
+              targets.device());
   TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
               "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
               ", the rows of weight, but is ", vocabulary);

@@ -27,6 +27,8 @@ inline std::array<HeadsPart, 3> parts_of(std::int64_t heads, std::int64_t kv_hea
   const auto contiguous = [](const OptionalTensor& gain) {
     return gain ? OptionalTensor(gain->contiguous()) : std::nullopt;
   };
+  TORCH_CHECK(epsilon.size() == 3, "[qkv_norm_rope] epsilon must be 3 numbers, but is ",
+              epsilon.size());
   return {{{0, heads, contiguous(q_gain), epsilon[0], true},
            {heads, kv_heads, contiguous(k_gain), epsilon[1], true},
            {heads + kv_heads, kv_heads, contiguous(v_gain), epsilon[2], false}}};
@@ -34,6 +36,11 @@ inline std::array<HeadsPart, 3> parts_of(std::int64_t heads, std::int64_t kv_hea
 
 inline std::int64_t head_width(const at::Tensor& products, std::int64_t heads,
                                std::int64_t kv_heads) {
+  const auto all = width_of(products);
+  TORCH_CHECK(products.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
+                  all % (heads + 2 * kv_heads) == 0,
+              "[qkv_norm_rope] products must be [B, T, (heads + 2 * kv_heads) * D] for ", heads,
+              " heads and ", kv_heads, " key heads, but are ", products.sizes());
   return width_of(products) / (heads + 2 * kv_heads);
 }
 

@@ -77,18 +77,20 @@ Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t 
                        const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                        Numbers epsilon) {
   check_rows("qkv_norm_rope", products);
+  constexpr std::int64_t kMost = 1 << 20;  // heads; far from overflow
   const auto all = heads + 2 * kv_heads;
-  TORCH_CHECK(
-      heads > 0 && kv_heads > 0 && products.dim() == 3 && products.sym_size(-1) % (2 * all) == 0,
-      "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
-      " heads and ", kv_heads, " key heads, but are ", products.sym_sizes());
+  TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost &&
+                  products.dim() == 3 && products.sym_size(-1) % (2 * all) == 0,
+              "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
+              " heads and ", kv_heads, " key heads, but are ", products.sym_sizes());
   const auto width = products.sym_size(-1) / all;
   TORCH_CHECK(turn.dim() == 3 && turn.sym_size(0) == products.sym_size(1) &&
                   turn.sym_size(1) == 2 && turn.sym_size(2) * 2 == width &&
-                  turn.scalar_type() == wide(products.scalar_type()),
+                  turn.scalar_type() == wide(products.scalar_type()) &&
+                  turn.device() == products.device(),
               "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
-              name_of(wide(products.scalar_type())), ", but is ", turn.sym_sizes(), " of ",
-              name_of(turn.scalar_type()));
+              name_of(wide(products.scalar_type())), " on ", products.device(), ", but is ",
+              turn.sym_sizes(), " of ", name_of(turn.scalar_type()), " on ", turn.device());
   check_gain("q_gain", q_gain, products, width);
   check_gain("k_gain", k_gain, products, width);
   check_gain("v_gain", v_gain, products, width);

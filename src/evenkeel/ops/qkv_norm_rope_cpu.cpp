@@ -25,10 +25,10 @@ using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The gains of q, k and v; null where there is none.
 template <typename scalar_t>
-auto gains_of(const std::array<HeadsPart, 3>& parts) {
+auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
   std::array<const Wide<Raw<scalar_t>>*, 3> gains = {};
   for (std::size_t p = 0; p < 3; ++p) {
-    if (parts[p].gain) gains[p] = in<Wide<Raw<scalar_t>>>(*parts[p].gain);
+    if (parts[p].gain) gains[p] = in<Wide<Raw<scalar_t>>>(*parts[p].gain, width);
   }
   return gains;
 }
@@ -52,10 +52,10 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
 
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
-        const auto* const from = in<scalar_t>(rows);
-        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles);
+        const auto* const from = in<scalar_t>(rows, products.numel());
+        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles, positions * width);
         auto* const scales = out<double>(rstd);
-        const auto gains = gains_of<scalar_t>(parts);
+        const auto gains = gains_of<scalar_t>(parts, width);
         const std::array to = {out<scalar_t>(results[0]), out<scalar_t>(results[1]),
                                out<scalar_t>(results[2])};
         cpu::for_each_row(products.size(0) * positions, [&](std::int64_t row) {
@@ -94,14 +94,16 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
 
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
-        const auto* const from = in<scalar_t>(rows);
-        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles);
-        const auto* const scales = in<double>(rstd);
+        const auto* const from = in<scalar_t>(rows, products.numel());
+        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles, positions * width);
+        const auto* const scales = in<double>(rstd, count * all);
         auto* const to = out<scalar_t>(dx);
         auto* const dgain = out<double>(sums);
-        const auto gains = gains_of<scalar_t>(parts);
-        const std::array dy = {in<scalar_t>(upstream[0]), in<scalar_t>(upstream[1]),
-                               in<scalar_t>(upstream[2])};
+        const auto gains = gains_of<scalar_t>(parts, width);
+        std::array<const Raw<scalar_t>*, 3> dy = {};
+        for (std::size_t p = 0; p < 3; ++p) {
+          dy[p] = in<scalar_t>(upstream[p], count * parts[p].count * width);
+        }
         cpu::for_each_block(
             count, kernels::kBlockRows,
             [&](std::int64_t block, std::int64_t begin, std::int64_t end) {

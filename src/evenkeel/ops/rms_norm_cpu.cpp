@@ -26,8 +26,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   auto rstd = row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const from = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
     auto* const to = out<scalar_t>(y);
     auto* const scales = out<double>(rstd);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
@@ -49,11 +49,11 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
   const auto sums = block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const skip_rows = skip ? in<scalar_t>(beside) : nullptr;
-    const auto* const x_rows = in<scalar_t>(rows);
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const scales = in<double>(rstd);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const skip_rows = skip ? in<scalar_t>(beside, x.numel()) : nullptr;
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
+    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const scales = in<double>(rstd, rows_of(x));
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = out<double>(sums);
     cpu::for_each_block(rows_of(x), kernels::kBlockRows,

@@ -21,6 +21,13 @@ using cpu::Raw;
 using kernels::cpu::Radius;
 using kernels::cpu::Wide;
 
+/// The width of a group.
+std::int64_t run_of(const Tensor& x, std::int64_t groups) {
+  TORCH_CHECK(groups >= 1 && width_of(x) % groups == 0, "[row_norm] groups must divide the width ",
+              width_of(x), ", but is ", groups);
+  return width_of(x) / groups;
+}
+
 Radius radius_of(std::int64_t width, bool centred, double partial, bool length, double epsilon,
                  std::int64_t at, bool absmax8) {
   const auto measured = static_cast<std::int64_t>(partial * static_cast<double>(width));
@@ -38,13 +45,13 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
-  const auto width = width_of(x), run = width / groups;
+  const auto width = width_of(x), run = run_of(x, groups);
   const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
-    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases);
+    const auto* const from = in<scalar_t>(rows, x.numel());
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
+    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases, width);
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       for (std::int64_t first = 0; first < width; first += run) {
@@ -65,15 +72,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
-  const auto width = width_of(x), run = width / groups;
+  const auto width = width_of(x), run = run_of(x, groups);
   const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
   auto dx = like(x);
   const auto gain_sums = gain ? block_sums(x) : Tensor();
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const x_rows = in<scalar_t>(rows);
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
+    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
     auto* const to = out<scalar_t>(dx);
     auto* const dgain = gain ? out<double>(gain_sums) : nullptr;
     auto* const dbias = bias ? out<double>(bias_sums) : nullptr;

@@ -27,9 +27,10 @@ struct Vectors {
         gain(vector_or(gain_of, 1, x)),
         bias(vector_or(bias_of, 0, x)) {}
   template <typename scalar_t>
-  kernels::cpu::SeedNorm<Raw<scalar_t>> raw(double epsilon) const {
+  kernels::cpu::SeedNorm<Raw<scalar_t>> raw(double epsilon, std::int64_t width) const {
     using F = Wide<Raw<scalar_t>>;
-    return {in<F>(alpha), in<F>(beta), in<F>(gain), in<F>(bias), epsilon};
+    return {in<F>(alpha, width), in<F>(beta, width), in<F>(gain, width), in<F>(bias, width),
+            epsilon};
   }
   Tensor alpha, beta, gain, bias;
 };
@@ -41,8 +42,8 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const O
   const auto width = width_of(x);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
-    const auto by = vectors.raw<scalar_t>(epsilon);
-    const auto* const from = in<scalar_t>(rows);
+    const auto by = vectors.raw<scalar_t>(epsilon, width);
+    const auto* const from = in<scalar_t>(rows, x.numel());
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::seed_norm_row(from + row * width, by, to + row * width, width);
@@ -64,9 +65,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto alpha_sums = block_sums(x), beta_sums = block_sums(x), gain_sums = block_sums(x);
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
-    const auto by = vectors.raw<scalar_t>(epsilon);
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const x_rows = in<scalar_t>(rows);
+    const auto by = vectors.raw<scalar_t>(epsilon, width);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = in<scalar_t>(rows, x.numel());
     auto* const to = out<scalar_t>(dx);
     auto* const dalpha = out<double>(alpha_sums);
     auto* const dbeta = out<double>(beta_sums);

@@ -25,9 +25,9 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   const auto steps = step.expand({width}).contiguous();
   auto y = like(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_forward", [&] {
-    const auto* const a = in<scalar_t>(starts);
-    const auto* const b = in<scalar_t>(ends);
-    const auto* const by = in<double>(steps);
+    const auto* const a = in<scalar_t>(starts, start.numel());
+    const auto* const b = in<scalar_t>(ends, start.numel());
+    const auto* const by = in<double>(steps, width);
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(start), [&](std::int64_t row) {
       const auto place = row * width;
@@ -45,10 +45,10 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
   auto dstart = like(start), dtowards = like(start);
   const auto sums = block_sums(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const a = in<scalar_t>(starts);
-    const auto* const b = in<scalar_t>(ends);
-    const auto* const by = in<double>(steps);
+    const auto* const dy_rows = in<scalar_t>(upstream, start.numel());
+    const auto* const a = in<scalar_t>(starts, start.numel());
+    const auto* const b = in<scalar_t>(ends, start.numel());
+    const auto* const by = in<double>(steps, width);
     auto* const da = out<scalar_t>(dstart);
     auto* const db = out<scalar_t>(dtowards);
     auto* const dstep = out<double>(sums);
@@ -68,7 +68,7 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
 }
 
 Turn turn_of(const Tensor& scale, const Tensor& bias, double decay) {
-  return {*in<double>(scale), *in<double>(bias), decay};
+  return {*in<double>(scale, 1), *in<double>(bias, 1), decay};
 }
 
 Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
@@ -78,8 +78,8 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
   const auto turn = turn_of(scale, bias, decay);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_forward", [&] {
-    const auto* const from = in<scalar_t>(starts);
-    const auto* const pull = in<scalar_t>(pulls);
+    const auto* const from = in<scalar_t>(starts, x.numel());
+    const auto* const pull = in<scalar_t>(pulls, x.numel());
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       const auto place = row * width;
@@ -98,9 +98,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
   auto dx = like(x), dg = like(x);
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const from = in<scalar_t>(starts);
-    const auto* const pull = in<scalar_t>(pulls);
+    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
+    const auto* const from = in<scalar_t>(starts, x.numel());
+    const auto* const pull = in<scalar_t>(pulls, x.numel());
     auto* const to_x = out<scalar_t>(dx);
     auto* const to_g = out<scalar_t>(dg);
     auto* const both = out<double>(sums);

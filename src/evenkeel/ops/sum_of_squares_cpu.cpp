@@ -19,7 +19,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
   const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
-    const auto* const from = cpu::in<scalar_t>(values);
+    const auto* const from = cpu::in<scalar_t>(values, count);
     auto* const to = cpu::out<double>(sums);
     cpu::for_each_block(count, kernels::kBlockValues,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {

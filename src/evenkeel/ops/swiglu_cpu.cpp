@@ -24,7 +24,7 @@ Tensor forward(const Tensor& products) {
   sizes.back() = inner;
   auto y = at::empty(sizes, products.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
-    const auto* const from = in<scalar_t>(rows);
+    const auto* const from = in<scalar_t>(rows, rows_of(products) * 2 * inner);
     auto* const to = out<scalar_t>(y);
     cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
       const auto* const up = from + row * 2 * inner;
@@ -41,8 +41,8 @@ Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const auto inner = width_of(products) / 2;
   auto gradient = like(products);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream);
-    const auto* const from = in<scalar_t>(rows);
+    const auto* const dy_rows = in<scalar_t>(upstream, rows_of(products) * inner);
+    const auto* const from = in<scalar_t>(rows, rows_of(products) * 2 * inner);
     auto* const to = out<scalar_t>(gradient);
     auto* const again = y.defined() ? out<scalar_t>(y) : nullptr;
     cpu::for_each_row(rows_of(products), [&](std::int64_t row) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
@@ -173,9 +174,14 @@ void Run::save(bool must) {
 void Run::close(const std::string& state) {
   if (load_) others_ = std::max(others_, load_->others());
   if (evaluated_at_ != trainer_->progress().step && state != "diverged") evaluate();
-  if (state != "diverged") write_sample();
-  mark(state);
+  const bool has_sample = state != "diverged" && write_sample();
+  mark(has_sample ? state : "diverged");
   report::write_report({open_.folder}, open_.folder / "report.html");
+  if (has_sample || state == "diverged") return;
+  throw Error(Exit::diverged,
+              text(open_.folder.string(), ": diverged: the weights of step ",
+                   trainer_->progress().step, " give no finite logits; health.jsonl says what was ",
+                   "seen; try a lower schedule.peak or a longer schedule.warmup"));
 }
 
 void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
@@ -265,15 +271,22 @@ void Run::evaluate() {
   console_.say(told);
 }
 
-void Run::write_sample() const {
+bool Run::write_sample() const {
   constexpr std::int64_t kTokens = 400;
   generate::Generation wish;
   wish.prompt = {data::kEndOfText};
   wish.tokens = std::min(kTokens, 2 * open_.config.model.context);
   wish.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
-  auto tokens = generate::generate(trainer_->model(), wish);
+  std::vector<std::int64_t> tokens;
+  try {
+    tokens = generate::generate(trainer_->model(), wish);
+  } catch (const Error& error) {
+    if (error.exit() == Exit::diverged) return false;
+    throw;
+  }
   std::replace(tokens.begin(), tokens.end(), std::int64_t{data::kEndOfText}, std::int64_t{'\n'});
   write_file(open_.folder / "sample.txt", data::detokenize(tokens));
+  return true;
 }
 
 void Run::mark(const std::string& state) const {

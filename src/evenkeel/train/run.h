@@ -54,7 +54,8 @@ class Run {
   void record(const StepRecord& step, double seconds, std::int64_t faults);
   void guard(const StepRecord& step);
   void evaluate();
-  void write_sample() const;
+  /// \return false if the weights give no finite logits
+  bool write_sample() const;
   void mark(const std::string& state) const;
   void append(store::Records& records, const nlohmann::ordered_json& line);
   nlohmann::ordered_json identity() const;
