@@ -79,8 +79,9 @@ class BadInput(program.Case):
         self.assertEqual(len(list(self.folder.glob("runs/studies/pool/*"))), 6)
 
     def test_options_of_a_study_without_one(self):
-        for option in (("--seeds", "3"), ("--size", "desk")):
-            self.refuse(64, "--size and --seeds are a study's, but none is named; the names: "
+        for option in (("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
+                       ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs")):
+            self.refuse(64, "all options but --json are a study's, but none is named; the names: "
                         "evenkeel study", "study", *option)
 
     def test_the_folder_of_another_study(self):

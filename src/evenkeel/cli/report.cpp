@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1                                one run
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
-  evenkeel report runs/* --output comparison.html
+  evenkeel report runs/*-tiny-* --output comparison.html
   evenkeel report bench.jsonl                                         what `bench --out` appended)";
 
 Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,

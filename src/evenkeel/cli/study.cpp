@@ -65,9 +65,11 @@ study::Need need_of(const config::Config& config) {
 
 /// \throws Error (usage) for options that only a study has
 Exit list(const Options& options) {
-  if (!options.size.empty() || !options.seeds.empty()) {
+  const auto& common = options.common;
+  if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
+      options.strict || options.takes_over || !common.sets.empty() || common.run) {
     throw Error(Exit::usage,
-                "--size and --seeds are a study's, but none is named; the names: "
+                "all options but --json are a study's, but none is named; the names: "
                 "evenkeel study");
   }
   const bool json = options.common.json;
