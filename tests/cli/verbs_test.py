@@ -179,6 +179,19 @@ class TrainedModel(program.Case):
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
 
+    def test_eval_of_as_many_sequences_as_in_training(self):
+        run = self.train("few", train_steps=3, train_precision="float32", evaluate_sequences=1)
+        words = ["eval", "--run", "few", "--json", "--quiet"]
+        few, all_of_it = (json.loads(self.succeed(*words, *more)[0])
+                          for more in (["--sequences", 1], []))
+        self.assertEqual(few["val_loss"], metrics(run)[-1]["val_loss"])
+        self.assertLess(few["tokens"], all_of_it["tokens"])
+        self.assertNotEqual(few["val_loss"], all_of_it["val_loss"])
+        self.refuse(64, "--sequences must be >= 0 (0: all of the text), but is -1", *words,
+                    "--sequences", -1)
+        self.refuse(78, "few: the model was trained with evaluate.sequences = 1, but 2 is asked for; "
+                    "leave it out", *words, "--set", "evaluate.sequences=2")
+
     def test_eval_of_another_text_beside_it(self):
         alone = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
         self.write("other.txt", "zzz " * 40)

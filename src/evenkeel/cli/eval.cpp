@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -19,9 +20,15 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
+  evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
+
+struct Options {
+  Common common;
+  std::int64_t sequences = 0;
+};
 
 struct Evaluated {
   evaluate::Evaluation validation;
@@ -59,14 +66,19 @@ nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluated& see
   return out;
 }
 
-Exit body(const Common& common) {
+Exit body(const Options& options) {
+  const auto& common = options.common;
   check_device(common);
+  if (options.sequences < 0) {
+    throw Error(Exit::usage,
+                text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
+  }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto corpora = data::load(loaded.config.data, loaded.config.model.context);
   const auto seen_of = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
-    const data::ValidationWindows windows(text, loaded.config.model.context, /*sequences=*/0);
+    const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
     const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
     return evaluate::evaluate(*loaded.model, windows, rows);
   };
@@ -89,16 +101,20 @@ Exit body(const Common& common) {
 }  // namespace
 
 Verb add_eval(const Command& program) {
-  const auto common = std::make_shared<Common>();
+  const auto options = std::make_shared<Options>();
   const auto command =
       program.add_subcommand("eval", "loss of a trained model on its validation text");
-  add_changes(command, *common);
-  add_run(command, *common);
-  add_device(command, *common);
-  add_json(command, *common);
-  add_quiet(command, *common);
+  add_changes(command, options->common);
+  add_run(command, options->common);
+  command
+      .add_option("--sequences", options->sequences,
+                  "evenly over the text, as evaluate.sequences of a run; 0: all")
+      .show_default();
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
   command.footer(kExamples);
-  return {command, [common] { return body(*common); }};
+  return {command, [options] { return body(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -28,6 +28,9 @@ class Schedule {
   /// \param step  from 1
   double rate(std::int64_t step) const;
 
+  /// Steps until the peak.
+  double warmup() const { return warmup_; }
+
  private:
   config::Schedule schedule_;
   double steps_, warmup_, decay_;

@@ -13,8 +13,8 @@ namespace evenkeel::train {
 namespace {
 
 /// What may be changed about a trained model: nothing that its weights were made for.
-const std::vector<std::string> kFree = {
-    "data", "evaluate", "kernels", "log", "train.precision", "train.threads", "train.micro_batch"};
+const std::vector<std::string> kFree = {"data", "kernels", "train.precision", "train.threads",
+                                        "train.micro_batch"};
 
 [[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
   throw Error(Exit::differs,

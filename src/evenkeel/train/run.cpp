@@ -73,6 +73,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
                                                      config.evaluate.sequences);
   }
   announce();
+  check_schedule();
 }
 
 /// A warning only: what is free changes, and the prediction is not exact.
@@ -85,6 +86,15 @@ void Run::check_memory() {
   if (free == 0 || needed <= free) return;
   console_.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
                      bytes_text(free), " are free; `evenkeel plan` shows what for"));
+}
+
+/// Told only: a first look at a few steps is no mistake.
+void Run::check_schedule() {
+  const auto last = steps_of(open_.config);
+  const auto warmup = trainer_->schedule().warmup();
+  if (warmup < static_cast<double>(last)) return;
+  console_.say(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
+                    ": the learning rate never gets to schedule.peak"));
 }
 
 /// A warning only: the same configuration may be meant for longer runs, too.

@@ -44,6 +44,7 @@ class Run {
 
   void check_memory();
   void check_probes();
+  void check_schedule();
   void announce() const;
   void note_change(std::int64_t step, const std::string& what, const std::string& before,
                    const std::string& after);

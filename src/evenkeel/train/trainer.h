@@ -61,6 +61,8 @@ class Trainer {
   /// \throws Error (no_checkpoint) if it holds other tensors
   void start_from(const store::CheckpointFound& checkpoint);
 
+  const optim::Schedule& schedule() const { return schedule_; }
+
  private:
   bool probes(std::int64_t step) const;
 
