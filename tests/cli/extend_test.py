@@ -28,8 +28,10 @@ class Start(program.Case):
         self.assertEqual(out, f"{rule}\n{sample}\n{rule}\nreport: run/report.html\n")
         self.assertRegex(error, r"^evenkeel \d.* on .*, 1 thread, float32.*\n"
                          r"text   book\.txt \(1 text\), 1 document, 2\.6 KiB\n"
-                         r"model  hybrid_norm_star, 7\.1k parameters \(72 in norms\), 1 layers? of "
+                         r"model  hybrid_norm_star, 7\.1k parameters \(72 in norms\), 1 layer of "
                          r"width 16\nrun    run\n"
+                         r"note: schedule\.warmup takes 60 steps, and the run has 2: the learning rate "
+                         r"never gets to schedule\.peak\n"
                          r"step 0: saved\nstep 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\nstep 2: saved\n"
                          r"step 2: validation loss \d\.\d{4} nats a token, \d\.\d{4} bits a byte\n$")
 

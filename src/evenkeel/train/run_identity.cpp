@@ -43,8 +43,8 @@ void Run::announce() const {
   console_.say(text("text   ", text_.train.description));
   console_.say(text("model  ", config.scheme.name, ", ",
                     with_unit(static_cast<double>(counts.total)), " parameters (",
-                    with_commas(counts.norms), " in norms), ", config.model.layers,
-                    " layers of width ", config.model.width));
+                    with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
+                    config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
   if (shape_.is_mixture()) {
     const auto active = static_cast<double>(nn::active_parameters(declared, shape_));
     console_.say(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
