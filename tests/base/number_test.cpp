@@ -17,6 +17,13 @@ TEST(Shortest, ReadsBackAsTheSameBits) {
   EXPECT_EQ(shortest(400), "400.0");
 }
 
+TEST(WithDecimals, HasNoSignOfNaN) {
+  EXPECT_EQ(with_decimals(1.25, 4), "1.2500");
+  EXPECT_EQ(with_decimals(-0.5, 1), "-0.5");
+  EXPECT_EQ(with_decimals(-std::nan(""), 4), "nan");
+  EXPECT_EQ(with_decimals(-1e308, 2).size(), 313);
+}
+
 TEST(Percent, HasThreeDigits) {
   EXPECT_EQ(percent(0.125), "12.5 %");
   EXPECT_EQ(percent(0.00042), "0.042 %");

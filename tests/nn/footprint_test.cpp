@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "evenkeel/config/scheme.h"
 #include "support/shapes.h"
 
@@ -64,10 +66,11 @@ TEST(Footprint, DropsWhatNormsWriteWhereItIsComputedAgain) {
   EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
 }
 
-// 12 values behind the gate in each block.
-TEST(Footprint, CountsWhatAGateWritesForAFormula) {
+// Of 4 tokens in float32: 12 values behind silu and 12 behind the gate in each block; and two steps
+// of each norm, of 8 + 8 + 4 + 4 + 8 values in block 1 and 8 + 4 + 4 + 8 in block 2.
+TEST(Footprint, CountsWhatFormulasKeep) {
   const auto more = footprint({.fused = false}).activations - footprint({}).activations;
-  EXPECT_EQ(more, 4 * 4 * 2 * 12);
+  EXPECT_EQ(more, 4 * 4 * (2 * 2 * 12 + 2 * (32 + 24)));
 }
 
 // A norm over the batch moves a state, and in SiameseNorm a half reads norm(x + norm(y)).
@@ -101,9 +104,19 @@ TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {
   const auto three = footprint({.sequences = 3});
   EXPECT_EQ(three.activations, 3 * one.activations);
   EXPECT_EQ(three.weights, one.weights);
-  const auto tables = footprint({.sequences = 3, .explicit_attention = true});
-  // 2 blocks, 4 tables of 3 * 4 tokens by 4 positions by 2 heads
-  EXPECT_EQ(tables.activations - three.activations, 2 * 4 * 12 * 4 * 2 * 4);
+}
+
+// A table has 4 positions for each of 4 tokens and 2 heads. Each of 2 blocks keeps its weights,
+// beside bfloat16 rounded, too; three tables come and go.
+TEST(Footprint, CountsScoresThatAreWrittenDown) {
+  constexpr double kTable = 4 * 4 * 2;
+  const auto more = [](std::int64_t bytes) {
+    const auto written = footprint({.compute_bytes = bytes, .explicit_attention = true});
+    const auto tiles = footprint({.compute_bytes = bytes});
+    return std::pair(written.activations - tiles.activations, written.passing - tiles.passing);
+  };
+  EXPECT_EQ(more(4), std::pair(2 * kTable * 4, 3 * kTable * 4));
+  EXPECT_EQ(more(2), std::pair(2 * kTable * (4 + 2), 3 * kTable * 4));
 }
 
 }  // namespace

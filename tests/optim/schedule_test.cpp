@@ -47,6 +47,16 @@ TEST(Schedule, FallsOverItsLastPartIfWsd) {
   EXPECT_DOUBLE_EQ(wsd.rate(110), 0.1);
 }
 
+TEST(Schedule, FallsFromTheEndOfItsWarmupAtTheEarliest) {
+  auto most = settings("wsd");
+  most.decay = {105, Length::Unit::steps};
+  const Schedule wsd(most, 110, 1);
+  EXPECT_DOUBLE_EQ(wsd.rate(9), 0.9);
+  EXPECT_DOUBLE_EQ(wsd.rate(10), 1);
+  EXPECT_DOUBLE_EQ(wsd.rate(60), 0.55);
+  EXPECT_DOUBLE_EQ(wsd.rate(110), 0.1);
+}
+
 TEST(Schedule, TurnsTokensAndPercentIntoSteps) {
   auto by_tokens = settings("constant");
   by_tokens.warmup = {4096, Length::Unit::tokens};

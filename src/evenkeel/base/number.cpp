@@ -39,6 +39,13 @@ std::string with_digits(double value, int digits) {
   return out.data();
 }
 
+std::string with_decimals(double value, int decimals) {
+  if (std::isnan(value)) return "nan";
+  std::array<char, 352> out{};  // the largest double has 309 digits
+  std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
+  return out.data();
+}
+
 std::string percent(double share) {
   constexpr double kHundred = 100;
   constexpr int kDigits = 3;

@@ -12,6 +12,9 @@ std::string shortest(double value);
 /// At most so many significant digits: 0.123456 -> "0.123"; "nan", "inf".
 std::string with_digits(double value, int digits);
 
+/// So many digits after the point: 1.25 -> "1.2500"; "nan", "inf".
+std::string with_decimals(double value, int decimals);
+
 /// A share with at most three significant digits: 0.125 -> "12.5 %".
 std::string percent(double share);
 

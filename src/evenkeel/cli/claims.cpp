@@ -2,8 +2,8 @@
 #include "evenkeel/cli/claims.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+
+#include "evenkeel/base/number.h"
 
 namespace evenkeel::cli {
 
@@ -12,14 +12,8 @@ namespace {
 using probe::Claim;
 using probe::Relation;
 
-std::string print(const char* format, double value) {
-  std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), format, value);
-  return out.data();
-}
-
 std::string short_text(double value) {
-  return print("%.4g", value);
+  return with_digits(value, 4);
 }
 
 std::string padded(const std::string& word, std::size_t width) {

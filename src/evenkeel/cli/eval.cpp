@@ -35,16 +35,19 @@ struct Evaluated {
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
+void print_line(const char* name, double value, const char* unit) {
+  std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
+}
+
 void print(const evaluate::Evaluation& seen) {
   std::printf("tokens       %s scored\n", with_commas(seen.tokens).c_str());
-  std::printf("loss         %.4f nats a token\n", seen.nats_per_token);
-  std::printf("perplexity   %.4f\n", seen.perplexity);
-  std::printf("bits a byte  %.4f\n", seen.bits_per_byte);
-  if (seen.exact)
-    std::printf("answers      %.4f of them right; only these are scored\n", *seen.exact);
+  print_line("loss", seen.nats_per_token, " nats a token");
+  print_line("perplexity", seen.perplexity, "");
+  print_line("bits a byte", seen.bits_per_byte, "");
+  if (seen.exact) print_line("answers", *seen.exact, " of them right; only these are scored");
   if (!seen.floor) return;
-  std::printf("floor        %.4f nats a byte (the text's own entropy)\n", *seen.floor);
-  std::printf("gap          %.4f nats a byte\n", *seen.gap);
+  print_line("floor", *seen.floor, " nats a byte (the text's own entropy)");
+  print_line("gap", *seen.gap, " nats a byte");
 }
 
 void print(const train::Loaded& loaded, const Evaluated& seen) {

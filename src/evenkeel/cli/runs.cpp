@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -18,10 +17,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel runs elsewhere --json)";
 
 std::string number(const std::optional<double>& value) {
-  if (!value) return "-";
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.4f", *value);
-  return out.data();
+  return value ? with_decimals(*value, 4) : "-";
 }
 
 std::string age(double seconds) {

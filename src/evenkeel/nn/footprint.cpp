@@ -26,12 +26,37 @@ bool takes_heads_apart(const std::optional<Norm>& norm) {
   return norm && norm->rope != norm::Rope::before && !is_of_heads(*norm, kSeveral);
 }
 
+/// Bytes of one value where the arithmetic is at least float32.
+double wide_of(const Batching& batching) {
+  return std::max(4.0, static_cast<double>(batching.compute_bytes));
+}
+
 /// Bytes that a norm over `width` values of a token adds to those of its input: an operator keeps
-/// nothing but the rows it reads, a formula its steps, in double.
-double kept_by(const std::optional<Norm>& norm, double width) {
+/// nothing but the rows it reads, a formula its steps: in double where there is no operator.
+double kept_by(const std::optional<Norm>& norm, double width, const Batching& batching) {
   constexpr double kSteps = 4;  // x, x^2 and two products, of 8 bytes
   const auto heads = norm && norm->scope == norm::Scope::head ? kSeveral : 1;
-  return norm && path_of(*norm, heads) == NormPath::formula ? kSteps * 8 * width : 0;
+  if (!norm) return 0;
+  if (path_of(*norm, heads) == NormPath::formula) return kSteps * 8 * width;
+  return batching.fused ? 0 : 2 * wide_of(batching) * width;  // x and x * rho
+}
+
+/// Bytes of scores, S values for each query and head, where they are written down.
+struct Tables {
+  double kept = 0;     // for the backward pass, a block
+  double passing = 0;  // made and freed
+};
+
+Tables tables_of(const norm::Block& block, const norm::Shape& shape, double tokens,
+                 const Batching& batching) {
+  const auto& softcap = block.attention.softcap;
+  if (!batching.explicit_attention && !(batching.flash_attention && softcap)) return {};
+  const double values =
+      tokens * static_cast<double>(shape.context) * static_cast<double>(shape.heads);
+  const double wide = wide_of(batching);
+  const auto bytes = static_cast<double>(batching.compute_bytes);
+  const double weights = wide + (bytes < wide ? bytes : 0);  // and rounded, beside bfloat16
+  return {.kept = values * (weights + (softcap ? wide : 0)), .passing = 3 * values * wide};
 }
 
 /// What the allocator takes for a tensor of so many bytes.
@@ -46,28 +71,28 @@ struct Kept {
   double values = 0, bytes = 0;
 
   /// A norm whose input would not be kept without it.
-  void behind(const std::optional<Norm>& norm, double width) {
+  void behind(const std::optional<Norm>& norm, double width, const Batching& batching) {
     if (!norm) return;
     values += width;
-    bytes += kept_by(norm, width);
+    bytes += kept_by(norm, width, batching);
   }
 };
 
 /// What a mixture keeps besides its shared experts: a token's row once for every expert it goes to:
 /// what enters the expert, its products, and its hidden values before and after their weight.
 Kept kept_by_mixture(const norm::FeedForward& half, const norm::Shape& shape,
-                     std::int64_t compute_bytes) {
+                     const Batching& batching) {
   const auto d = static_cast<double>(shape.width);
   const auto f = static_cast<double>(shape.inner);
   const auto& experts = shape.experts;
   Kept kept;
   for (std::int64_t j = 0; j < experts.active; ++j) {
     kept.values += d + 4 * f;
-    kept.behind(half.hidden, f);
+    kept.behind(half.hidden, f, batching);
     kept.bytes += 3 * 8;  // order, token, place
   }
   kept.bytes += 3 * 4 * static_cast<double>(experts.count);  // logits, their softmax, its logarithm
-  if (compute_bytes < 4) kept.bytes += 4 * d;                // what the router reads
+  if (batching.compute_bytes < 4) kept.bytes += 4 * d;       // what the router reads
   return kept;
 }
 
@@ -83,19 +108,20 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   // Of what a product reads, only the steps of the norm, if it is computed again.
   const auto read_by_a_product = [&](const std::optional<Norm>& norm, double width) {
     const bool is_again = norms_again && norm && norm::states_of(*norm, 1, 1).empty();
-    if (is_again) kept.bytes += kept_by(norm, width);
-    if (!is_again) kept.behind(norm, width);
+    if (is_again) kept.bytes += kept_by(norm, width, batching);
+    if (!is_again) kept.behind(norm, width, batching);
   };
   const auto read_by_a_half = [&](const std::optional<Norm>& norm, bool may_be_again) {
     kept.values += d;  // the stream, or x + norm(y); and what is read, if that is another tensor
     if (may_be_again && dual == nullptr) read_by_a_product(norm, d);
-    if (!may_be_again || dual != nullptr) kept.behind(norm, d);
-    if (dual != nullptr) kept.behind(*dual, d);
+    if (!may_be_again || dual != nullptr) kept.behind(norm, d, batching);
+    if (dual != nullptr) kept.behind(*dual, d, batching);
   };
   read_by_a_half(a.input, true);
   kept.values += d + 2 * keys;  // products
   kept.values += d + 2 * keys;  // q, k and v, normed and turned
-  kept.bytes += kept_by(a.q, d) + kept_by(a.k, keys) + kept_by(a.v, keys);
+  kept.bytes +=
+      kept_by(a.q, d, batching) + kept_by(a.k, keys, batching) + kept_by(a.v, keys, batching);
   if (takes_heads_apart(a.q) || takes_heads_apart(a.k) || takes_heads_apart(a.v)) {
     kept.values += d + 2 * keys;
   }
@@ -105,25 +131,25 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
   kept.values += d;                                                         // context
   kept.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax
   read_by_a_product(a.context, d);
-  kept.behind(a.output, d);
+  kept.behind(a.output, d, batching);
   if (a.add.update != norm::Update::add) kept.values += d;  // what the step goes towards
-  kept.behind(a.residual, d);
+  kept.behind(a.residual, d, batching);
   const auto& b = block.feed_forward;
   read_by_a_half(b.input, !shape.chooses(i));  // the router reads it, too
   if (shape.chooses(i)) {
-    const auto mixture = kept_by_mixture(b, shape, batching.compute_bytes);
+    const auto mixture = kept_by_mixture(b, shape, batching);
     kept.values += mixture.values;
     kept.bytes += mixture.bytes;
   }
   const auto always = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
   for (std::int64_t j = 0; j < always; ++j) {
-    // Up and gate, and what the gate writes if a norm or a formula reads it.
-    kept.values += b.hidden || !batching.fused ? 3 * f : 2 * f;
+    // Up and gate, and what the gate writes if a norm reads it; a formula keeps it, and silu(gate).
+    kept.values += !batching.fused ? 4 * f : b.hidden ? 3 * f : 2 * f;
     read_by_a_product(b.hidden, f);
   }
-  kept.behind(b.output, d);
+  kept.behind(b.output, d, batching);
   if (b.add.update != norm::Update::add) kept.values += d;
-  kept.behind(b.residual, d);
+  kept.behind(b.residual, d, batching);
   return kept;
 }
 
@@ -133,7 +159,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
                     const Batching& batching) {
   const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(batching.compute_bytes);
-  const double wide = std::max(4.0, bytes);  // masters, moments, logits
+  const double wide = wide_of(batching);  // masters, moments, logits
   const auto counts = count(declare(scheme, rows, tied));
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
@@ -148,19 +174,15 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
 
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
   double all = 0, largest = 0;               // of the blocks
+  double passing_tables = 0;
   std::int64_t i = 0;
   for (const auto& block : scheme.blocks) {
     const bool reads_both = scheme.dual && scheme.dual->reads_norm_of_y;
     const auto kept =
         kept_by(block, shape, i++, reads_both ? &scheme.dual->norm : nullptr, batching);
-    double inside = tokens * (kept.values * bytes + kept.bytes);
-    const bool writes_scores =
-        batching.explicit_attention || (batching.flash_attention && block.attention.softcap);
-    if (writes_scores) {
-      constexpr double kTables = 4;  // scores, capped, masked, weights
-      const auto context = static_cast<double>(shape.context);
-      inside += kTables * tokens * context * static_cast<double>(shape.heads) * wide;
-    }
+    const auto tables = tables_of(block, shape, tokens, batching);
+    const double inside = tokens * (kept.values * bytes + kept.bytes) + tables.kept;
+    passing_tables = std::max(passing_tables, tables.passing);
     all += inside;
     largest = std::max(largest, inside);
   }
@@ -182,7 +204,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
   const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.
-  out.passing = logits + head_gradients + in_a_block;
+  out.passing = logits + head_gradients + in_a_block + passing_tables;
   out.program = kProgram;
   return out;
 }

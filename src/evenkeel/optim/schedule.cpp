@@ -45,7 +45,9 @@ double Schedule::rate(std::int64_t step) const {
     const double angle = std::numbers::pi * (s - warmup_) / (steps_ - warmup_);
     return low + (peak - low) * (1 + std::cos(angle)) / 2;
   }
-  const double length = schedule_.kind == "wsd" ? std::max(decay_, 1.0) : steps_ - warmup_;
+  const double rest = steps_ - warmup_;
+  const double length =
+      schedule_.kind == "wsd" ? std::clamp(decay_, 1.0, std::max(rest, 1.0)) : rest;
   return low + (peak - low) * std::min(1.0, (steps_ - s) / length);
 }
 

@@ -13,7 +13,7 @@ namespace evenkeel::optim {
 ///   cosine    low + (peak - low) * (1 + cos(pi * (s - w) / (T - w))) / 2
 ///   linear    low + (peak - low) * (T - s) / (T - w)
 ///   constant  peak
-///   wsd       peak, then linear to low over the last `decay` steps
+///   wsd       peak, then linear to low over the last `decay` steps, at most all T - w
 ///   after T   low (constant: peak)
 ///
 /// with s the step from 1, w the warm-up, T the planned length, low = floor * peak,

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/probe/probe.h"
 
 namespace evenkeel::probe {
@@ -52,13 +52,10 @@ constexpr std::array kGradients = {
 };
 
 std::string cell(const Profile* profile, std::int64_t layer) {
-  std::array<char, 32> out{};
   const auto at = profile == nullptr ? -1 : layer - profile->first;
   if (at < 0 || at >= static_cast<std::int64_t>(profile->values.size())) return "-";
   const double value = profile->values[static_cast<std::size_t>(at)];
-  if (std::isnan(value)) return "-";
-  std::snprintf(out.data(), out.size(), "%.4g", value);
-  return out.data();
+  return std::isnan(value) ? "-" : with_digits(value, 4);
 }
 
 void add_cell(std::string& line, const std::string& content, std::size_t width) {

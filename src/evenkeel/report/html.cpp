@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/html.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/report/style.h"
 
 namespace evenkeel::report {
@@ -89,9 +88,7 @@ std::string element(std::string_view tag, std::string_view content, std::string_
 
 std::string fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "–";
-  std::array<char, 352> out{};  // the largest double has 309 digits
-  std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
-  return out.data();
+  return with_decimals(value, decimals);
 }
 
 std::string page(std::string_view title, std::string_view body) {

@@ -4,9 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -41,9 +39,7 @@ std::int64_t peak_bytes() {
 }
 
 std::string four_digits(double value) {
-  std::array<char, 32> out{};
-  std::snprintf(out.data(), out.size(), "%.4f", value);
-  return out.data();
+  return with_decimals(value, 4);
 }
 
 bool due(std::int64_t step, std::int64_t every) {
@@ -218,7 +214,7 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
   Sight sight{.step = now,
               .steps = steps,
               .loss = step.outcome.loss,
-              .gap = last_evaluation_ ? last_evaluation_->gap : std::nullopt,
+              .gap = gap_,
               .rate = step.rate,
               .gradient_norm = step.outcome.gradient_norm,
               .tokens_per_second = tokens_per_second,
@@ -259,9 +255,9 @@ void Run::guard(const StepRecord& step) {
 void Run::evaluate() {
   const auto step = trainer_->progress().step;
   const auto rows = evaluation_rows(open_.config, shape_.vocabulary);
-  last_evaluation_ = evaluate::evaluate(trainer_->model(), *validation_, rows);
+  const auto seen = evaluate::evaluate(trainer_->model(), *validation_, rows);
   evaluated_at_ = step;
-  const auto& seen = *last_evaluation_;
+  gap_ = seen.gap;
   nlohmann::ordered_json line = {{"step", step}};
   line.update(evaluate::record(seen, "val"));
   auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token),

@@ -72,7 +72,7 @@ class Run {
   std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
   store::Records metrics_, health_, probes_;
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // with leave, since the start
-  std::optional<evaluate::Evaluation> last_evaluation_;
+  std::optional<double> gap_;  // of the last evaluation, where the entropy of the text is known
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;
   Clock::time_point saved_time_ = Clock::now();
   double seconds_per_step_ = 0;

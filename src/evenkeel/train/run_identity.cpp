@@ -129,7 +129,10 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
   probes_.cut_after(checkpoint.step);
   saved_at_ = checkpoint.step;
   for (const auto& line : store::read_records(open_.folder / "metrics.jsonl")) {
-    if (line.contains("val_loss")) evaluated_at_ = line.at("step").get<std::int64_t>();
+    if (!line.contains("val_loss")) continue;
+    evaluated_at_ = line.at("step").get<std::int64_t>();
+    const auto gap = line.value("val_gap", nlohmann::json());
+    if (gap.is_number()) gap_ = gap.get<double>();
   }
   console_.say(text("goes on from step ", checkpoint.step, " of ", steps, " (",
                     checkpoint.folder.filename().string(), ")"));
