@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -16,7 +17,7 @@ namespace evenkeel::report {
 namespace {
 
 // Units of the view box, as those of a chart of half width.
-constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 6, kBottom = 58;
+constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 18, kBottom = 58;
 constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
 
 struct Colour {
@@ -112,43 +113,68 @@ std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
 
-std::string drawing(const LayerMap& map, const std::string& title, const std::string& across) {
-  const auto range = range_of(map);
-  const auto steps = shown_steps(map);
-  std::size_t layers = 0;
-  for (const auto& [step, values] : map.values) layers = std::max(layers, values.size());
-  const double inside = std::clamp(kRow * static_cast<double>(layers), kLeastHeight, kMostHeight);
-  const double row = inside / static_cast<double>(layers);
-  const double column = (kWidth - kLeft - kRight) / static_cast<double>(steps.size());
+/// Where the cells of a map stand: steps to the right, layers upwards.
+struct Grid {
+  std::vector<double> steps;
+  std::size_t layers;
+  double inside, row, column;  // height of all cells, height and width of one
+
+  explicit Grid(const LayerMap& map) : steps(shown_steps(map)), layers(0) {
+    for (const auto& [step, values] : map.values) layers = std::max(layers, values.size());
+    inside = std::clamp(kRow * static_cast<double>(layers), kLeastHeight, kMostHeight);
+    row = inside / static_cast<double>(layers);
+    column = (kWidth - kLeft - kRight) / static_cast<double>(steps.size());
+  }
+  double left_of(std::size_t step) const { return kLeft + column * static_cast<double>(step); }
+  double top_of(std::size_t layer) const {
+    return kTop + inside - row * static_cast<double>(layer + 1);
+  }
+};
+
+std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
+                  const std::string& across) {
   std::string out;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto& values = map.values.at(steps[i]);
+  for (std::size_t i = 0; i < grid.steps.size(); ++i) {
+    const auto& values = map.values.at(grid.steps[i]);
     for (std::size_t l = 0; l < values.size(); ++l) {
-      const auto value = values[l];
-      const double y = kTop + inside - row * static_cast<double>(l + 1);
+      const bool is_finite = std::isfinite(values[l]);
       const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", across,
-                             " ", with_commas(std::llround(steps[i])), ": ",
-                             std::isfinite(value) ? with_digits(value, 3) : "not finite");
-      out += rectangle(kLeft + column * static_cast<double>(i), y, column + 0.5, row + 0.5,
-                       std::isfinite(value) ? colour_of(range.place(value)) : "var(--bad)", said);
+                             " ", with_commas(std::llround(grid.steps[i])), ": ",
+                             is_finite ? with_digits(values[l], 3) : "not finite");
+      out += rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
+                       is_finite ? colour_of(range.place(values[l])) : "var(--bad)", said);
     }
   }
-  const auto every = std::max<std::size_t>(1, layers / 6);
-  for (std::size_t l = 0; l < layers; l += every) {
-    const double y = kTop + inside - row * (static_cast<double>(l) + 0.5) + 4;
-    out += label("end", kLeft - 6, y, std::to_string(map.first + static_cast<std::int64_t>(l)));
+  return out;
+}
+
+/// At most about six numbers beside each axis, and what they count.
+std::string axes(const LayerMap& map, const Grid& grid, const std::string& across) {
+  constexpr double kGap = 6, kDrop = 16, kMiddle = 4;  // middle: of a digit, above its baseline
+  std::string out = label("start", 0, kTop - kGap, "block");
+  const auto rows = std::max<std::size_t>(1, grid.layers / 6);
+  for (std::size_t l = 0; l < grid.layers; l += rows) {
+    out += label("end", kLeft - kGap, grid.top_of(l) + grid.row / 2 + kMiddle,
+                 std::to_string(map.first + static_cast<std::int64_t>(l)));
   }
-  constexpr double kDrop = 16;
-  const double base = kTop + inside + kDrop;
+  const double base = kTop + grid.inside + kDrop;
   out += label("start", 0, base, across);
-  const auto apart = std::max<std::size_t>(1, (steps.size() + 5) / 6);
-  for (std::size_t i = 0; i < steps.size(); i += apart) {
-    out += label("middle", kLeft + column * (static_cast<double>(i) + 0.5), base,
-                 with_commas(std::llround(steps[i])));
+  const auto columns = std::max<std::size_t>(1, (grid.steps.size() + 5) / 6);
+  for (std::size_t i = 0; i < grid.steps.size(); i += columns) {
+    out += label("middle", grid.left_of(i) + grid.column / 2, base,
+                 with_commas(std::llround(grid.steps[i])));
   }
-  out += colour_bar(range, kTop + inside + 34);
-  return text("<svg viewBox=\"0 0 ", kWidth, ' ', unit_text(kTop + inside + kBottom),
-              "\" role=\"img\" aria-label=\"", escaped(title), "\">\n", out, "</svg>\n");
+  return out;
+}
+
+std::string drawing(const LayerMap& map, const std::string& title, const std::string& across) {
+  constexpr double kBarDrop = 34;
+  const auto range = range_of(map);
+  const Grid grid(map);
+  return text("<svg viewBox=\"0 0 ", kWidth, ' ', unit_text(kTop + grid.inside + kBottom),
+              "\" role=\"img\" aria-label=\"", escaped(title), "\">\n",
+              cells(map, grid, range, across), axes(map, grid, across),
+              colour_bar(range, kTop + grid.inside + kBarDrop), "</svg>\n");
 }
 
 }  // namespace
