@@ -167,6 +167,41 @@ class Change(program.Case):
         manifest = json.loads((folder_of(self.run_folder, 7) / "MANIFEST.json").read_text())
         self.assertEqual(manifest["changes"], provenance["changes"])
 
+    def killed_before_a_checkpoint(self, *words):
+        """The run goes on with these words and is killed once it has taken a step."""
+        process = self.start("train", "--run", "run", "--set", "checkpoint.every=0",
+                             "--set", "log.every=1", *words)
+        self.wait_for_steps(process, "run", 6)
+        process.kill()
+        process.wait()
+        self.assertEqual(saved_steps(self.run_folder), [0, 4])
+
+    def test_an_override_outlives_a_kill_before_the_next_checkpoint(self):
+        self.killed_before_a_checkpoint("--override", "optimizer.clip",
+                                        *settings({"optimizer.clip": 2.0, "train.steps": 90000}))
+        self.succeed("train", "--run", "run", *settings({"train.steps": 6}),
+                     "--override", "train.steps")
+        manifest = json.loads((folder_of(self.run_folder, 6) / "MANIFEST.json").read_text())
+        clip = {"step": 4, "what": "optimizer.clip", "before": "1.0", "after": "2.0"}
+        self.assertEqual(manifest["changes"].count(clip), 1)
+        self.assertIn("\nclip = 2.0\n", (self.run_folder / "run.toml").read_text())
+
+    def test_a_longer_run_outlives_a_kill_before_the_next_checkpoint(self):
+        self.killed_before_a_checkpoint(*settings({"train.steps": 90000}))
+        process = self.start("train", "--run", "run")
+        self.wait_for_steps(process, "run", 6)
+        self.stop(process)
+        longest = max(saved_steps(self.run_folder))
+        self.assertGreater(longest, 4)
+        planned = {"step": 4, "what": "schedule.steps", "before": '"auto"', "after": "4"}
+        manifest = json.loads((folder_of(self.run_folder, longest) / "MANIFEST.json").read_text())
+        self.assertEqual(manifest["changes"].count(planned), 1)
+
+    def test_a_run_that_was_made_shorter_than_it_is_has_ended(self):
+        self.succeed("train", "--run", "run", "--override", "train.steps",
+                     *settings({"train.steps": 2}))
+        self.assertIn("\nfinished already at step 4; ", self.succeed("train", "--run", "run")[1])
+
     def test_an_edited_run_toml_is_a_change(self):
         file = self.run_folder / "run.toml"
         file.write_text(file.read_text().replace("\nclip = 1.0\n", "\nclip = 9.0\n"))

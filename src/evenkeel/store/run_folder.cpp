@@ -131,6 +131,12 @@ std::optional<Status> read_status(const path& run) {
   return status;
 }
 
+nlohmann::json read_provenance(const path& run) {
+  const auto file = run / "provenance.json";
+  auto json = is_file(file) ? parse_json(read_file(file)) : nlohmann::json::object();
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
 std::vector<RunSummary> list_runs(const path& runs) {
   std::vector<RunSummary> all;
   for (const auto& folder : entries_of(runs)) {

@@ -54,6 +54,9 @@ class Records {
 /// the file is missing.
 std::vector<nlohmann::json> read_records(const std::filesystem::path& file);
 
+/// What RUN/provenance.json says; an empty object if it is missing or damaged.
+nlohmann::json read_provenance(const std::filesystem::path& run);
+
 /// Makes a run folder and the parents that are missing, so that they survive a power cut; nothing
 /// if it is there. Permissions are the umask's, so that runs can be shared.
 /// \throws Error (io)

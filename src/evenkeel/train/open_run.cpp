@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/open_run.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "evenkeel/base/error.h"
@@ -19,6 +20,22 @@ const std::vector<std::string> kFree = {"evaluate", "checkpoint",    "probe",
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
 }
+
+/// Changes that an earlier call made with leave, and was killed before a checkpoint had them.
+class Unsaved {
+ public:
+  Unsaved(const std::filesystem::path& run, const store::Newest& newest)
+      : step_(newest.found ? newest.found->step : 0),
+        changes_(store::read_provenance(run).value("changes", nlohmann::json::array())) {}
+  bool has(const Changed& change) const {
+    const nlohmann::json record = record_of(step_, change);
+    return std::find(changes_.begin(), changes_.end(), record) != changes_.end();
+  }
+
+ private:
+  std::int64_t step_;
+  nlohmann::json changes_;
+};
 
 [[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
   throw Error(Exit::differs,
@@ -49,18 +66,22 @@ void go_on(OpenRun& run, const Request& request) {
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
   run.config = config::resolve(sources);
 
+  const Unsaved unsaved(run.folder, run.newest);
   for (const auto& difference : config::differences(before, run.config)) {
-    const bool allowed = config::is_named(difference.key, request.overrides);
-    if (is_length(difference.key)) {
-      if (steps_of(run.config) < steps_of(before) && !allowed) refuse(run.folder, difference);
-    } else if (!allowed && !config::is_named(difference.key, kFree)) {
-      refuse(run.folder, difference);
-    }
-    run.changed.push_back({difference.key, difference.before, difference.after});
+    const Changed change = {difference.key, difference.before, difference.after};
+    const bool is_longer = is_length(change.key) && steps_of(run.config) >= steps_of(before);
+    const bool is_free = config::is_named(change.key, kFree);
+    const bool allowed = config::is_named(change.key, request.overrides) || unsaved.has(change);
+    if (!is_longer && !is_free && !allowed) refuse(run.folder, difference);
+    run.changed.push_back(change);
   }
-  if (!config::is_named("schedule", request.overrides) &&
-      steps_of(run.config) != steps_of(before)) {
-    run.config.schedule.steps = planned_steps(before);
+  if (config::is_named("schedule", request.overrides)) return;
+  if (steps_of(run.config) == steps_of(before)) return;
+  const auto planned = planned_steps(before);
+  if (run.config.schedule.steps == planned) return;
+  run.config.schedule.steps = planned;
+  for (const auto& [key, was, is] : config::differences(before, run.config)) {
+    if (key == "schedule.steps") run.changed.push_back({key, was, is});
   }
 }
 
@@ -73,6 +94,10 @@ void check_folder(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json record_of(std::int64_t step, const Changed& change) {
+  return {{"step", step}, {"what", change.key}, {"before", change.before}, {"after", change.after}};
+}
 
 OpenRun open_run(const Request& request) {
   OpenRun run;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -26,6 +28,9 @@ struct Request {
 struct Changed {
   std::string key, before, after;
 };
+/// A change as provenance.json and MANIFEST.json keep it.
+/// \param step  of the checkpoint that the run went on from
+nlohmann::ordered_json record_of(std::int64_t step, const Changed& change);
 
 /// A run folder that this process owns, and the configuration that it goes on with.
 struct OpenRun {
@@ -38,8 +43,9 @@ struct OpenRun {
 };
 
 /// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that
-/// goes on keeps its own configuration for every key that the command does not state, and the
-/// learning rate keeps the length that it was laid out for unless `schedule` is overridden.
+/// goes on keeps its own configuration for every key that the command does not state, changes made
+/// with leave included, and the learning rate keeps the length that it was laid out for unless
+/// `schedule` is overridden.
 /// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
 ///         process owns it; Error (differs) that names the first key that may not change
 OpenRun open_run(const Request& request);

@@ -46,8 +46,6 @@ class Run {
   void check_probes();
   void check_schedule();
   void announce() const;
-  void note_change(std::int64_t step, const std::string& what, const std::string& before,
-                   const std::string& after);
   void write_identity() const;
   void resume(const store::CheckpointFound& checkpoint);
   void start_from(const std::filesystem::path& from);

@@ -100,11 +100,6 @@ nlohmann::ordered_json Run::manifest() const {
   return manifest;
 }
 
-void Run::note_change(std::int64_t step, const std::string& what, const std::string& before,
-                      const std::string& after) {
-  changes_.push_back({{"step", step}, {"what", what}, {"before", before}, {"after", after}});
-}
-
 /// run.toml, provenance.json and scheme.txt: written when a run starts, and anew when it goes on.
 void Run::write_identity() const {
   write_file(open_.folder / "run.toml", config::to_toml(open_.config));
@@ -114,9 +109,7 @@ void Run::write_identity() const {
 
 void Run::resume(const store::CheckpointFound& checkpoint) {
   if (checkpoint.manifest.contains("changes")) changes_ = checkpoint.manifest.at("changes");
-  for (const auto& [key, before, after] : open_.changed) {
-    note_change(checkpoint.step, key, before, after);
-  }
+  for (const auto& change : open_.changed) changes_.push_back(record_of(checkpoint.step, change));
   check_identity(checkpoint);
   const auto steps = trainer_->progress().steps;
   trainer_->restore(checkpoint);
@@ -145,7 +138,8 @@ void Run::check_identity(const store::CheckpointFound& checkpoint) {
                            const nlohmann::json& after, const char* key) {
     if (before == after) return;
     if (config::is_named(key, request_.overrides)) {
-      return note_change(checkpoint.step, what, before.dump(), after.dump());
+      changes_.push_back(record_of(checkpoint.step, {what, before.dump(), after.dump()}));
+      return;
     }
     throw Error(Exit::differs, text(open_.folder.string(), ": ", what, " was ", before.dump(),
                                     " when the checkpoint was written, but is ", after.dump(),
