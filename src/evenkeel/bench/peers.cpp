@@ -135,6 +135,49 @@ config::Config comparable(config::Sources sources) {
   return config;
 }
 
+/// This process, and one for every way that PyTorch is asked to train.
+std::vector<Runner> start(train::Trainer& trainer, const PeersOptions& options,
+                          const Scratch& scratch) {
+  std::vector<Runner> runners(1);
+  runners.front() = {"evenkeel", nullptr, &trainer};
+  const auto script = write_script(scratch);
+  for (const auto& how : options.hows) {
+    const std::vector<std::string> words = {options.python, script.string(),
+                                            scratch.at("start.safetensors").string(), how};
+    runners.push_back({how, std::make_unique<Child>(words, scratch.at(how + ".log")), nullptr});
+  }
+  return runners;
+}
+
+/// The first steps of each, whose losses are compared.
+std::vector<Peer> begun(const std::vector<Runner>& runners) {
+  std::vector<Peer> peers;
+  for (const auto& runner : runners) {
+    Peer peer{.name = runner.name};
+    for (int i = 0; i < kCompared; ++i) peer.losses.push_back(runner.step());
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
+void time_steps(const std::vector<Runner>& runners, int rounds, std::vector<Peer>& peers) {
+  constexpr int kWarmups = 1;
+  std::vector<Arm> arms;
+  std::vector<double> faults;
+  for (const auto& runner : runners) {
+    arms.push_back({runner.name, [&runner] { runner.step(); }});
+    faults.push_back(runner.used().faults);
+  }
+  const auto timings = interleaved(arms, rounds, kWarmups);
+  for (std::size_t i = 0; i < runners.size(); ++i) {
+    const auto used = runners[i].used();
+    peers[i].timing = timings[i];
+    peers[i].ours_over_it = ratio(timings.front(), timings[i]);
+    peers[i].peak_bytes = used.peak_bytes;
+    peers[i].faults = (used.faults - faults[i]) / (kWarmups + rounds);
+  }
+}
+
 }  // namespace
 
 PeersResult race(const config::Sources& sources, const PeersOptions& options) {
@@ -159,42 +202,14 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
     result.parameters += static_cast<double>(each.master.numel());
   }
 
-  std::vector<Runner> runners(1);
-  runners.front() = {"evenkeel", nullptr, &trainer};
-  const auto script = write_script(scratch);
-  for (const auto& how : options.hows) {
-    runners.push_back({how,
-                       std::make_unique<Child>(
-                           std::vector<std::string>{options.python, script.string(),
-                                                    scratch.at("start.safetensors").string(), how},
-                           scratch.at(how + ".log")),
-                       nullptr});
-    result.torch = runners.back().child->answer().value("torch", "");
-  }
-
-  std::vector<Arm> arms;
-  for (auto& runner : runners) {
-    Peer peer{.name = runner.name};
-    for (int i = 0; i < kCompared; ++i) peer.losses.push_back(runner.step());
-    result.peers.push_back(std::move(peer));
-    arms.push_back({runner.name, [&runner] { runner.step(); }});
-  }
+  const auto runners = start(trainer, options, scratch);
+  if (runners.size() > 1) result.torch = runners.back().child->answer().value("torch", "");
+  result.peers = begun(runners);
   compare_losses(result);
 
   const auto rates = products(shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_rate(rates);
-  constexpr int kWarmups = 1;
-  std::vector<double> faults;
-  for (const auto& runner : runners) faults.push_back(runner.used().faults);
-  const auto timings = interleaved(arms, options.rounds, kWarmups);
-  for (std::size_t i = 0; i < runners.size(); ++i) {
-    auto& peer = result.peers[i];
-    const auto used = runners[i].used();
-    peer.timing = timings[i];
-    peer.ours_over_it = ratio(timings.front(), timings[i]);
-    peer.peak_bytes = used.peak_bytes;
-    peer.faults = (used.faults - faults[i]) / (kWarmups + options.rounds);
-  }
+  time_steps(runners, options.rounds, result.peers);
   result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
   return result;
 }

@@ -138,10 +138,6 @@ std::vector<Trouble> CheckUp::operator()(std::int64_t step, const data::Batch& b
 }
 
 void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& troubles) {
-  constexpr double kLarge = 100;  // of scores: softmax is one-hot long before
-  constexpr double kGrown = 4;
-  constexpr double kPeaked = 0.02;  // of the entropy of even weights
-  constexpr double kAlike = 0.99;
   const auto row = data::part_of(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
@@ -155,18 +151,31 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   for (const auto& profile : onlooker.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
-    if (profile.measure != "token_cosine") continue;
-    const bool alike = profile.values.back() > kAlike;  // once, early, it may pass
-    if (std::exchange(were_alike_, alike) && alike) {
-      troubles.push_back({"collapse", layers, "residual stream",
-                          text("the stream of all positions points the same way, mean cosine ",
-                               with_digits(profile.values.back(), 4)),
-                          "what the blocks add no longer depends on the text",
-                          "a lower schedule.peak, or a longer schedule.warmup"});
-    }
+    if (profile.measure == "token_cosine") check_alike(profile.values.back(), troubles);
   }
+  check_scores(scores, entropy, even_entropy(ids.size(1)), troubles);
+}
+
+/// \param cosine  mean of all pairs of positions behind the last block
+void CheckUp::check_alike(double cosine, std::vector<Trouble>& troubles) {
+  constexpr double kAlike = 0.99;
+  const bool alike = cosine > kAlike;  // once, early, it may pass
+  if (!std::exchange(were_alike_, alike) || !alike) return;
+  troubles.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
+                      text("the stream of all positions points the same way, mean cosine ",
+                           with_digits(cosine, 4)),
+                      "what the blocks add no longer depends on the text",
+                      "a lower schedule.peak, or a longer schedule.warmup"});
+}
+
+/// \param scores, entropy  the largest score and the mean entropy of each block
+/// \param even             entropy of even weights
+void CheckUp::check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
+                           double even, std::vector<Trouble>& troubles) {
+  constexpr double kLarge = 100;  // softmax is one-hot long before
+  constexpr double kGrown = 4;
+  constexpr double kPeaked = 0.02;  // of even weights
   if (first_scores_.empty()) first_scores_ = scores;
-  const double even = even_entropy(ids.size(1));
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
     const auto& attention = model_->scheme().blocks[i].attention;

@@ -54,6 +54,9 @@ class CheckUp {
 
  private:
   void check_attention(const data::Batch& batch, std::vector<Trouble>& troubles);
+  void check_alike(double cosine, std::vector<Trouble>& troubles);
+  void check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
+                    double even, std::vector<Trouble>& troubles);
   void check_gains(std::vector<Trouble>& troubles) const;
   void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
   void check_depth(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
