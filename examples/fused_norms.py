@@ -17,17 +17,20 @@ torch.ops.load_library(os.environ["EVENKEEL_OPS"])
 class FusedNorm(torch.nn.Module):
     def __init__(self, norm):
         super().__init__()
-        self.gain, self.epsilon = norm.weight, norm.eps
+        self.weight, self.epsilon = norm.weight, norm.eps
 
     def forward(self, x):
-        return torch.ops.evenkeel.rms_norm(x, self.gain, self.epsilon)
+        wide = torch.promote_types(x.dtype, torch.float32)  # what gains are, beside bfloat16, too
+        gain = None if self.weight is None else self.weight.to(wide)
+        epsilon = torch.finfo(x.dtype).eps if self.epsilon is None else self.epsilon
+        return torch.ops.evenkeel.rms_norm(x, gain, epsilon)
 
 
 def fuse_norms(module):
+    if isinstance(module, torch.nn.RMSNorm) and len(module.normalized_shape) == 1:
+        return FusedNorm(module)
     for name, child in module.named_children():
-        fuse_norms(child)
-        if isinstance(child, torch.nn.RMSNorm):
-            setattr(module, name, FusedNorm(child))
+        setattr(module, name, fuse_norms(child))
     return module
 
 

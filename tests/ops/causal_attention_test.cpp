@@ -229,7 +229,7 @@ TEST(CausalAttentionAt, BeginsThatDoNotFit) {
   const auto q = at::ones({1, 5, 2, 8});
   EXPECT_NE(message_of([&] {
               ops::causal_attention(q, q, q, 1, {}, at::zeros({1, 5}, at::kLong));
-            }).find("[causal_attention] begins must be [B, T] of int32, but is [1, 5] of "),
+            }).find("[causal_attention] begins must be [B, T] of int32 on cpu, but is [1, 5] of "),
             std::string::npos);
   for (const auto& [values, at] : {std::pair<std::vector<int>, int>{{0, 0, -7, 0, 0}, 2},
                                    {{0, 2, 2, 2, 2}, 1},
@@ -259,7 +259,7 @@ TEST(CausalAttentionAt, ShapesThatDoNotFit) {
             std::string::npos);
   EXPECT_NE(message_of([&] {
               ops::causal_attention(k, k, k, 1, 0.0);
-            }).find("[causal_attention] softcap must be > 0, but is 0"),
+            }).find("[causal_attention] softcap must be above 0 and finite, or absent, but is 0"),
             std::string::npos);
 }
 

@@ -166,7 +166,7 @@ TEST_F(RmsNorm, SaysWhatDoesNotFit) {
   EXPECT_EQ(message(x.to(at::kBFloat16), at::ones({5}, at::kBFloat16), 0),
             "[rms_norm] gain must be float32 on cpu beside x of bfloat16, but is bfloat16 on cpu");
   EXPECT_EQ(message(x.to(at::kLong), std::nullopt, 0),
-            "[rms_norm] x must be float32, bfloat16 or float64, but is Long");
+            "[rms_norm] x must be float32, bfloat16 or float64, but is int64");
   EXPECT_EQ(message(at::scalar_tensor(1.0), std::nullopt, 0),
             "[rms_norm] x must have an axis of features, but is a scalar");
   EXPECT_EQ(message(x, gain, -1), "[rms_norm] epsilon must be >= 0, but is -1");

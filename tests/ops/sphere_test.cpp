@@ -5,6 +5,9 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "evenkeel/ops/reference.h"
 #include "ops/gradients.h"
 
@@ -162,6 +165,16 @@ TEST(SphereSteps, RoundGradientsOnce) {
   }
 }
 
+TEST(SphereSteps, DoNotHideNaN) {
+  const auto one = at::ones({1}, at::kDouble);
+  const auto plain = at::ones({1, 2}, at::kDouble);
+  const auto bad = at::tensor({1.0, std::nan("")}, at::kDouble).view({1, 2});
+  for (const auto& [x, g] : {std::pair(plain, bad), std::pair(bad, plain)}) {
+    EXPECT_TRUE(ops::geodesic_step(x, g, one, one, 0.5).isnan().all().item<bool>());
+    EXPECT_TRUE(ops::reference::geodesic_step(x, g, one, one, 0.5).isnan().all().item<bool>());
+  }
+}
+
 TEST(SphereSteps, RefuseWhatDoesNotFit) {
   const auto x = at::zeros({2, 6});
   const auto step = at::ones({6}, at::kDouble), one = at::ones({1}, at::kDouble);
@@ -169,7 +182,7 @@ TEST(SphereSteps, RefuseWhatDoesNotFit) {
             "[sphere_step] towards must be [2, 6] like start, but is [2, 5]");
   const auto half = x.to(at::kHalf);
   EXPECT_EQ(message_of([&] { ops::sphere_step(half, half, step); }),
-            "[sphere_step] start must be float32, bfloat16 or float64, but is Half");
+            "[sphere_step] start must be float32, bfloat16 or float64, but is float16");
   EXPECT_EQ(message_of([&] { ops::sphere_step(x, x, at::ones({6})); }),
             "[sphere_step] step must be float64 [1] or [D] on cpu, D = 6, but is float32 [6] on "
             "cpu");

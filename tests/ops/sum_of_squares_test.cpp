@@ -69,7 +69,7 @@ TEST_F(SumOfSquares, HasTheSameBitsForAnyNumberOfThreads) {
 
 TEST_F(SumOfSquares, RefusesIntegers) {
   EXPECT_EQ(testing::message_of([] { ops::sum_of_squares(at::zeros({2}, at::kLong)); }),
-            "[sum_of_squares] x must be float32, bfloat16 or float64, but is Long");
+            "[sum_of_squares] x must be float32, bfloat16 or float64, but is int64");
 }
 
 }  // namespace

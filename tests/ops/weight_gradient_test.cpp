@@ -110,9 +110,10 @@ TEST(WeightGradient, NamesWhatDoesNotFit) {
   const auto message = testing::message_of(
       [] { ops::add_weight_gradient(at::zeros({2, 3}), at::zeros({4, 2}), at::zeros({5, 3})); });
   EXPECT_NE(
-      message.find("[add_weight_gradient] sum must be [rows, columns], dy [n, rows] and x [n, "
-                   "columns] of one dtype, which sum has, too, or float32 beside bfloat16; but "
-                   "they are [2, 3] of float32, [4, 2] of float32 and [5, 3] of float32"),
+      message.find("[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, "
+                   "columns] of one dtype and device, which sum has, too, or float32 beside "
+                   "bfloat16; but they are [2, 3] of float32, [4, 2] of float32 and [5, 3] of "
+                   "float32"),
       std::string::npos);
   const auto narrow = testing::message_of([] {
     ops::add_weight_gradient(at::zeros({2, 3}, at::kBFloat16), at::zeros({4, 2}),

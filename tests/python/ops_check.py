@@ -99,9 +99,9 @@ def check_attention(dtype):
 def check_head_of_model(dtype):
     x, weight = tensor(6, 8, dtype=dtype), tensor(12, 8, dtype=dtype)
     targets = torch.tensor([0, 9, -1, 3, 3, 7])
-    for with_gradient in (True, False):
+    for asked in ((True, True), (True, False), (False, True), (False, False)):
         torch.library.opcheck(ops.linear_cross_entropy_forward.default,
-                              (x, weight, targets, 10, 0.5, 3.0, with_gradient))
+                              (x, weight, targets, 10, 0.5, 3.0, *asked))
     sum_dtype = torch.float32 if dtype == torch.bfloat16 else dtype
     torch.library.opcheck(ops.linear_cross_entropy_into.default,
                           (x, weight, targets, 10, 0.5, 3.0, tensor(12, 8, dtype=sum_dtype)))
@@ -189,6 +189,67 @@ def check_gradients():
     assert check(lambda a, w: ops.linear_cross_entropy(a, w, targets, 7, 0.5, 2.0), (rows, head))
 
 
+def refuses(words, action):
+    """The action ends with an error that has these words."""
+    try:
+        action()
+    except RuntimeError as error:
+        assert words in str(error), error
+        return
+    raise AssertionError(f"nothing was refused with: {words}")
+
+
+def written_between(write):
+    """y = a * b, then something is written into a, then the gradient of b is wanted: it needs a."""
+    a, b = tensor(6, 8), tensor(6, 8, grad=True)
+    y = (a * b).sum()
+    with torch.no_grad():
+        write(a)
+    refuses("modified by an inplace operation", lambda: torch.autograd.grad(y, b))
+
+
+def check_writes():
+    """What an operator writes into has another version, and no gradient goes through it."""
+    numbers = (1e-3, 0.9, 0.95, 1e-8, 0.1, 1.0, 1)
+    x, weight, targets = tensor(5, 8), tensor(6, 8), torch.arange(5)
+    written_between(lambda a: ops.swiglu_backward_(a, tensor(6, 16)))
+    written_between(lambda a: ops.cross_entropy_rows_(a, torch.arange(6), 1.0, None, True))
+    written_between(lambda a: ops.add_weight_gradient_(a, tensor(5, 6), x))
+    written_between(lambda a: ops.linear_cross_entropy_into(x, weight, targets, 6, 1.0, None, a))
+    written_between(lambda a: ops.adamw_(a.view(-1), *torch.rand(3, 48).double(), None, *numbers))
+    leaf = torch.rand(9, dtype=torch.double, requires_grad=True)
+    refuses("a leaf Variable that requires grad",
+            lambda: ops.adamw_(leaf, *torch.rand(3, 9).double(), None, *numbers))
+
+
+def check_refusals():
+    x, weight = tensor(5, 8, grad=True), tensor(6, 8, grad=True)
+    loss = ops.linear_cross_entropy(x, weight, torch.arange(5), 6)
+    refuses("can be differentiated once", lambda: torch.autograd.grad(loss, x, create_graph=True))
+    refuses("[add_weight_gradient_] sum must be",
+            lambda: ops.add_weight_gradient_(tensor(4, 8), tensor(5, 6), tensor(5, 9)))
+    meta = torch.zeros(2, dtype=torch.int64, device="meta")
+    refuses("targets must be on cpu",
+            lambda: ops.cross_entropy_rows_(tensor(2, 9), meta, 1.0, None, True))
+    refuses("turn has no gradient", lambda: ops.qkv_norm_rope(
+        tensor(1, 3, 16), tensor(3, 2, 2, grad=True), 2, 1, None, None, None, [EPSILON] * 3))
+
+
+def check_frozen():
+    """Only the gradients that are wanted are made, and they are the same."""
+    x, weight, targets = tensor(5, 8), tensor(6, 8), torch.arange(5)
+    wanted = [leaf.clone().requires_grad_() for leaf in (x, weight)]
+    both = torch.autograd.grad(ops.linear_cross_entropy(*wanted, targets, 6), wanted)
+    for alone, other in ((0, 1), (1, 0)):
+        leaves = [x.clone(), weight.clone()]
+        leaves[alone].requires_grad_()
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            loss = ops.linear_cross_entropy(*leaves, targets, 6)
+        assert [t.numel() for t in saved][other] == 0, [t.shape for t in saved]
+        assert torch.equal(torch.autograd.grad(loss, leaves[alone])[0], both[alone])
+
+
 def sublayers(x, gain, bias):
     """Every norm between operations that a compiler likes to fuse and to reorder."""
     total, y = ops.add_rms_norm(2 * x, x.sin(), gain, EPSILON)
@@ -226,14 +287,32 @@ def check_compiled_update():
     assert not torch.equal(compiled[0], start[0])
 
 
+def check_compiled_backward():
+    """Under compiled autograd, which traces backward passes, too."""
+    def losses(x, gain):
+        y = ops.column_norm(ops.row_norm(x, gain), None)[0]
+        y.square().sum().backward()
+    torch._dynamo.reset()
+    x, gain = tensor(2, 3, 8, grad=True), tensor(8, grad=True)
+    losses(x, gain)
+    wanted, x.grad, gain.grad = (x.grad, gain.grad), None, None
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        torch.compile(losses, backend="aot_eager")(x, gain)
+    torch.testing.assert_close((x.grad, gain.grad), wanted)
+
+
 def main():
     torch.manual_seed(0)
     check_operators()
     check_gradients()
+    check_writes()
+    check_refusals()
+    check_frozen()
     backends = ["aot_eager"] + ["inductor"] * any(map(shutil.which, ("c++", "g++", "clang++")))
     for backend in backends:
         check_compile(backend)
     check_compiled_update()
+    check_compiled_backward()
     print(f"opcheck, gradcheck and torch.compile ({', '.join(backends)}) agree with eager")
 
 

@@ -30,4 +30,8 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
       " float gradient_scale, int step) -> ()");
 }
 
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("adamw_", no_gradient());
+}
+
 }  // namespace evenkeel::ops

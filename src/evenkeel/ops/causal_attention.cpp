@@ -54,21 +54,22 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                      const std::optional<Tensor>& begins) {
   check_same("causal_attention", "v", v, "k", k);
-  check_rows("causal_attention", q);
+  check_rows("causal_attention", q, "q");
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
                   q.sym_size(3) == k.sym_size(3) && q.sym_size(1) <= k.sym_size(1) &&
                   k.sym_size(2) > 0 && q.sym_size(2) % k.sym_size(2) == 0 &&
                   q.scalar_type() == k.scalar_type() && q.device() == k.device(),
               "[causal_attention] q must be [B, T, heads, D] and k [B, S, kv_heads, D] of the same "
               "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
-              q.sym_sizes(), " of ", name_of(q.scalar_type()), " and ", k.sym_sizes(), " of ",
-              name_of(k.scalar_type()));
+              q.sym_sizes(), " of ", name_of(q.scalar_type()), " on ", q.device(), " and ",
+              k.sym_sizes(), " of ", name_of(k.scalar_type()), " on ", k.device());
   TORCH_CHECK(!begins || (begins->dim() == 2 && begins->scalar_type() == at::kInt &&
                           begins->sym_size(0) == q.sym_size(0) &&
                           begins->sym_size(1) == q.sym_size(1) && begins->device() == q.device()),
-              "[causal_attention] begins must be [B, T] of int32, but is ",
+              "[causal_attention] begins must be [B, T] of int32 on ", q.device(), ", but is ",
               begins ? begins->sym_sizes() : c10::SymIntArrayRef(), " of ",
-              begins ? name_of(begins->scalar_type()) : "nothing");
+              begins ? name_of(begins->scalar_type()) : "nothing", " on ",
+              begins ? begins->device() : q.device());
 }
 
 namespace {
@@ -76,8 +77,7 @@ namespace {
 Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                       std::optional<double> softcap, const Begins& begins) {
   check_attention(q, k, v, begins);
-  TORCH_CHECK(!softcap || *softcap > 0, "[causal_attention] softcap must be > 0, but is ",
-              softcap.value_or(0));
+  check_softcap("causal_attention", softcap);
   return CausalAttention::apply(q, k, v, scale, softcap, begins);
 }
 

@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -27,8 +28,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
   return {like(q), like(k), like(v)};
 }
 
-Tensor largest_scores_of(const Tensor& q, const Tensor& /*k*/, double /*scale*/,
-                         const std::optional<Tensor>& /*begins*/) {
+Tensor largest_scores_of(const Tensor& q, const Tensor& k, double /*scale*/,
+                         const std::optional<Tensor>& begins) {
+  check_attention(q, k, k, begins);
   return at::empty_symint({q.sym_size(2)}, q.options().dtype(at::kDouble));
 }
 

@@ -25,14 +25,18 @@ using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, co
 
 class OverColumns : public torch::autograd::Function<OverColumns> {
  public:
-  static tensor_list forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
-                             const OptionalTensor& bias, double epsilon, std::int64_t at) {
+  /// \param mean, variance  are written: no values of autograd's
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
+                        const OptionalTensor& bias, double epsilon, std::int64_t at, Tensor* mean,
+                        Tensor* variance) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Forward>("evenkeel::column_norm_forward");
-    auto [y, mean, variance, rho, slope] = run.call(x, gain, bias, epsilon, at);
-    ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor()), mean, rho, slope});
-    ctx->mark_non_differentiable({mean, variance});
-    return {y, mean, variance};
+    auto [y, means, variances, rho, slope] = run.call(x, gain, bias, epsilon, at);
+    ctx->save_for_backward(
+        {x, gain.value_or(Tensor()), bias.value_or(Tensor()), means, rho, slope});
+    *mean = means;
+    *variance = variances;
+    return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
@@ -42,7 +46,8 @@ class OverColumns : public torch::autograd::Function<OverColumns> {
     const auto bias = given(saved[2]);
     const auto [dx, dgain, dbias] =
         run.call(dy[0], saved[0], gain, bias, saved[3], saved[4], saved[5]);
-    return {dx, gain ? dgain : Tensor(), bias ? dbias : Tensor(), Tensor(), Tensor()};
+    const Tensor none;
+    return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none};
   }
 };
 
@@ -64,8 +69,9 @@ Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const Option
   check_epsilon("column_norm", epsilon);
   TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
               "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
-  const auto out = OverColumns::apply(x, gain, bias, epsilon, at);
-  return {out[0], out[1], out[2]};
+  Tensor mean, variance;
+  const auto y = OverColumns::apply(x, gain, bias, epsilon, at, &mean, &variance);
+  return {y, mean, variance};
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
   const auto width = logits.size(1);
+  count_version(logits);
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
   const auto* const place = cpu::in<std::int64_t>(places, logits.size(0));

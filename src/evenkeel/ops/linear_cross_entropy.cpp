@@ -30,7 +30,7 @@ using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                   std::optional<double>);
 using Forward = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
-                        std::optional<double>, bool);
+                        std::optional<double>, bool, bool);
 using IntoOp = Tensor2(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                        std::optional<double>, const Tensor&);
 using Rows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
@@ -60,14 +60,15 @@ void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
 }
 
 /// On every device: the products are LibTorch's, the rows between them ours.
-/// \param dweight  undefined if no gradient is asked for
+/// \param for_x    whether its gradient is asked for
+/// \param dweight  undefined if none is asked for
 Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
-             double scale, std::optional<double> softcap, const Tensor& dweight) {
+             double scale, std::optional<double> softcap, bool for_x, const Tensor& dweight) {
   static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
-  const bool with_gradient = dweight.defined();
-  TORCH_CHECK(!with_gradient || (dweight.sizes() == weight.sizes() &&
-                                 dweight.scalar_type() == wide(weight.scalar_type()) &&
-                                 dweight.device() == weight.device()),
+  const bool for_weight = dweight.defined();
+  TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
+                              dweight.scalar_type() == wide(weight.scalar_type()) &&
+                              dweight.device() == weight.device()),
               "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
               name_of(wide(weight.scalar_type())), " beside it");
   const auto count = x.size(0);
@@ -75,9 +76,8 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
   const auto scored = weight.narrow(0, 0, vocabulary);
   const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
   const auto buffer = at::empty({tokens, vocabulary}, x.options());
-  auto dx =
-      with_gradient ? at::empty_like(x, at::MemoryFormat::Contiguous) : at::empty({0}, x.options());
-  if (with_gradient) {
+  auto dx = for_x ? like(x) : at::empty({0}, x.options());
+  if (for_weight) {
     const auto first = count == 0 ? 0 : vocabulary;  // row that no token writes
     dweight.narrow(0, first, weight.size(0) - first).zero_();
   }
@@ -88,13 +88,22 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
     multiply(part, scored, logits);
     losses.narrow(0, first, here)
         .copy_(rows_of_logits.call(logits, targets.narrow(0, first, here), scale, softcap,
-                                   with_gradient));
-    if (!with_gradient) continue;
-    auto dx_part = dx.narrow(0, first, here);
-    at::mm_out(dx_part, logits, scored);
-    add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
+                                   for_x || for_weight));
+    if (for_x) {
+      auto dx_part = dx.narrow(0, first, here);
+      at::mm_out(dx_part, logits, scored);
+    }
+    if (for_weight) {
+      add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
+    }
   }
   return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx};
+}
+
+Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
+             double scale, std::optional<double> softcap, const Tensor& dweight) {
+  count_version(dweight);
+  return pass(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
 }
 
 Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
@@ -104,26 +113,27 @@ Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*t
 }
 
 Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                std::int64_t vocabulary, double scale, std::optional<double> softcap,
-                bool with_gradient) {
+                std::int64_t vocabulary, double scale, std::optional<double> softcap, bool for_x,
+                bool for_weight) {
   const auto dweight =
-      with_gradient ? at::empty(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
-                    : Tensor();
-  const auto [loss, dx] = pass(x, weight, targets, vocabulary, scale, softcap, dweight);
-  return {loss, dx, with_gradient ? dweight : at::empty({0}, weight.options())};
+      for_weight ? at::empty(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
+                 : Tensor();
+  const auto [loss, dx] = pass(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
+  return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
 }
 
 Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
-               bool with_gradient) {
+               bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
-  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))),
-          with_gradient ? like(x) : none(x),
-          with_gradient ? like(weight).to(wide(weight.scalar_type())) : none(weight)};
+  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))), for_x ? like(x) : none(x),
+          for_weight ? like(weight).to(wide(weight.scalar_type())) : none(weight)};
 }
 
-Tensor row_shapes(const Tensor& logits, const Tensor& /*targets*/, double /*scale*/,
+Tensor row_shapes(const Tensor& logits, const Tensor& targets, double /*scale*/,
                   std::optional<double> /*softcap*/, bool /*with_gradient*/) {
+  TORCH_CHECK(targets.device() == logits.device(), "[cross_entropy_rows_] targets must be on ",
+              logits.device(), " like logits, but are on ", targets.device());
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
 }
 
@@ -137,7 +147,8 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& targets, std::int64_t vocabulary, double scale,
-                        std::optional<double> softcap, bool with_gradient, const GradientSum* sum) {
+                        std::optional<double> softcap, bool for_x, bool for_weight,
+                        const GradientSum* sum) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->saved_data["dtype"] = weight.scalar_type();
     if (*sum) {
@@ -150,15 +161,19 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     }
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
     const auto [loss, dx, dweight] =
-        run.call(x, weight, targets, vocabulary, scale, softcap, with_gradient);
+        run.call(x, weight, targets, vocabulary, scale, softcap, for_x, for_weight);
     ctx->save_for_backward({dx, dweight});
     return loss;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    TORCH_CHECK(
+        !at::GradMode::is_enabled(),
+        "[linear_cross_entropy] can be differentiated once: its gradient is made beside the "
+        "loss, and has none; leave out create_graph");
     const auto saved = ctx->get_saved_variables();
-    const auto dx = saved[0] * upstream[0].to(saved[0].scalar_type());
-    Tensor dweight;
+    Tensor dx, dweight;
+    if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0].to(saved[0].scalar_type());
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("later");
       if (found == ctx->saved_data.end()) {
@@ -169,11 +184,13 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
         later.sum.add(later.draft, upstream[0].item().toDouble());
       }
     }
-    return {dx, dweight, Tensor(), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+    const Tensor none;
+    return {dx, dweight, none, none, none, none, none, none, none};
   }
 };
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary) {
+void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const LogitsRule& rule) {
+  const auto vocabulary = rule.vocabulary;
   check_dtype("linear_cross_entropy", "x", x);
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
               "[linear_cross_entropy] x must be [n, D] and weight [rows, D], but they are ",
@@ -185,21 +202,22 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, std::in
   TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
                   targets.scalar_type() == at::kLong && targets.device() == x.device(),
               "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64 on ",
-              x.device(), ", but are ", targets.sym_sizes(), " of ", targets.scalar_type(), " on ",
-              targets.device());
+              x.device(), ", but are ", targets.sym_sizes(), " of ", name_of(targets.scalar_type()),
+              " on ", targets.device());
   TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
               "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
               ", the rows of weight, but is ", vocabulary);
+  check_softcap("linear_cross_entropy", rule.softcap);
 }
 
 Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targets,
                       std::int64_t vocabulary, double scale, std::optional<double> softcap) {
-  check(x, weight, targets, vocabulary);
-  const bool with_gradient =
-      at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+  check(x, weight, targets, {vocabulary, scale, softcap});
+  const bool recorded = at::GradMode::is_enabled();
   const GradientSum none;
-  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap, with_gradient,
-                                   &none);
+  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap,
+                                   recorded && x.requires_grad(),
+                                   recorded && weight.requires_grad(), &none);
 }
 
 }  // namespace
@@ -207,9 +225,9 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const LogitsRule& rule, const GradientSum& sum) {
   if (sum && at::GradMode::is_enabled() && weight.requires_grad()) {
-    check(x, weight, targets, rule.vocabulary);
+    check(x, weight, targets, rule);
     return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
-                                     /*with_gradient=*/true, &sum);
+                                     /*for_x=*/true, /*for_weight=*/true, &sum);
   }
   static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
   return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
@@ -221,7 +239,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
       " float scale=1., float? softcap=None) -> Tensor");
   m.def(
       "linear_cross_entropy_forward(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
-      " float scale, float? softcap, bool with_gradient)"
+      " float scale, float? softcap, bool for_x, bool for_weight)"
       " -> (Tensor loss, Tensor dx, Tensor dweight)");
   m.def(
       "linear_cross_entropy_into(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
@@ -237,12 +255,12 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("linear_cross_entropy_forward", forward);
-  m.impl("linear_cross_entropy_into", pass);
+  m.impl("linear_cross_entropy_into", into);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
   m.impl("linear_cross_entropy_forward", forward);
-  m.impl("linear_cross_entropy_into", pass);
+  m.impl("linear_cross_entropy_into", into);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {

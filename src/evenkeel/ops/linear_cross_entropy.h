@@ -33,8 +33,9 @@ struct LogitsRule {
 /// \param sum      [rows, D], float32 beside bfloat16: where the backward pass adds the gradient of
 ///                 weight, of which autograd then sees none; none: autograd's
 /// \return a scalar, float64 beside float64 and else float32; differentiable once with respect to x
-///         and weight
-/// \throws c10::Error if shapes, dtypes or devices do not fit
+///         and weight, at the cost of what requires a gradient
+/// \throws c10::Error if shapes, dtypes or devices do not fit or the cap is not above 0; in a
+///         backward pass that is to be differentiated again
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets, const LogitsRule& rule,
                                 const GradientSum& sum = {});

@@ -76,7 +76,7 @@ Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t 
                        std::int64_t kv_heads, const OptionalTensor& q_gain,
                        const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                        Numbers epsilon) {
-  check_rows("qkv_norm_rope", products);
+  check_rows("qkv_norm_rope", products, "products");
   constexpr std::int64_t kMost = 1 << 20;  // heads; far from overflow
   const auto all = heads + 2 * kv_heads;
   TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost &&
@@ -91,6 +91,8 @@ Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t 
               "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
               name_of(wide(products.scalar_type())), " on ", products.device(), ", but is ",
               turn.sym_sizes(), " of ", name_of(turn.scalar_type()), " on ", turn.device());
+  TORCH_CHECK(!at::GradMode::is_enabled() || !turn.requires_grad(),
+              "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
   check_gain("q_gain", q_gain, products, width);
   check_gain("k_gain", k_gain, products, width);
   check_gain("v_gain", v_gain, products, width);

@@ -98,7 +98,7 @@ inline at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const 
     return (a * b).sum(-1, /*keepdim=*/true);
   };
   const auto squares = dot(from, from);
-  const auto defined = squares > 0;
+  const auto defined = squares != 0;  // NaN stays NaN
   const auto tangent = pull - dot(from, pull) / at::where(defined, squares, 1.0) * from;
   const auto length = root(squares), speed = root(dot(tangent, tangent));
   const auto slope = (speed / at::where(defined, length, 1.0)).clamp_max(kMost);

@@ -2,8 +2,8 @@
 #include "evenkeel/ops/row_norm.h"
 
 #include <tuple>
+#include <vector>
 
-#include "evenkeel/ops/carried.h"
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/rows.h"
 
@@ -30,8 +30,8 @@ class Normed : public torch::autograd::Function<Normed> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Op>("evenkeel::row_norm_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
-    ctx->saved_data["by"] = carried(
-        RowNorm{groups, centred, partial, length, epsilon, static_cast<Epsilon>(at), absmax8});
+    ctx->saved_data["whole"] = std::vector<std::int64_t>{groups, centred, length, at, absmax8};
+    ctx->saved_data["real"] = std::vector<double>{partial, epsilon};
     return run.call(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
   }
 
@@ -40,10 +40,11 @@ class Normed : public torch::autograd::Function<Normed> {
     const auto saved = ctx->get_saved_variables();
     const auto gain = given(saved[1]);
     const auto bias = given(saved[2]);
-    const auto& by = carried_value<RowNorm>(ctx->saved_data["by"]);
+    const auto whole = ctx->saved_data["whole"].toIntVector();
+    const auto real = ctx->saved_data["real"].toDoubleVector();
     const auto [dx, dgain, dbias] =
-        run.call(dy[0], saved[0], gain, bias, by.groups, by.centred, by.partial, by.length,
-                 by.epsilon, static_cast<std::int64_t>(by.at), by.absmax8);
+        run.call(dy[0], saved[0], gain, bias, whole[0], whole[1] != 0, real[0], whole[2] != 0,
+                 real[1], whole[3], whole[4] != 0);
     const Tensor none;
     return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none, none, none, none};
   }

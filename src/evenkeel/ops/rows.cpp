@@ -4,7 +4,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/new_empty.h>
 #include <ATen/ops/zeros.h>
+
+#include <cmath>
 
 #include "evenkeel/kernels/order.h"
 
@@ -16,6 +19,9 @@ std::string name_of(at::ScalarType dtype) {
   if (dtype == at::kFloat) return "float32";
   if (dtype == at::kDouble) return "float64";
   if (dtype == at::kBFloat16) return "bfloat16";
+  if (dtype == at::kHalf) return "float16";
+  if (dtype == at::kLong) return "int64";
+  if (dtype == at::kInt) return "int32";
   return c10::toString(dtype);
 }
 
@@ -56,6 +62,7 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
 void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,
                            const Tensor& x) {
   const bool one_value = vector && vector->dim() == 1 && vector->sym_size(0) == 1;
+  if (one_value && x.sym_size(-1) == 0) return check_vector(op, name, vector, x.new_empty({1}));
   check_vector(op, name, vector, one_value ? x.narrow(-1, 0, 1) : x);
 }
 
@@ -84,9 +91,18 @@ void check_epsilon(const char* op, double epsilon) {
   TORCH_CHECK(epsilon >= 0, "[", op, "] epsilon must be >= 0, but is ", epsilon);
 }
 
+void check_softcap(const char* op, std::optional<double> softcap) {
+  TORCH_CHECK(!softcap || (*softcap > 0 && std::isfinite(*softcap)), "[", op,
+              "] softcap must be above 0 and finite, or absent, but is ", softcap.value_or(0));
+}
+
 Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
   if (vector) return vector->expand({width_of(x)}).contiguous();
   return at::full({width_of(x)}, value, x.options().dtype(wide(x.scalar_type())));
+}
+
+void count_version(const Tensor& written) {
+  written.unsafeGetTensorImpl()->bump_version();
 }
 
 Tensor like(const Tensor& x) {

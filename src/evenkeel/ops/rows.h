@@ -64,8 +64,15 @@ void check_double(const char* op, const char* name, const at::Tensor& vector, co
 /// \throws c10::Error, which begins with [op], unless epsilon >= 0
 void check_epsilon(const char* op, double epsilon);
 
+/// \throws c10::Error, which begins with [op], unless the cap is absent or above 0 and finite
+void check_softcap(const char* op, std::optional<double> softcap);
+
 /// `vector`, contiguous, a [1] repeated D times; or `value` D times if there is none.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
+
+/// Counts one more version of a tensor that an operator has written into, so that a backward pass
+/// which saved what stood there before refuses.
+void count_version(const at::Tensor& written);
 
 /// An uninitialised contiguous tensor like x.
 at::Tensor like(const at::Tensor& x);

@@ -32,7 +32,7 @@ class Swiglu : public torch::autograd::Function<Swiglu> {
 };
 
 Tensor differentiable(const Tensor& products) {
-  check_rows("swiglu", products);
+  check_rows("swiglu", products, "products");
   TORCH_CHECK(products.sym_size(-1) % 2 == 0,
               "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
               products.sym_sizes());

@@ -55,6 +55,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 
 Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
   check_place(dy, products);
+  count_version(dy);
   return backward_and(dy, products, dy);
 }
 

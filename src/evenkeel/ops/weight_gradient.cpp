@@ -27,7 +27,23 @@ Tensor as_matrix(const Tensor& x) {
   return has_rows(x) ? x : x.contiguous();
 }
 
+void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
+  TORCH_CHECK(
+      sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.sym_size(0) == x.sym_size(0) &&
+          sum.sym_size(0) == dy.sym_size(1) && sum.sym_size(1) == x.sym_size(1) &&
+          dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
+          sum.device() == x.device() &&
+          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == wide(dy.scalar_type())),
+      "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
+      "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
+      sum.sym_sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
+      name_of(dy.scalar_type()), " and ", x.sym_sizes(), " of ", name_of(x.scalar_type()), " on ",
+      sum.device(), ", ", dy.device(), " and ", x.device());
+}
+
 void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+  check(sum, dy, x);
+  count_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
     const auto product = at::mm(dy.t(), x);
     is_first ? sum.copy_(product) : sum.add_(product);
@@ -75,9 +91,11 @@ void add_in_tiles(const WeightGradient& whole) {
 #endif
 
 void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
+  check(sum, dy_any, x_any);
   const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
 #if defined(__x86_64__)
   if (is_summed_in_tiles(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
+    count_version(sum);
     return add_in_tiles({.dy = cpu::in<at::BFloat16>(dy),
                          .x = cpu::in<at::BFloat16>(x),
                          .sum = sum.mutable_data_ptr<float>(),
@@ -93,7 +111,9 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
   anywhere(sum, dy, x, is_first);
 }
 
-void nothing(const Tensor& /*sum*/, const Tensor& /*dy*/, const Tensor& /*x*/, bool /*is_first*/) {}
+void on_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_first*/) {
+  check(sum, dy, x);
+}
 
 }  // namespace
 
@@ -104,15 +124,6 @@ bool is_summed_in_tiles(const Tensor& sum, const Tensor& dy) {
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   using Op = void(const Tensor&, const Tensor&, const Tensor&, bool);
   static const auto run = registered<Op>("evenkeel::add_weight_gradient_");
-  TORCH_CHECK(
-      sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
-          sum.size(0) == dy.size(1) && sum.size(1) == x.size(1) &&
-          dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
-          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == wide(dy.scalar_type())),
-      "[add_weight_gradient] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
-      "dtype, which sum has, too, or float32 beside bfloat16; but they are ",
-      sum.sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sizes(), " of ",
-      name_of(dy.scalar_type()), " and ", x.sizes(), " of ", name_of(x.scalar_type()));
   run.call(sum, dy, x, is_first);
 }
 
@@ -129,7 +140,7 @@ TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("add_weight_gradient_", nothing);
+  m.impl("add_weight_gradient_", on_meta);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -42,7 +42,7 @@ template <typename T>
                                          std::int64_t width) {
   Arc arc = {};
   arc.square = square_of(x, width);
-  if (!(arc.square > 0)) return arc;
+  if (arc.square == 0) return arc;
   arc.along =
       sum_over(width, [x, g](std::int64_t i) { return load(x + i) * load(g + i); }) / arc.square;
   const double along = arc.along;
@@ -112,7 +112,7 @@ template <typename T>
 EK_CLONES void geodesic_row(const T* __restrict x, const T* __restrict g, const Turn& turn,
                             T* __restrict y, std::int64_t width) {
   const auto arc = arc_of(x, g, turn, width);
-  const bool is_zero = !(arc.square > 0);
+  const bool is_zero = arc.square == 0;
   const double stay = is_zero ? 1 : std::cos(arc.angle), along = arc.along;
   const double go = is_zero ? 1 : arc.length * std::sin(arc.angle) / arc.over();
 #pragma omp simd
@@ -130,7 +130,7 @@ EK_CLONES void geodesic_row_backward(const GeodesicGradient<T>& row, const Turn&
   T* __restrict const dx = row.dx;
   T* __restrict const dg = row.dg;
   const auto arc = arc_of(x, g, turn, width);
-  if (!(arc.square > 0)) {
+  if (arc.square == 0) {
     std::copy(dy, dy + width, dx);
     std::copy(dy, dy + width, dg);
     return;
