@@ -102,6 +102,18 @@ class Configuration(program.Case):
         self.refuse_config('mine.toml:3: train.stesp: unknown key; did you mean "steps"? known: '
                            + TRAIN_KEYS, "--config", "mine.toml")
 
+    def test_a_key_of_too_many_parts(self):
+        self.write("mine.toml", "seed = 1\n" + ".".join("a" * 50000) + " = 1\n")
+        self.refuse_config("mine.toml:2: a key must have at most 10000 parts, but has more; "
+                           "docs/configuration.md lists the keys", "--config", "mine.toml")
+
+    def test_a_number_that_float32_has_not(self):
+        for value in ("1e39", "-1e39", "1e-320"):
+            with self.subTest(value=value):
+                done = self.evenkeel("config", "--check", "--set", f"optimizer.clip={value}")
+                self.assertEqual(done.returncode, 64)
+                self.assertIn(b"optimizer.clip must be ", done.stderr)
+
     def test_a_misspelt_key_of_a_setting(self):
         self.refuse_config('--set train.stesp=3: train.stesp: unknown key; did you mean "steps"? '
                            "known: " + TRAIN_KEYS, "--set", "train.stesp=3")
@@ -267,15 +279,47 @@ class Output(program.Case):
 
 class Memory(program.Case):
     def test_too_little_for_the_model(self):
-        limit = 8 << 30  # of addresses; the weights alone want 12 GiB
+        limit = 4 << 30  # of addresses; weights and gradients want 6 GiB, all of it 15
         done = self.evenkeel(
-            "train", "--quiet", *small(model_width=16384, model_inner=65536),
+            "train", "--quiet", *small(model_width=8192, model_inner=32768),
             before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         told = done.stderr.decode().splitlines()  # before it, perhaps, that little memory is free
         self.assertEqual((done.returncode, told[-1]),
                          (75, "evenkeel: out of memory; `evenkeel plan` shows what a configuration "
                               "needs"))
         self.assertLessEqual(len(told), 2)
+
+    def test_more_than_any_machine_has(self):
+        done = self.evenkeel("train", "--quiet", *small(model_width=1 << 24, model_layers=4096))
+        self.assertEqual(done.returncode, 75)
+        self.assertRegex(done.stderr.decode(), r"^evenkeel: this would take about \d+\.\d TiB of "
+                         r"memory, but the machine has [\d.]+ .iB; `evenkeel plan` shows what for, "
+                         r"and what to change\n$")
+        self.assertEqual(list((self.folder / "runs").glob("*")), [])
+
+
+class Names(program.Case):
+    def test_a_scheme_file_whose_name_no_run_can_have(self):
+        for stem in ("y" * 120, "a\nb", b"\xff".decode(errors="surrogateescape")):
+            with self.subTest(stem=stem):
+                self.write(f"{stem}.toml", 'extends = "pre_norm"\n')
+                self.refuse(64, "scheme: the file's name without .toml must be a string of at most 100 "
+                            "bytes of UTF-8 without / and control characters, since runs are named "
+                            "after it; rename it", "train", *small(), "--scheme", f"{stem}.toml")
+
+    def test_a_loop_of_links(self):
+        (self.folder / "one").symlink_to("two")
+        (self.folder / "two").symlink_to("one")
+        for words in (["eval", "--run", "one"], ["plan", "--run", "one"], ["config", "--scheme", "one"]):
+            with self.subTest(words=words):
+                done = self.evenkeel(*words)
+                self.assertIn(done.returncode, (64, 74, 77))
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_a_run_whose_name_is_not_utf8(self):
+        name = b"r\xff".decode(errors="surrogateescape")
+        out = self.succeed("train", "--quiet", "--json", "--run", name, *small(train_steps=1))[0]
+        self.assertEqual(json.loads(out)["run"], "r\ufffd")
 
 
 class Divergence(program.Case):

@@ -83,8 +83,9 @@ class BadInput(program.Case):
                 ("--sequence", 33, "--sequence must be 2 to 32, but is 33"),
                 ("--width", -3, "--width must be 2 to 32, but is -3"),
                 ("--width", 64, "--width must be 2 to 32, but is 64"),
-                ("--width", "x", "Could not convert: --width = x; see `evenkeel --help`"),
-                ("--width", "2.5", "Could not convert: --width = 2.5; see `evenkeel --help`")]:
+                *(("--width", word, "--width: must be a whole number of at most 9223372036854775807, "
+                   f"but is {word}; see `evenkeel --help`")
+                  for word in ("x", "2.5", "010", "99999999999999999999"))]:
             with self.subTest(option=option, value=value):
                 self.refuse(64, message, "probe", "theory", option, value)
 

@@ -28,6 +28,7 @@ class Start(program.Case):
         self.assertEqual(out, f"{rule}\n{sample}\n{rule}\nreport: run/report.html\n")
         self.assertRegex(error, r"^evenkeel \d.* on .*, 1 thread, float32.*\n"
                          r"text   book\.txt \(1 text\), 1 document, 2\.6 KiB\n"
+                         r"valid  the last 1\d(?:\.\d)? % of book\.txt \(1 text\), 1 document, .*\n"
                          r"model  hybrid_norm_star, 7\.1k parameters \(72 in norms\), 1 layer of "
                          r"width 16\nrun    run\n"
                          r"note: schedule\.warmup takes 60 steps, and the run has 2: the learning rate "
@@ -86,6 +87,14 @@ class Start(program.Case):
         name = "model.safetensors"
         self.assertEqual((folder_of(new, 0) / name).read_bytes(), (folder_of(run, 5) / name).read_bytes())
         self.assertEqual(metrics(new)[-1]["step"], 5)
+
+    def test_from_takes_over_the_weights_of_an_earlier_checkpoint(self):
+        run = self.train("run", train_steps=5, checkpoint_every=2, checkpoint_keep=9)
+        name = "model.safetensors"
+        for place in (folder_of(run, 2), f"{folder_of(run, 2)}/"):
+            new = self.train(f"new{len(str(place))}", train_steps=1, train_from=str(place))
+            self.assertEqual((folder_of(new, 0) / name).read_bytes(),
+                             (folder_of(run, 2) / name).read_bytes())
 
     def test_from_wants_a_run_of_the_same_scheme(self):
         self.train("run", train_steps=1)

@@ -151,6 +151,16 @@ class Check(program.Case):
                          "  parameters    N*(d + 3*dk) + d in the norms\n"
                          "  same as       hybrid_norm, qkv_post\n")
 
+    def test_values_that_no_run_can_start_with(self):
+        for words, found in (
+                ('attention.branch_scale = { learned = "vector", init = -0.5, through = "silu" }',
+                 "init must be 0 under silu(), but is -0.5"),
+                ("norm = { gain_init = 1e39 }",
+                 "must start with a number that float32 can hold, but with 1e+39")):
+            with self.subTest(words=words):
+                self.write("mine.toml", f'extends = "pre_norm"\n{words}\n')
+                self.assertIn(found, self.check_says(1, "mine.toml"))
+
     def test_leaks_and_warnings(self):
         out = self.check_says(0, "batch_norm", "post_norm", "qk_post")
         self.assertRegex(out, r"\n  leak +batch_norm in attention\.input, feed_forward\.input, final: in t")

@@ -106,6 +106,14 @@ class BadInput(program.Case):
         process.send_signal(signal.SIGTERM)
         self.finish(process)
 
+    def test_a_measure_that_does_not_exist(self):
+        measure = 'measure = { probe = "branch_ration", part = "block", as = "slope", step = 2 }\n'
+        self.write("two.toml", measure + study(steps=2))
+        done = self.evenkeel("study", "two.toml")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn('measure: no probe is named "branch_ration"; did you mean "branch_ratio"? ',
+                      done.stderr.decode())
+
     def test_words_that_mean_nothing(self):
         for more, wanted in [("[[claims]]\nsays = \"x\"\nis = \"best\"\nof = {scheme = \"keel\"}\n",
                               'claims.is: unknown word "best"'),

@@ -125,10 +125,14 @@ class Plan(program.Case):
         huge = ["--set", "model.layers=4096", "--set", "model.width=65536", "--set", "train.batch=1"]
         self.assertIn("\nit does not fit, whatever the batch: only a smaller model would",
                       self.succeed("plan", *huge)[0])
-        for batch, advice in ((1, "a shorter context"), (2, "fewer sequences at once")):
+        for batch, recompute, advice in (
+                (1, "block", "a shorter context (model.context)"),
+                (1, "none", "activations computed again (model.recompute=block), a shorter"),
+                (2, "none", "fewer sequences at once (train.micro_batch), activations")):
             out = self.succeed("plan", *small(model_context=1 << 24), "--set", f"train.batch={batch}",
-                               "--set", f"train.micro_batch={batch}", "--set", "model.layers=1000")[0]
-            self.assertIn(f"\nit does not fit: {advice} (", out)
+                               "--set", f"train.micro_batch={batch}", "--set", "model.layers=1000",
+                               "--set", f"model.recompute={recompute}")[0]
+            self.assertIn(f"\nit does not fit: {advice} ", out)
 
     def test_the_largest_model_has_a_count(self):
         sizes = {"model.layers": 4096, "model.width": 1 << 24, "model.heads": 2, "model.kv_heads": 2,
@@ -202,7 +206,26 @@ class TrainedModel(program.Case):
         self.assertGreater(seen["ood_loss"], seen["val_loss"])
         out, told = self.succeed(*words)
         self.assertRegex(out, rf"\nout of distribution\n.*\nloss +{seen['ood_loss']:.4f} ")
-        self.assertRegex(told, r"^text   the last 10.0% of book.txt .*\nood    other.txt ")
+        self.assertRegex(told, r"^text   the last 11 % of book.txt .*\nood    other.txt ")
+
+    def test_eval_of_another_text_alone(self):
+        self.write("other.txt", "zzz " * 40)
+        (self.folder / "book.txt").rename(self.folder / "away.txt")
+        told = self.succeed("eval", "--run", "run", "--set", "data.validation=other.txt")[1]
+        self.assertEqual(told, "text   other.txt (1 text), 1 document, 160 B\n")
+        self.refuse(65, "book.txt: must be a file or a folder, but is missing", "eval", "--run", "run")
+
+    def test_what_the_model_was_not_trained_with(self):
+        file = self.folder / "run/run.toml"
+        file.write_text(file.read_text().replace("rope_theta = 10000.0", "rope_theta = 1.0"))
+        for verb in ("eval", "generate", "probe"):
+            with self.subTest(verb=verb):
+                self.refuse(78, "run/run.toml: model.rope_theta = 1.0, but the model was trained with "
+                            "10000.0; put that back", verb, "--run", "run")
+
+    def test_zero_bytes_are_text(self):
+        out = self.evenkeel("generate", "--run", "run", "--tokens", 2, given=b"a\0b").stdout
+        self.assertTrue(out.startswith(b"a\0b"), out)
 
     def test_eval_in_a_wider_precision(self):
         words = ["eval", "--run", "run", "--json"]

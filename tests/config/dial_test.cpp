@@ -106,10 +106,9 @@ TEST_F(Dial, RefusesWhatIsNoScheme) {
             "mine.toml:1: scheme must be a name, a file or a table, but is 3");
   EXPECT_EQ(file_error("[scheme]\nextends = \"pre_norm\"\nname = 3"),
             "mine.toml:3: scheme.name must be a string, but is 3");
-  EXPECT_EQ(
-      set_error({"scheme.name=a/b"}),
-      "--set scheme.name=a/b: scheme.name must be a string of at most 100 bytes without / and "
-      "control characters, but is the string \"a/b\"");
+  EXPECT_EQ(set_error({"scheme.name=a/b"}),
+            "--set scheme.name=a/b: scheme.name must be a string of at most 100 bytes of UTF-8 "
+            "without / and control characters, but is the string \"a/b\"");
   EXPECT_EQ(set_error({"scheme={ extends = \"pre_norm\", norm = \"dyt\" }", "scheme.norm.kind=l2"}),
             "--set scheme.norm.kind=l2: scheme.norm must be a table to hold kind, but is the "
             "string \"dyt\"");

@@ -29,7 +29,7 @@ TEST_F(Load, CutsValidationOffTheEndOfAFile) {
   EXPECT_EQ(text_of(train), "one\n");
   EXPECT_EQ(text_of(validation), "two\nthree\n");
   EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 B");
-  EXPECT_EQ(validation.description, "the last 50.0% of " + a + " (1 text), 1 document, 10 B");
+  EXPECT_EQ(validation.description, "the last 71.4 % of " + a + " (1 text), 1 document, 10 B");
   EXPECT_FALSE(train.exact);
 }
 

@@ -8,13 +8,28 @@ namespace {
 
 using Parts = std::pair<Documents, Documents>;
 
-TEST(Split, CutsSeveralDocumentsAtTheEndOfOne) {
-  EXPECT_EQ(split({"aaaa", "bbbb", "cc"}, 0.1), (Parts{{"aaaa", "bbbb"}, {"cc"}}));
-  EXPECT_EQ(split({"aaaa", "bbbb", "cc"}, 0.3), (Parts{{"aaaa"}, {"bbbb", "cc"}}));
+TEST(Split, CutsSeveralDocumentsAtTheEndOfOneThatFits) {
+  EXPECT_EQ(split({"aaaa", "bbbb", "cc"}, 0.2), (Parts{{"aaaa", "bbbb"}, {"cc"}}));
+  EXPECT_EQ(split({"aaaa", "bbbb", "cc"}, 0.6), (Parts{{"aaaa"}, {"bbbb", "cc"}}));
+  // Wanted are 5.7 bytes; 6 are hardly more.
+  EXPECT_EQ(split({"aaaa", "bbbb", "cc"}, 0.57), (Parts{{"aaaa"}, {"bbbb", "cc"}}));
 }
 
-TEST(Split, KeepsAtLeastOneOfSeveralDocumentsToTrainOn) {
-  EXPECT_EQ(split({"a", "bbbbbbbb"}, 0.99), (Parts{{"a"}, {"bbbbbbbb"}}));
+TEST(Split, CutsTheDocumentThatTheCutFallsInto) {
+  EXPECT_EQ(split({"aa", "one\ntwo\nthree\nfour\n"}, 0.2),
+            (Parts{{"aa", "one\ntwo\nthree\n"}, {"four\n"}}));
+  EXPECT_EQ(split({"a\nb\nc\nd\n", "ee"}, 0.6), (Parts{{"a\nb\n"}, {"c\nd\n", "ee"}}));
+}
+
+TEST(Split, OfManySmallDocumentsIsWithinOneOfWhatIsWanted) {
+  const Documents many(1000, "eight by");
+  const auto [front, back] = split(many, 0.1);
+  EXPECT_EQ(front, Documents(900, "eight by"));
+  EXPECT_EQ(back, Documents(100, "eight by"));
+}
+
+TEST(Split, KeepsTextToTrainOn) {
+  EXPECT_EQ(split({"a\na\n", "bbbbbbbb"}, 0.8), (Parts{{"a\n"}, {"a\n", "bbbbbbbb"}}));
 }
 
 TEST(Split, CutsASingleDocumentAtTheEndOfALine) {

@@ -25,7 +25,8 @@ TEST_F(ReadTexts, TakesTheFilesOfAFolderByName) {
   file("b.md", "no text of ours");
   const auto texts = read_texts({path("")}, {});
   EXPECT_EQ(texts.documents, (Strings{"first", "second", "third\n", "fourth", "fifth"}));
-  EXPECT_EQ(texts.description, path("") + " (2 text, 2 jsonl, 2 of them gzip)");
+  EXPECT_EQ(texts.description,
+            path("") + " (2 text, 2 jsonl, 2 of them gzip; 1 neither, left out)");
 }
 
 TEST_F(ReadTexts, TakesAListInTheOrderGiven) {

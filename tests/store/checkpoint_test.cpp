@@ -232,7 +232,7 @@ TEST_F(Checkpoint, AsksForSpaceFirst) {
 TEST_F(Checkpoint, NeedsTheLock) {
   const auto other = run_ / "other";
   std::filesystem::create_directory(other);
-  EXPECT_THROW(save_checkpoint(other, small_content(10), 1), std::logic_error);
+  EXPECT_THROW(save_checkpoint(other, small_content(10), 1), Error);
   EXPECT_TRUE(std::filesystem::is_empty(other));
 }
 

@@ -30,8 +30,10 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kLongest = 200;  // no name of ours is longer
   std::string best;
   std::size_t fewest = 0;
+  if (word.size() > kLongest) return best;
   for (const auto& each : known) {
     const auto distance = edits(word, each);
     if (distance > (std::max(word.size(), each.size()) + 2) / 3) continue;

@@ -69,7 +69,7 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 }
 
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records) {
-  if (options.json) std::printf("%s\n", records.dump(2).c_str());
+  if (options.json) print_json(records, 2);
   if (!options.out) return;
   store::Records file(*options.out);
   for (const auto& record : records) file.append(record);

@@ -3,8 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <system_error>
+#include <type_traits>
 
 #include "evenkeel/base/error.h"
 
@@ -64,9 +68,30 @@ void Command::allow_subcommand() const {
   app_->require_subcommand(0, 1);
 }
 
+namespace {
+
+/// CLI11 would cut what is too large, and read 010 as eight.
+template <typename Integer>
+std::string complaint_of_integer(const std::string& word) {
+  Integer value = 0;
+  const auto* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  const bool has_zeros = word.size() > 1 && word.find_first_not_of('-') == word.find('0') &&
+                         word.find_first_of("123456789") != std::string::npos;
+  if (read.ec == std::errc() && read.ptr == end && !has_zeros) return "";
+  return text("must be a whole number of at most ", std::numeric_limits<Integer>::max(),
+              ", but is ", word);
+}
+
+}  // namespace
+
 template <typename T>
 Option Command::add_option(const std::string& name, T& target, const std::string& help) const {
-  return Option(app_->add_option(name, target, help));
+  auto* const option = app_->add_option(name, target, help);
+  if constexpr (std::is_integral_v<T>) {
+    option->check(CLI::Validator(complaint_of_integer<T>, ""));
+  }
+  return Option(option);
 }
 
 #define EK_OPTION(T) \

@@ -42,7 +42,7 @@ Exit body(const Common& common, bool check) {
   if (check) return Exit::done;
   const auto toml = config::to_toml(config);
   if (common.json) {
-    std::printf("%s\n", as_json(toml::parse(toml)).dump().c_str());
+    print_json(as_json(toml::parse(toml)));
   } else {
     std::printf("%s", toml.c_str());
   }

@@ -46,7 +46,12 @@ void check(const Options& options) {
 std::vector<std::int64_t> prompt_of(const Options& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
+    errno = 0;
     prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    if (errno != 0) {
+      throw Error(Exit::io, text("standard input: cannot be read as a prompt: ",
+                                 std::generic_category().message(errno)));
+    }
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
   }
   std::vector<std::int64_t> tokens = {data::kEndOfText};
@@ -76,13 +81,11 @@ Exit body(const Options& options) {
     if (options.common.json) {
       texts.push_back(whole);
     } else {
-      std::printf("%s%s\n", i > 0 ? "\n" : "", whole.c_str());
+      const auto shown = text(i > 0 ? "\n" : "", for_terminal(whole), "\n");
+      std::fwrite(shown.data(), 1, shown.size(), stdout);  // a model may write zero bytes, too
     }
   }
-  using Json = nlohmann::ordered_json;
-  if (options.common.json) {
-    std::printf("%s\n", texts.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
-  }
+  if (options.common.json) print_json(texts);
   return Exit::done;
 }
 

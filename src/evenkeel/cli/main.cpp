@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/products.h"
@@ -72,6 +73,9 @@ int guarded(int count, char** words) {
   } catch (const Error& error) {
     complain(error.what());
     return static_cast<int>(error.exit());
+  } catch (const std::filesystem::filesystem_error& error) {
+    complain(text(error.path1().string(), ": ", error.code().message()).c_str());
+    return static_cast<int>(Exit::io);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   } catch (const c10::OutOfMemoryError&) {

@@ -82,7 +82,10 @@ std::string verdict(const Plan& plan) {
   }
   return text("it does not fit: ",
               plan.micro_batch > 1 ? "fewer sequences at once (train.micro_batch), " : "",
-              "a shorter context (model.context) or a smaller model would");
+              plan.config.model.recompute != "block"
+                  ? "activations computed again (model.recompute=block), "
+                  : "",
+              "a shorter context (model.context) or a smaller model may");
 }
 
 void print(const Plan& plan) {
@@ -150,7 +153,7 @@ Exit body(const Common& common) {
   check_device(common);
   const auto plan = plan_of(common);
   if (common.json) {
-    std::printf("%s\n", as_json(plan).dump().c_str());
+    print_json(as_json(plan));
   } else {
     print(plan);
   }

@@ -109,7 +109,7 @@ Exit body(const Options& options) {
   check_device(options.common);
   const auto looked = options.common.run ? look_at_run(options) : look_at_start(options);
   if (options.common.json) {
-    std::printf("%s\n", as_json(looked).dump().c_str());
+    print_json(as_json(looked));
     return Exit::done;
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
@@ -120,14 +120,13 @@ Exit body(const Options& options) {
 
 /// The examples, and what can be measured, a line each.
 std::string footer() {
-  std::string out =
-      std::string(kExamples) + "\nMeasures (docs/probes.md; all: those without a star):\n";
+  auto out = text(kExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;
   for (const auto& measure : config::measures()) {
     std::string name = measure.name;
     if (!measure.by_default) name += " *";
     name.resize(kColumn, ' ');
-    out += "  " + name + measure.meaning + "\n";
+    out += text("  ", name, measure.meaning, "\n");
   }
   return out;
 }

@@ -54,7 +54,7 @@ Exit body(bool json) {
   if (json) {
     const nlohmann::ordered_json all = {{"claims", json_of(claims)},
                                         {"held", exit_of(claims) == Exit::done}};
-    std::printf("%s\n", all.dump(2).c_str());
+    print_json(all, 2);
   } else {
     std::printf("%s%s", overview(table).c_str(), table_of(claims).c_str());
   }

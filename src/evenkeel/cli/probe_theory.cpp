@@ -77,7 +77,7 @@ Exit body(const Options& options) {
         {"sequence", wish.sequence}, {"width", wish.width},
         {"seeds", wish.seeds},       {"jacobians", jacobians_of(rows)},
         {"claims", json_of(claims)}, {"held", exit_of(claims) == Exit::done}};
-    std::printf("%s\n", all.dump(2).c_str());
+    print_json(all, 2);
   } else {
     print(rows, wish);
     std::printf("%s", table_of(claims).c_str());

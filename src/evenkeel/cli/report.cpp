@@ -28,8 +28,11 @@ Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
   }
   if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
   report::write_report(runs, page);
-  const auto told = common.json ? nlohmann::json{{"report", page.string()}}.dump() : page.string();
-  std::printf("%s\n", told.c_str());
+  if (common.json) {
+    print_json({{"report", page.string()}});
+    return Exit::done;
+  }
+  std::printf("%s\n", page.string().c_str());
   return Exit::done;
 }
 

@@ -48,7 +48,7 @@ Exit body(const Common& common, const std::filesystem::path& folder) {
   if (common.json) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& run : runs) all.push_back(as_json(run));
-    std::printf("%s\n", all.dump().c_str());
+    print_json(all);
     return Exit::done;
   }
   if (runs.empty()) {

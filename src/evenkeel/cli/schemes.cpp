@@ -115,7 +115,7 @@ Exit list(const Options& options) {
   if (options.markdown) {
     std::printf("%s", catalogue_page(schemes).c_str());
   } else if (options.common->json) {
-    std::printf("%s\n", as_json(schemes).dump().c_str());
+    print_json(as_json(schemes));
   } else {
     print(schemes);
   }

@@ -127,7 +127,7 @@ Exit check(const Options& options) {
       if (!json) std::printf("%s\n", complaint(name, error.what()).c_str());
     }
   }
-  if (json) std::printf("%s\n", all.dump().c_str());
+  if (json) print_json(all);
   return trouble;
 }
 

@@ -154,7 +154,7 @@ nlohmann::ordered_json as_json(const Options& options, const Two& two) {
 Exit diff(const Options& options) {
   const auto found = compared(options);
   if (options.common->json) {
-    std::printf("%s\n", as_json(options, found).dump().c_str());
+    print_json(as_json(options, found));
   } else {
     print(options, found);
   }

@@ -84,7 +84,7 @@ nlohmann::ordered_json as_json(const Bound& shown) {
 Exit show(const Common& common) {
   const auto shown = bound(common);
   if (common.json) {
-    std::printf("%s\n", as_json(shown).dump().c_str());
+    print_json(as_json(shown));
   } else {
     print(shown);
   }

@@ -84,7 +84,7 @@ Exit list(const Options& options) {
     for (const auto& size : sizes) joined += (joined.empty() ? "" : " ") + size;
     std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
   }
-  if (json) std::printf("%s\n", all.dump().c_str());
+  if (json) print_json(all);
   return Exit::done;
 }
 
@@ -152,7 +152,7 @@ Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json)
                                         {"questions", seen.questions},
                                         {"largest", seen.largest},
                                         {"free_bytes", free}};
-    std::printf("%s\n", out.dump().c_str());
+    print_json(out);
     return Exit::done;
   }
   std::printf("%s\n%zu arms, %zu seeds: %zu runs", wish.study.title.c_str(), seen.arms,
@@ -247,7 +247,7 @@ Exit body(const Options& options) {
   study::Live live(options.common.quiet);
   const auto results = study::conduct(wish, std::move(means), live);
   if (options.common.json) {
-    std::printf("%s\n", as_json(results, wish.folder).dump().c_str());
+    print_json(as_json(results, wish.folder));
   } else {
     print(results, wish.folder);
   }

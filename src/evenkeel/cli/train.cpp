@@ -60,9 +60,9 @@ Exit body(const Common& common, const std::vector<std::string>& overrides) {
                                     .overrides = overrides,
                                     .quiet = common.quiet});
   if (common.json) {
-    std::printf("%s\n", as_json(result.folder).dump().c_str());
+    print_json(as_json(result.folder));
   } else {
-    std::printf("%s", train::closing_words(result).c_str());
+    std::printf("%s", for_terminal(train::closing_words(result)).c_str());
   }
   return result.exit;
 }

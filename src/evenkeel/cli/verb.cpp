@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/cli/verb.h"
 
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+
 namespace evenkeel::cli {
 
 config::Sources Common::sources_of_run() const {
@@ -54,6 +60,22 @@ void check_device(const Common& common) {
   if (common.device == "cpu") return;
   throw Error(Exit::usage, text("--device ", common.device,
                                 ": this build runs on the cpu only; leave --device out"));
+}
+
+std::string for_terminal(const std::string& text) {
+  if (::isatty(STDOUT_FILENO) == 0) return text;
+  std::string out;
+  for (const char letter : text) {
+    const bool upsets =
+        std::iscntrl(static_cast<unsigned char>(letter)) != 0 && letter != '\n' && letter != '\t';
+    upsets ? out += "\xef\xbf\xbd" : out += letter;
+  }
+  return out;
+}
+
+void print_json(const nlohmann::ordered_json& result, int indent) {
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  std::printf("%s\n", result.dump(indent, ' ', /*ensure_ascii=*/false, kReplace).c_str());
 }
 
 }  // namespace evenkeel::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -44,6 +46,13 @@ void add_quiet(const Command& command, Common& common);
 
 /// \throws Error (usage) for a device this build does not have
 void check_device(const Common& common);
+
+/// The text itself; on a terminal with U+FFFD for control characters, which might upset it.
+std::string for_terminal(const std::string& text);
+
+/// Writes a result to standard output, with a line end; bytes that are not UTF-8 as U+FFFD.
+/// \param indent  of what stands inside; -1: one line
+void print_json(const nlohmann::ordered_json& result, int indent = -1);
 
 Verb add_train(const Command& program);
 Verb add_generate(const Command& program);

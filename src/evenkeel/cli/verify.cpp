@@ -69,7 +69,7 @@ std::string complaint(const std::string& file, const std::string& what) {
 Exit one(const Options& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
   if (options.json) {
-    std::printf("%s\n", train::json_of(result).dump(2).c_str());
+    print_json(train::json_of(result), 2);
   } else if (!options.quiet || !result.held()) {
     std::printf("%s", train::table_of(result).c_str());
   }
@@ -100,7 +100,7 @@ Exit several(const Options& options) {
     say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
              tally.not_judged, " not judged"));
   }
-  if (options.json) std::printf("%s\n", results.dump(2).c_str());
+  if (options.json) print_json(results, 2);
   return tally.exit();
 }
 

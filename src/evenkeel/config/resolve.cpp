@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/init.h"
 #include "evenkeel/config/keys.h"
@@ -46,10 +47,14 @@ Config read(const toml::table& tree) {
   return config;
 }
 
-/// The name of a scheme becomes part of that of a run folder.
+constexpr const char* kFits =
+    "a string of at most 100 bytes of UTF-8 without / and control characters";
+
+/// The name of a scheme becomes part of that of a run folder, and of its files.
 bool fits_a_folder(const std::string& name) {
   constexpr std::size_t kMostBytes = 100;
-  return name.size() <= kMostBytes && std::none_of(name.begin(), name.end(), [](char letter) {
+  return name.size() <= kMostBytes && !first_not_utf8(name) &&
+         std::none_of(name.begin(), name.end(), [](char letter) {
            return letter == '/' || std::iscntrl(static_cast<unsigned char>(letter)) != 0;
          });
 }
@@ -58,14 +63,18 @@ bool fits_a_folder(const std::string& name) {
 SchemeSource scheme_of(toml::table& tree) {
   auto* const node = tree.get("scheme");
   EK_ASSERT(node != nullptr);  // every preset has one
-  if (const auto name = node->value_exact<std::string>()) return find_scheme(*name);
+  if (const auto name = node->value_exact<std::string>()) {
+    auto source = find_scheme(*name);
+    if (fits_a_folder(source.name)) return source;
+    throw Error(Exit::usage, text("scheme: the file's name without .toml must be ", kFits,
+                                  ", since runs are named after it; rename it"));
+  }
   auto* const table = node->as_table();
   if (table == nullptr) Table(tree, "").refuse("scheme", "a name, a file or a table", *node);
   Table reader(*table, "scheme");
   const auto name = reader.string("name", "");
   if (!fits_a_folder(name)) {
-    reader.refuse("name", "a string of at most 100 bytes without / and control characters",
-                  *reader.node("name"));
+    reader.refuse("name", kFits, *reader.node("name"));
   }
   table->erase("name");
   const auto& path = node->source().path;

@@ -7,6 +7,7 @@
 
 #include "evenkeel/config/scheme_patch.h"
 #include "evenkeel/norm/count_formula.h"
+#include "evenkeel/norm/initial.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -44,7 +45,9 @@ std::string suggestion(SchemeSource source) {
 
 norm::Scheme try_at(const SchemeSource& source, const norm::Shape& shape, bool is_first) {
   try {
-    return bind(source, shape);
+    auto scheme = bind(source, shape);
+    norm::initial_values(scheme, {.done = 0, .planned = 1});  // throws what a run would
+    return scheme;
   } catch (const norm::SchemeError& error) {
     const auto more = error.code() == "norm_parameters" ? suggestion(source)
                       : is_first                        ? ""

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -41,11 +42,13 @@ bool holds(const IntegerRange& range, const toml::node& node) {
   return value && *value >= range.least && *value <= range.most;
 }
 
-/// A number of the range; integers count as numbers.
+/// A number of the range that float32 has, too, and not so small that digits are lost; integers
+/// count as numbers.
 bool holds(const NumberRange& range, const toml::node& node) {
   if (!node.is_number()) return false;
   const auto value = node.value_or(0.0);
-  return std::isfinite(value) && range.holds(value);
+  const bool in_float = std::abs(value) <= std::numeric_limits<float>::max();
+  return in_float && (value == 0 || std::isnormal(value)) && range.holds(value);
 }
 
 }  // namespace
@@ -66,7 +69,22 @@ std::string found(const toml::node& node) {
   return (node.is_string() ? "the string " : "") + toml_text(node);
 }
 
+/// The parser goes down once for each part of a dotted key, and has no limit of its own.
+void check_depth(std::string_view toml, const std::string& source) {
+  constexpr std::int64_t kMostParts = 10000;
+  std::int64_t dots = 0, line = 1;
+  for (const char letter : toml) {
+    if (letter == '.') ++dots;
+    if (letter == '\n') ++line;
+    if (letter == '\n' || letter == '=' || letter == '"' || letter == '\'') dots = 0;
+    if (dots <= kMostParts) continue;
+    throw Error(Exit::usage, text(source, ":", line, ": a key must have at most ", kMostParts,
+                                  " parts, but has more; docs/configuration.md lists the keys"));
+  }
+}
+
 toml::table parse_toml(std::string_view toml, const std::string& source) {
+  check_depth(toml, source);
   try {
     return toml::parse(toml, source);
   } catch (const toml::parse_error& error) {

@@ -79,11 +79,16 @@ Corpus to_measure_on(const std::vector<std::string>& inputs, const char* key,
   return named(tokens_of(texts.documents), texts.description);
 }
 
+/// Whether the text of validation is made beside that of training.
+bool is_split_off(const config::Data& data) {
+  return data.validation == kAuto ||
+         (builtin_of(data.train, "train") != nullptr && data.validation == data.train);
+}
+
 Corpora unchecked(const config::Data& data) {
   Corpora corpora;
   const auto* const builtin = builtin_of(data.train, "train");
-  const bool split_off =
-      data.validation == kAuto || (builtin != nullptr && data.validation == data.train);
+  const bool split_off = is_split_off(data);
   if (builtin != nullptr) {
     auto [train, validation, none] = builtin->write();
     const auto what = text(kBuiltin, builtin->name);
@@ -92,16 +97,16 @@ Corpora unchecked(const config::Data& data) {
   } else {
     auto texts = read_texts(data.train, data);
     if (split_off) {
+      const auto all = static_cast<double>(texts.bytes());
       const auto [front, back] = split(std::move(texts.documents), data.validation_fraction);
-      const auto percent = shortest(data.validation_fraction * 100);
-      corpora.validation =
-          named(tokens_of(back), text("the last ", percent, "% of ", texts.description));
       texts.documents = front;
+      const double share = all > 0 ? 1 - static_cast<double>(texts.bytes()) / all : 0;
+      corpora.validation =
+          named(tokens_of(back), text("the last ", percent(share), " of ", texts.description));
     }
     corpora.train = named(tokens_of(texts.documents), texts.description);
   }
   if (!split_off) corpora.validation = to_measure_on(data.validation, "validation", data);
-  if (!data.ood.empty()) corpora.ood = to_measure_on(data.ood, "ood", data);
   return corpora;
 }
 
@@ -113,6 +118,15 @@ void check_answers(const Corpus& corpus, const char* key, std::int64_t context) 
   if (longest <= context) return;
   throw Error(Exit::data, text("data.", key, ": model.context must be at least ", longest,
                                ", for the longest question with its answer, but is ", context));
+}
+
+void add_ood(Corpora& corpora, const config::Data& data) {
+  if (!data.ood.empty()) corpora.ood = to_measure_on(data.ood, "ood", data);
+}
+
+void check_to_measure(const Corpora& corpora, std::int64_t context) {
+  check_answers(corpora.validation, "validation", context);
+  if (corpora.ood) check_answers(*corpora.ood, "ood", context);
 }
 
 }  // namespace
@@ -137,8 +151,17 @@ Corpora load(const config::Data& data, std::int64_t context) {
                 "data.validation: must hold text, but \"auto\" leaves none; raise "
                 "data.validation_fraction or name files");
   }
-  check_answers(corpora.validation, "validation", context);
-  if (corpora.ood) check_answers(*corpora.ood, "ood", context);
+  add_ood(corpora, data);
+  check_to_measure(corpora, context);
+  return corpora;
+}
+
+Corpora load_to_measure(const config::Data& data, std::int64_t context) {
+  if (is_split_off(data)) return load(data, context);
+  Corpora corpora;
+  corpora.validation = to_measure_on(data.validation, "validation", data);
+  add_ood(corpora, data);
+  check_to_measure(corpora, context);
   return corpora;
 }
 

@@ -48,4 +48,7 @@ struct Corpora {
 ///         enough text for one window of `context` tokens, or a question longer than that
 Corpora load(const config::Data& data, std::int64_t context);
 
+/// The same without the text of training, where that of validation is one of its own.
+Corpora load_to_measure(const config::Data& data, std::int64_t context);
+
 }  // namespace evenkeel::data

@@ -32,6 +32,10 @@ json parsed(std::string_view line, const std::string& where) {
     return json::parse(line.begin(), line.end(), within_depth);
   } catch (const json::parse_error& error) {
     throw Error(Exit::data, text(where, ": must be JSON, but is not at column ", error.byte));
+  } catch (const json::out_of_range&) {
+    throw Error(Exit::data, text(where,
+                                 ": must be JSON whose numbers are finite in float64, but "
+                                 "one is larger"));
   }
 }
 

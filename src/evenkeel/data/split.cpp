@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/split.h"
 
-#include "evenkeel/data/utf8.h"
+#include "evenkeel/base/utf8.h"
 
 namespace evenkeel::data {
 
@@ -25,18 +25,29 @@ std::pair<Documents, Documents> split_one(const std::string& document, double fr
 
 std::pair<Documents, Documents> split(Documents documents, double fraction) {
   if (documents.size() == 1) return split_one(documents[0], fraction);
+  constexpr double kMore = 0.1;  // of what is wanted: by how much a whole document may exceed it
+  const auto size_of = [](const std::string& document) {
+    return static_cast<double>(document.size());
+  };
   double bytes = 0;
-  for (const auto& document : documents) bytes += static_cast<double>(document.size());
+  for (const auto& document : documents) bytes += size_of(document);
+  const double wanted = fraction * bytes;
   double tail = 0;
-  auto first = documents.end();
-  while (first != documents.begin() + 1 && tail < fraction * bytes) {
-    --first;
-    tail += static_cast<double>(first->size());
+  auto end = documents.end();  // of what is trained on
+  while (end != documents.begin() && tail < wanted) {
+    const bool fits = size_of(*(end - 1)) <= wanted - tail + kMore * wanted;
+    if (!fits || end - 1 == documents.begin()) break;
+    tail += size_of(*--end);
   }
   std::pair<Documents, Documents> parts;
-  parts.second.assign(std::make_move_iterator(first), std::make_move_iterator(documents.end()));
-  documents.erase(first, documents.end());
-  parts.first = std::move(documents);
+  auto rest = end;
+  if (end != documents.begin() && tail < wanted) {
+    --end;
+    parts = split_one(*end, (wanted - tail) / size_of(*end));
+  }
+  const auto moved = [](auto at) { return std::make_move_iterator(at); };
+  parts.first.insert(parts.first.begin(), moved(documents.begin()), moved(end));
+  parts.second.insert(parts.second.end(), moved(rest), moved(documents.end()));
   return parts;
 }
 

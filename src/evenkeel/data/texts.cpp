@@ -8,9 +8,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/data/gzip.h"
 #include "evenkeel/data/json_lines.h"
-#include "evenkeel/data/utf8.h"
 
 namespace evenkeel::data {
 
@@ -23,8 +23,13 @@ std::string ending(const fs::path& path) {
   return path.extension() == ".gz" ? path.stem().extension().string() : path.extension().string();
 }
 
+/// How many files of each kind were read; and how many of a folder were not.
+struct Counts {
+  int text = 0, jsonl = 0, gzip = 0, others = 0;
+};
+
 /// The files that an input stands for.
-std::vector<fs::path> files_of(const fs::path& input) {
+std::vector<fs::path> files_of(const fs::path& input, Counts& counts) {
   std::error_code error;
   const auto status = fs::status(input, error);
   if (!fs::exists(status)) {
@@ -34,7 +39,9 @@ std::vector<fs::path> files_of(const fs::path& input) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(input, error)) {
     const auto kind = ending(entry.path());
-    if (kind == ".txt" || kind == ".jsonl") files.push_back(entry.path());
+    const bool is_text = kind == ".txt" || kind == ".jsonl";
+    if (is_text) files.push_back(entry.path());
+    if (!is_text) ++counts.others;
   }
   if (error) throw Error(Exit::data, text(input.string(), ": cannot read: ", error.message()));
   if (files.empty()) {
@@ -78,11 +85,6 @@ void check_utf8(std::string_view content, const std::string& name) {
                                "; convert it, for example with iconv"));
 }
 
-/// How many files of each kind were read.
-struct Counts {
-  int text = 0, jsonl = 0, gzip = 0;
-};
-
 void read_into(Texts& texts, Counts& counts, const fs::path& file, const config::Data& data) {
   const auto name = file.string();
   const auto format = format_of(file, data.format);
@@ -119,6 +121,7 @@ std::string described(const std::vector<std::string>& inputs, const Counts& coun
   add(counts.text, "text");
   add(counts.jsonl, "jsonl");
   add(counts.gzip, "of them gzip");
+  if (counts.others > 0) kinds += text("; ", counts.others, " neither, left out");
   return text(names, " (", kinds, ")");
 }
 
@@ -134,7 +137,7 @@ Texts read_texts(const std::vector<std::string>& inputs, const config::Data& dat
   Texts texts;
   Counts counts;
   for (const auto& input : inputs) {
-    for (const auto& file : files_of(input)) read_into(texts, counts, file, data);
+    for (const auto& file : files_of(input, counts)) read_into(texts, counts, file, data);
   }
   texts.description = described(inputs, counts);
   return texts;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/norm/initial.h"
 
+#include <cmath>
+#include <limits>
+
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/learned.h"
+#include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 
 namespace evenkeel::norm {
@@ -23,6 +27,13 @@ std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps) {
     const auto variables = number.block > 0 ? scheme.shape.variables_of_block(number.block, steps)
                                             : scheme.shape.variables(steps);
     all.push_back({number.name, stored_initial(number, variables)});
+  }
+  for (const auto& [name, value] : all) {
+    if (std::abs(value) <= std::numeric_limits<float>::max()) continue;
+    throw SchemeError("bad_value", name,
+                      text("must start with a number that float32 can hold, but "
+                           "with ",
+                           value));
   }
   return all;
 }

@@ -16,7 +16,7 @@ struct Initial {
 
 /// The parts and states of every norm, and every learned number. What an `init` says is the value
 /// as it acts: behind gain_form = "1+w", stored_at and `through` another one is stored.
-/// \throws SchemeError (bad_value) for a value that `through` cannot give
+/// \throws SchemeError (bad_value) for a value that `through` cannot give, or float32 cannot hold
 std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps);
 
 }  // namespace evenkeel::norm

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -181,9 +182,13 @@ Run read_run(const fs::path& folder) {
   return run;
 }
 
-double final_loss(const Run& run) {
+std::size_t logged_at_the_end(const Run& run) {
   constexpr std::size_t kLogged = 20;
-  return mean_of_last(run.loss.y, kLogged);
+  return std::min(kLogged, run.loss.y.size());
+}
+
+double final_loss(const Run& run) {
+  return mean_of_last(run.loss.y, logged_at_the_end(run));
 }
 
 }  // namespace evenkeel::report

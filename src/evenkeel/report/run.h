@@ -62,4 +62,7 @@ Run read_run(const std::filesystem::path& folder);
 /// The mean training loss of the last 20 logged steps.
 double final_loss(const Run& run);
 
+/// Of how many logged steps final_loss() is the mean.
+std::size_t logged_at_the_end(const Run& run);
+
 }  // namespace evenkeel::report

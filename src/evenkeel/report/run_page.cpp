@@ -85,7 +85,8 @@ std::string tiles(const Run& run) {
     out += tile("Bits a byte", loss_text(last(run.bits_a_byte.y)), "validation");
     out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
   }
-  out += tile("Training loss", loss_text(final_loss(run)), "mean of the last 20 logged");
+  out += tile("Training loss", loss_text(final_loss(run)),
+              text("mean of the last ", logged_at_the_end(run), " logged"));
   const auto planned =
       std::isfinite(run.steps) ? "of " + with_commas(std::llround(run.steps)) + "; " : "";
   out +=

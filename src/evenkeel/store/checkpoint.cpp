@@ -52,6 +52,19 @@ Newest newest_checkpoint(const std::filesystem::path& run) {
   return newest;
 }
 
+Newest checkpoint_in(const std::filesystem::path& folder) {
+  const auto own = folder.has_filename() ? folder : folder.parent_path();
+  const auto run = own.parent_path().parent_path();
+  for (const auto step : named_steps(run)) {
+    if (own != run / "checkpoints" / step_name(step)) continue;
+    auto found = check_checkpoint(own, step, Check::digests);
+    if (!found.defect.empty()) return {.found = {}, .skipped = {found.defect}};
+    return {.found = {{own, step, std::move(found.manifest), std::move(found.state)}},
+            .skipped = {}};
+  }
+  return newest_checkpoint(folder);
+}
+
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run) {
   auto steps = named_steps(run);
   std::erase_if(steps, [&](std::int64_t step) {

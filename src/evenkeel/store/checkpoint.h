@@ -48,6 +48,9 @@ struct Newest {
 /// \throws Error (io) if the folder of the checkpoints is there but cannot be listed
 Newest newest_checkpoint(const std::filesystem::path& run);
 
+/// The checkpoint that RUN/checkpoints/step-... is, or the newest of the run that the folder is.
+Newest checkpoint_in(const std::filesystem::path& folder);
+
 /// Steps of all checkpoints that have a manifest, ascending; digests are not checked.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run);
 

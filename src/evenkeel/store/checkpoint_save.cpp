@@ -131,7 +131,11 @@ void retire(const System& system, const path& run, std::int64_t saved, std::int6
 void save_checkpoint(const System& system, const path& run, const CheckpointContent& content,
                      std::int64_t keep) {
   EK_ASSERT(keep >= 1 && content.step >= 0);
-  EK_ASSERT(is_locked(run));
+  if (!is_locked(run)) {
+    throw Error(Exit::io, text(run.string(),
+                               ": its lock is gone: the folder was moved or emptied "
+                               "while it was in use; move it back, or start another run"));
+  }
   const auto checkpoints = run / "checkpoints";
   make_folders(system, checkpoints);
   flush_folder(system, run);  // an earlier save may have died between making and flushing

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/config/measures.h"
 
 namespace evenkeel::study {
 
@@ -101,6 +103,9 @@ void check_measure(const Measure& measure, const config::Config& config, bool al
        "alone = true");
   if (measure.of != Measure::Of::probe) return;
   const auto& probe = config.probe;
+  const auto known = config::measure_words();
+  must(has(known, measure.probe) && measure.probe != "all", "no probe is named \"", measure.probe,
+       "\"", did_you_mean(measure.probe, known));
   if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {
     throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
   }

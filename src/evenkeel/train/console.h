@@ -32,6 +32,7 @@ class Console {
   void say(const std::string& line);
   /// A line that stays even when quiet: trouble.
   void warn(const std::string& line);
+  bool is_terminal() const { return terminal_; }
   /// The progress line; without a terminal, a line each time `lasting` is true.
   void show(const Sight& sight, bool lasting);
 

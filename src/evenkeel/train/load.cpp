@@ -22,6 +22,20 @@ const std::vector<std::string> kFree = {"data", "kernels", "train.precision", "t
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));
 }
 
+/// run.toml may have been edited since: other shapes would not fit the weights, and other numbers
+/// would be measured in silence.
+void check_model(const store::CheckpointFound& checkpoint, const config::Config& own,
+                 const std::filesystem::path& file) {
+  const auto name = (checkpoint.folder / "MANIFEST.json").string();
+  const auto trained = config::read_back(checkpoint.manifest.value("config", ""), name);
+  for (const auto& each : config::differences(trained, own)) {
+    if (!config::is_named(each.key, {"model", "scheme"}) || each.key == "model.recompute") continue;
+    throw Error(Exit::differs,
+                text(file.string(), ": ", each.key, " = ", each.after,
+                     ", but the model was trained with ", each.before, "; put that back"));
+  }
+}
+
 }  // namespace
 
 Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
@@ -48,6 +62,7 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;
+  if (newest.found) check_model(*newest.found, own, file);
   if (!newest.found) {
     std::string reasons;
     for (const auto& line : newest.skipped) reasons += "; " + line;

@@ -63,14 +63,26 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"precision", ops::name_of(nn::compute_dtype(machine.precision))}};
 }
 
-double available_bytes() {
-  constexpr std::string_view kName = "MemAvailable:";
+namespace {
+
+/// A line of /proc/meminfo; 0 if there is none.
+double memory_line(std::string_view name) {
   constexpr double kKibibyte = 1024;
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(kName)) return std::stod(line.substr(kName.size())) * kKibibyte;
+    if (line.starts_with(name)) return std::stod(line.substr(name.size())) * kKibibyte;
   }
   return 0;
+}
+
+}  // namespace
+
+double available_bytes() {
+  return memory_line("MemAvailable:");
+}
+
+double installed_bytes() {
+  return memory_line("MemTotal:") + memory_line("SwapTotal:");
 }
 
 nn::Recompute recompute_of(const config::Config& config) {

@@ -36,6 +36,10 @@ nlohmann::ordered_json provenance_of(const Machine& machine);
 /// Bytes of memory that are free on this machine; 0 where the kernel does not say.
 double available_bytes();
 
+/// Bytes of memory that this machine has, with what it may swap out; 0 where the kernel does not
+/// say.
+double installed_bytes();
+
 /// Sequences that go through the model at once: train.micro_batch, or where it is "auto" as many
 /// as keep the logits below 1 GiB and the tokens at 8,192, and at least one.
 std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary);

@@ -72,13 +72,21 @@ Run::Run(const Request& request, OpenRun open, Console& console)
   check_schedule();
 }
 
-/// A warning only: what is free changes, and the prediction is not exact.
+/// A warning where what is free does not suffice: that changes. More than the machine has is
+/// refused before anything is asked for, since the kernel would end some process, and perhaps
+/// another one.
 void Run::check_memory() {
+  constexpr double kBeyond = 1.25;  // of what the machine has: the prediction is not that wrong
   const auto& config = open_.config;
   const auto scheme = config::bind(config.scheme, shape_);
   const auto rows = embedding_rows(config.model, shape_.vocabulary);
   const auto needed = footprint_of(config, scheme, rows, machine_.precision).total();
-  const auto free = available_bytes();
+  const auto free = available_bytes(), installed = installed_bytes();
+  if (installed > 0 && needed > kBeyond * installed) {
+    throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
+                                 " of memory, but the machine has ", bytes_text(installed),
+                                 "; `evenkeel plan` shows what for, and what to change"));
+  }
   if (free == 0 || needed <= free) return;
   console_.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
                      bytes_text(free), " are free; `evenkeel plan` shows what for"));
@@ -125,7 +133,7 @@ void Run::begin() {
 }
 
 void Run::start_from(const std::filesystem::path& from) {
-  const auto other = store::newest_checkpoint(from);
+  const auto other = store::checkpoint_in(from);
   for (const auto& line : other.skipped) console_.warn(text("train.from: ", line));
   if (!other.found) {
     throw Error(Exit::no_checkpoint,
@@ -179,6 +187,13 @@ void Run::save(bool must) {
 
 void Run::close(const std::string& state) {
   if (load_) others_ = std::max(others_, load_->others());
+  constexpr double kMany = 0.25;
+  if (console_.is_terminal() && others_.value_or(0) > kMany) {
+    console_.say(
+        text("note: other processes took ", percent(*others_),
+             " of the processors' time; train.threads=1, or OMP_WAIT_POLICY=passive in the "
+             "environment, loses less to them"));
+  }
   if (evaluated_at_ != trainer_->progress().step && state != "diverged") evaluate();
   const bool has_sample = state != "diverged" && write_sample();
   mark(has_sample ? state : "diverged");

@@ -41,6 +41,7 @@ void Run::announce() const {
   const auto counts = nn::count(declared);
   console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
   console_.say(text("text   ", text_.train.description));
+  console_.say(text("valid  ", text_.validation.description));
   console_.say(text("model  ", config.scheme.name, ", ",
                     with_unit(static_cast<double>(counts.total)), " parameters (",
                     with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
@@ -115,7 +116,7 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
   trainer_->restore(checkpoint);
   if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
     console_.say(text("the learning rate was laid out for ", planned,
-                      " steps and stays at its end; --override schedule lays it out anew"));
+                      " steps and keeps to that; --override schedule lays it out anew"));
   }
   metrics_.cut_after(checkpoint.step);
   health_.cut_after(checkpoint.step);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 
@@ -16,8 +17,12 @@ std::atomic<bool> stop = false;
 std::atomic<bool> save = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // or a handler may not touch it
 
+bool tells = false;  // on a terminal: a long step would look like a program that hangs
+
 extern "C" void on_stop(int /*signal*/) {
   if (stop.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
+  constexpr std::string_view kWords = "\nfinishing this step; once more stops at once\n";
+  if (tells && ::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) tells = false;
 }
 extern "C" void on_save(int /*signal*/) {
   save = true;
@@ -33,6 +38,7 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void catch_signals() {
+  tells = ::isatty(STDERR_FILENO) != 0;
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_save);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/utf8.h"
+#include "evenkeel/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::data {
+namespace evenkeel {
 namespace {
 
 TEST(Utf8, AcceptsTheFirstAndLastCharacterOfEachLength) {
@@ -25,4 +25,4 @@ TEST(Utf8, NamesTheFirstByteThatIsNotWellFormed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::data
+}  // namespace evenkeel

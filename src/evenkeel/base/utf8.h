@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace evenkeel::data {
+namespace evenkeel {
 
 /// The offset of the first byte that does not belong to well-formed UTF-8; nothing if all do.
 /// Overlong forms, surrogates and code points above 10FFFF are not well-formed.
@@ -15,4 +15,4 @@ std::optional<std::size_t> first_not_utf8(std::string_view bytes);
 /// Whether `byte` continues a character rather than begins one.
 bool continues_character(char byte);
 
-}  // namespace evenkeel::data
+}  // namespace evenkeel

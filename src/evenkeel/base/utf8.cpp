@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/utf8.h"
+#include "evenkeel/base/utf8.h"
 
 #include <algorithm>
 
-namespace evenkeel::data {
+namespace evenkeel {
 
 namespace {
 
@@ -51,4 +51,4 @@ bool continues_character(char byte) {
   return (value(byte) & 0xc0) == 0x80;
 }
 
-}  // namespace evenkeel::data
+}  // namespace evenkeel
