@@ -6,7 +6,7 @@ import os
 import re
 
 import program
-from program import folder_of, metrics, small
+from program import metrics, small
 
 VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "study", "runs",
          "verify", "probe"]
@@ -140,125 +140,6 @@ class Plan(program.Case):
                  "train.tokens": 10**15}
         seen = json.loads(self.succeed("plan", "--json", *program.settings(sizes))[0])
         self.assertEqual(seen["parameters"] - seen["norm_parameters"], (7 * 4096 + 2) << 48)
-
-
-class TrainedModel(program.Case):
-    """One model for all of these: they only read."""
-
-    def setUp(self):
-        super().setUp()
-        self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0)
-
-    def generate(self, *words, tokens=40, **options):
-        return self.succeed("generate", "--run", "run", "--tokens", tokens, *words, **options)[0]
-
-    def test_generate_depends_on_nothing_but_its_seed(self):
-        text = self.generate("--seed", 3)
-        self.assertEqual(self.generate("--seed", 3), text)
-        self.assertNotEqual(self.generate("--seed", 4), text)
-
-    def test_generate_gives_the_same_text_without_the_cache(self):
-        for temperature in (0, 0.8):
-            words = ["--prompt", "The old", "--temperature", temperature]
-            self.assertEqual(self.generate(*words, "--no-cache"), self.generate(*words))
-
-    def test_generate_past_the_context_works_without_the_cache_too(self):
-        words = ["--prompt", "The old", "--temperature", 0]
-        self.assertEqual(self.generate(*words, "--no-cache", tokens=80),
-                         self.generate(*words, tokens=80))
-
-    def test_generate_takes_its_prompt_from_the_option_or_a_pipe(self):
-        text = self.generate("--prompt", "The old")
-        self.assertTrue(text.startswith("The old"), text)
-        self.assertEqual(self.generate(given=b"The old\n"), text)
-
-    def test_generate_writes_several_texts(self):
-        texts = json.loads(self.generate("--count", 3, "--json"))
-        self.assertEqual(len(set(texts)), 3)
-
-    def test_eval_gives_the_last_validation_of_the_run(self):
-        seen = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
-        last = metrics(self.folder / "run")[-1]
-        self.assertEqual({key: seen[key] for key in last}, last)
-        out = self.succeed("eval", "--run", "run", "--quiet")[0]
-        self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
-
-    def test_eval_of_as_many_sequences_as_in_training(self):
-        run = self.train("few", train_steps=3, train_precision="float32", evaluate_sequences=1)
-        words = ["eval", "--run", "few", "--json", "--quiet"]
-        few, all_of_it = (json.loads(self.succeed(*words, *more)[0])
-                          for more in (["--sequences", 1], []))
-        self.assertEqual(few["val_loss"], metrics(run)[-1]["val_loss"])
-        self.assertLess(few["tokens"], all_of_it["tokens"])
-        self.assertNotEqual(few["val_loss"], all_of_it["val_loss"])
-        self.refuse(64, "--sequences must be >= 0 (0: all of the text), but is -1", *words,
-                    "--sequences", -1)
-        self.refuse(78, "few: the model was trained with evaluate.sequences = 1, but 2 is asked for; "
-                    "leave it out", *words, "--set", "evaluate.sequences=2")
-
-    def test_eval_of_another_text_beside_it(self):
-        alone = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
-        self.write("other.txt", "zzz " * 40)
-        words = ["eval", "--run", "run", "--set", "data.ood=other.txt"]
-        seen = json.loads(self.succeed(*words, "--json")[0])
-        self.assertEqual({key: seen[key] for key in alone}, alone)
-        self.assertEqual(set(seen) - set(alone), {"ood_loss", "ood_bits_per_byte"})
-        self.assertGreater(seen["ood_loss"], seen["val_loss"])
-        out, told = self.succeed(*words)
-        self.assertRegex(out, rf"\nout of distribution\n.*\nloss +{seen['ood_loss']:.4f} ")
-        self.assertRegex(told, r"^text   the last 11 % of book.txt .*\nood    other.txt ")
-
-    def test_eval_of_another_text_alone(self):
-        self.write("other.txt", "zzz " * 40)
-        (self.folder / "book.txt").rename(self.folder / "away.txt")
-        told = self.succeed("eval", "--run", "run", "--set", "data.validation=other.txt")[1]
-        self.assertEqual(told, "text   other.txt (1 text), 1 document, 160 B\n")
-        self.refuse(65, "book.txt: must be a file or a folder, but is missing", "eval", "--run", "run")
-
-    def test_what_the_model_was_not_trained_with(self):
-        file = self.folder / "run/run.toml"
-        file.write_text(file.read_text().replace("rope_theta = 10000.0", "rope_theta = 1.0"))
-        for verb in ("eval", "generate", "probe"):
-            with self.subTest(verb=verb):
-                self.refuse(78, "run/run.toml: model.rope_theta = 1.0, but the model was trained with "
-                            "10000.0; put that back", verb, "--run", "run")
-
-    def test_zero_bytes_are_text(self):
-        out = self.evenkeel("generate", "--run", "run", "--tokens", 2, given=b"a\0b").stdout
-        self.assertTrue(out.startswith(b"a\0b"), out)
-
-    def test_eval_in_a_wider_precision(self):
-        words = ["eval", "--run", "run", "--json"]
-        wide = json.loads(self.succeed(*words, "--set", "train.precision=float64")[0])
-        narrow = json.loads(self.succeed(*words)[0])
-        self.assertNotEqual(wide["val_loss"], narrow["val_loss"])
-        self.assertAlmostEqual(wide["val_loss"], narrow["val_loss"], delta=1e-4)
-
-    def test_eval_refuses_what_the_weights_were_not_made_for(self):
-        self.refuse(78, 'run: the model was trained with scheme = "hybrid_norm_star", but "pre_norm" '
-                    "is asked for; leave it out", "eval", "--run", "run", "--set", "scheme=pre_norm")
-        self.refuse(78, "run: the model was trained with model.rope_theta = 10000.0, but 500.0 is asked "
-                    "for; leave it out", "eval", "--run", "run", "--set", "model.rope_theta=500")
-
-    def test_eval_of_a_scheme_that_changes_with_the_step(self):
-        run = self.train("pro", train_steps=3, scheme="prores", evaluate_sequences=0)
-        seen = json.loads(self.succeed("eval", "--run", "pro", "--json", "--quiet")[0])
-        self.assertEqual(seen["val_loss"], metrics(run)[-1]["val_loss"])
-        sample = (run / "sample.txt").read_bytes()
-        self.succeed("train", "--quiet", "--run", "pro")  # finished: only looked at
-        self.assertEqual((run / "sample.txt").read_bytes(), sample)
-
-    def test_eval_of_another_text(self):
-        self.write("other.txt", "zzzz qqqq " * 50)
-        words = ["eval", "--run", "run", "--json"]
-        other = json.loads(self.succeed(*words, "--set", "data.validation=other.txt")[0])
-        self.assertGreater(other["val_loss"], json.loads(self.succeed(*words)[0])["val_loss"])
-
-    def test_reading_verbs_tell_of_a_damaged_checkpoint(self):
-        (folder_of(self.folder / "run", 60) / "state.json").write_text("{}")
-        error = self.succeed("generate", "--run", "run", "--tokens", 1)[1]
-        self.assertRegex(error, r"^checkpoints/step-00000060: state\.json must have \d+ bytes, but has "
-                         r"2; skipped\n$")
 
 
 class Builtin(program.Case):

@@ -7,6 +7,7 @@
 Exits with 77 (skipped) where no whole torch can be imported: opcheck and torch.compile need more
 than the library (sympy, jinja2 and others).
 """
+import pathlib
 import shutil
 import sys
 
@@ -301,8 +302,19 @@ def check_compiled_backward():
     torch.testing.assert_close((x.grad, gain.grad), wanted)
 
 
+def check_reference():
+    """docs/operators.md names every operator, in a row of its table if it is a user's."""
+    page = (pathlib.Path(__file__).parents[2] / "docs/operators.md").read_text()
+    schemas = (str(schema) for schema in torch._C._jit_get_all_schemas())
+    for schema in filter(lambda one: one.startswith("evenkeel::"), schemas):
+        name = schema.split("::")[1].split("(")[0]
+        if not name.endswith(("_forward", "_backward")):
+            assert f"| `{name}(" in page or f"`{name}`" in page, name
+
+
 def main():
     torch.manual_seed(0)
+    check_reference()
     check_operators()
     check_gradients()
     check_writes()

@@ -135,9 +135,10 @@ config::Config comparable(config::Sources sources) {
   return config;
 }
 
-/// This process, and one for every way that PyTorch is asked to train.
+/// This process, and one for every way that PyTorch is asked to train, which says once it is ready.
+/// \param torch  gets their version
 std::vector<Runner> start(train::Trainer& trainer, const PeersOptions& options,
-                          const Scratch& scratch) {
+                          const Scratch& scratch, std::string* torch) {
   std::vector<Runner> runners(1);
   runners.front() = {"evenkeel", nullptr, &trainer};
   const auto script = write_script(scratch);
@@ -145,6 +146,7 @@ std::vector<Runner> start(train::Trainer& trainer, const PeersOptions& options,
     const std::vector<std::string> words = {options.python, script.string(),
                                             scratch.at("start.safetensors").string(), how};
     runners.push_back({how, std::make_unique<Child>(words, scratch.at(how + ".log")), nullptr});
+    *torch = runners.back().child->answer().value("torch", "");
   }
   return runners;
 }
@@ -202,8 +204,7 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
     result.parameters += static_cast<double>(each.master.numel());
   }
 
-  const auto runners = start(trainer, options, scratch);
-  if (runners.size() > 1) result.torch = runners.back().child->answer().value("torch", "");
+  const auto runners = start(trainer, options, scratch, &result.torch);
   result.peers = begun(runners);
   compare_losses(result);
 
