@@ -293,6 +293,21 @@ TEST_F(Report, NamesTheKeysThatDifferBetweenRuns) {
   EXPECT_TRUE(has(text, "The runs were made in the same environment."));
 }
 
+TEST_F(Report, TellsSchemesByNameIfOneStandsByItsName) {
+  const auto own = [&](const char* name, const std::string& more) {
+    const auto at = folder(name);
+    write_file(at / "run.toml", text("[scheme]\nname = \"mine\"\nfinal = \"norm\"\n", more));
+    return at;
+  };
+  const auto named = folder("a");
+  write_file(named / "run.toml", "scheme = \"post_ln\"\n");
+  const auto mixed = page({named, own("b", "")});
+  EXPECT_EQ(contents(mixed, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
+  EXPECT_TRUE(has(mixed, ">post_ln</td><td class=\"text\">mine, written out in run.toml</td>"));
+  const auto tables = page({own("c", ""), own("d", "norm = \"layer_norm\"\n")});
+  EXPECT_EQ(contents(tables, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme.norm"}));
+}
+
 TEST_F(Report, NamesARunAfterItsFolder) {
   const auto at = run("one", "pre_ln", 0.75);
   EXPECT_EQ(contents(page({at / ""}), "<h1>").front(), "one");

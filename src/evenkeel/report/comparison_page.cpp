@@ -180,11 +180,27 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
          figure(rate) + figure(throughput) + others;
 }
 
+/// A scheme that stands by its name in one run cannot be compared key by key with one that is
+/// written out in another: then all are told by name.
+Flat with_named_scheme(const Flat& settings) {
+  const auto name = value_of(settings, "scheme.name");
+  if (name.empty()) return settings;
+  Flat out;
+  for (const auto& [key, value] : settings) {
+    if (!key.starts_with("scheme.")) out.emplace_back(key, value);
+  }
+  out.emplace_back("scheme", name + ", written out in run.toml");
+  return out;
+}
+
 std::string configuration(const std::vector<Run>& runs) {
   std::string out;
   std::vector<Flat> all;
+  const bool one_is_named = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
+    return !value_of(run.settings, "scheme").empty();
+  });
   for (const auto& run : runs) {
-    all.push_back(run.settings);
+    all.push_back(one_is_named ? with_named_scheme(run.settings) : run.settings);
     const auto why = run.missing.find("run.toml");
     if (why != run.missing.end()) {
       out += element("p", escaped(run.name + ": " + why->second), "missing");

@@ -2,10 +2,9 @@
 #include "evenkeel/kernels/cpu/attention.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "evenkeel/base/cpu.h"
+#include "evenkeel/kernels/cpu/attention_one.h"
 #include "evenkeel/kernels/cpu/attention_parts.h"
 #include "evenkeel/kernels/cpu/attention_rows.h"
 
@@ -28,12 +27,6 @@ struct Scratch {
   std::int64_t keys, values, queries, scores, sums, end;
 };
 
-template <typename F>
-[[gnu::always_inline]] inline void scale_row(F* __restrict row, std::int64_t count, F factor) {
-#pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
-}
-
 /// One query head; keys and values are packed.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void forward(const AttentionSizes& sizes,
@@ -54,7 +47,7 @@ template <int kBytes, typename T>
   F* const queries = scratch + at.queries;
   F* const scores = scratch + at.scores;
   F* const sums = scratch + at.sums;
-  F largest[kQueries], total[kQueries];
+  RunningRow<F> running[kQueries];
 
   const HeadRows<const T> q = {head.q.rows + h * head.q_head, head.q.stride};
   for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
@@ -62,8 +55,7 @@ template <int kBytes, typename T>
     copy_rows(q, q0, rows, width, static_cast<F>(sizes.scale), queries, width);
     std::fill(queries + rows * width, queries + kQueries * width, F(0));
     std::fill(sums, sums + kQueries * stride, F(0));
-    std::fill(largest, largest + kQueries, -std::numeric_limits<F>::infinity());
-    std::fill(total, total + kQueries, F(0));
+    std::fill(running, running + kQueries, RunningRow<F>());
     /// Keys that the rows of a tile see, all of them together.
     const auto seen_by = [&](std::int64_t r) {
       return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
@@ -84,19 +76,9 @@ template <int kBytes, typename T>
         F* const row = scores + r * kStride;
         const auto own = keys_of(head.begins, q0 + r, earlier, k0, count);
         if (!own.is_empty()) {
-          F* const first = row + own.begin;
-          const auto many = own.end - own.begin;
-          if (sizes.softcap > 0) cap_row(first, many, static_cast<F>(sizes.softcap));
-          hide_rest(first, many);
-          const F now = largest_of_row<kBytes>(first, many, largest[r]);
-          const F more = weigh_row<kBytes>(first, many, now);
-          if (now > largest[r] && total[r] > 0) {
-            const F shrink = exp_below(largest[r] - now);
-            total[r] *= shrink;
-            scale_row(sums + r * stride, width, shrink);
-          }
-          total[r] += more;
-          largest[r] = now;
+          const F shrink = running[r].template weigh<kBytes>(row + own.begin, own.end - own.begin,
+                                                             static_cast<F>(sizes.softcap));
+          scale_row(sums + r * stride, width, shrink);
         }
         clear_outside(row, own, count);
       }
@@ -108,13 +90,7 @@ template <int kBytes, typename T>
       }
     }
     for (std::int64_t r = 0; r < rows; ++r) {
-      T* const y = head.y.rows + h * head.y_head + (q0 + r) * head.y.stride;
-      const F* const sum = sums + r * stride;
-      const F inverse = 1 / total[r];
-#pragma omp simd
-      for (std::int64_t d = 0; d < width; ++d) store(y + d, sum[d] * inverse);
-      head.lse[h * sizes.queries + q0 + r] = largest[r] + std::log(total[r]);
-      if (head.largest != nullptr) head.largest[h] = std::max(head.largest[h], largest[r]);
+      finish_row(sizes, head, h, q0 + r, sums + r * stride, running[r]);
     }
   }
 }
@@ -124,6 +100,10 @@ struct Forward {
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes, const AttentionHead<T>& head,
                                          Wide<T>* scratch) {
     using F = Wide<T>;
+    if (sizes.queries == 1) {
+      for (std::int64_t h = 0; h < head.heads; ++h) attend_one<kBytes>(sizes, head, h, scratch);
+      return;
+    }
     const Scratch at(sizes);
     const auto width = sizes.width;
     pack_panels<Lanes<F, kBytes>::kPanel>(head.k, sizes.keys, width, scratch + at.keys);
@@ -147,7 +127,7 @@ int vector_bytes() {
 template <typename T>
 std::int64_t attention_scratch(const AttentionSizes& sizes) {
   if (in_amx_tiles<T>()) return attention_amx_scratch(sizes);
-  return Scratch(sizes).end;
+  return sizes.queries == 1 ? attend_one_scratch(sizes) : Scratch(sizes).end;
 }
 
 template <typename T>

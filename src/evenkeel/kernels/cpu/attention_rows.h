@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "evenkeel/kernels/cpu/attention_parts.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/reduce.h"
 
@@ -67,6 +69,48 @@ template <int kBytes, typename F>
     next.store(row + j);
   }
   return sum_of_lanes(sum);
+}
+
+/// The running softmax of one query, as far as it went.
+template <typename F>
+struct RunningRow {
+  F largest = -std::numeric_limits<F>::infinity();
+  F total = 0;
+
+  /// Turns more scores into weights.
+  /// \return what the sums of before are to be multiplied by
+  template <int kBytes>
+  [[gnu::always_inline]] inline F weigh(F* __restrict scores, std::int64_t count, F softcap) {
+    if (softcap > 0) cap_row(scores, count, softcap);
+    hide_rest(scores, count);
+    const F now = largest_of_row<kBytes>(scores, count, largest);
+    const F more = weigh_row<kBytes>(scores, count, now);
+    const F shrink = now > largest && total > 0 ? exp_below(largest - now) : 1;
+    total = total * shrink + more;
+    largest = now;
+    return shrink;
+  }
+};
+
+template <typename F>
+[[gnu::always_inline]] inline void scale_row(F* __restrict row, std::int64_t count, F factor) {
+  if (factor == 1) return;
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
+}
+
+/// What is left once all keys were seen: y, the logarithm of the sum, and the largest score.
+template <typename T, typename F>
+[[gnu::always_inline]] inline void finish_row(const AttentionSizes& sizes,
+                                              const AttentionHead<T>& head, std::int64_t h,
+                                              std::int64_t query, const F* __restrict sum,
+                                              const RunningRow<F>& row) {
+  T* const y = head.y.rows + h * head.y_head + query * head.y.stride;
+  const F inverse = 1 / row.total;
+#pragma omp simd
+  for (std::int64_t d = 0; d < sizes.width; ++d) store(y + d, sum[d] * inverse);
+  head.lse[h * sizes.queries + query] = row.largest + std::log(row.total);
+  if (head.largest != nullptr) head.largest[h] = std::max(head.largest[h], row.largest);
 }
 
 /// In: weights holds scores, slopes dL/dp. Out: p = exp(s - lse), and dL/ds = p (dL/dp - delta)
