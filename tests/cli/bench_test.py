@@ -60,6 +60,10 @@ class Bench(program.Case):
                     "seed_norm, sphere_step, swiglu",
                     "bench", "kernels", "--only", "rmsnorm")
 
+    def test_a_place_that_cannot_be_written(self):
+        self.refuse(74, "--out none/x.jsonl: cannot be written: No such file or directory", "bench",
+                    "step", *program.small(), "--out", "none/x.jsonl")
+
     def test_steps_of_two_schemes(self):
         code, rows = self.bench("step", *program.small(), "--schemes", "pre_norm", "hybrid_norm",
                                 "--rounds", "3")

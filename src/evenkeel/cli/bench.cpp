@@ -2,9 +2,12 @@
 #include "evenkeel/cli/bench.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
+#include <system_error>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/run_folder.h"
@@ -42,6 +45,14 @@ void add_bench_options(const Command& command, BenchOptions& options) {
       .add_option("--out", options.out, "a file that gets a line of JSON for each result, appended")
       .type_name("FILE.jsonl")
       .not_empty();
+}
+
+void check_out(const BenchOptions& options) {
+  if (!options.out) return;
+  errno = 0;
+  if (std::ofstream(*options.out, std::ios::app)) return;
+  throw Error(Exit::io, text("--out ", options.out->string(),
+                             ": cannot be written: ", std::generic_category().message(errno)));
 }
 
 QuietWatch::QuietWatch() : before_(load_now(kLook)) {}

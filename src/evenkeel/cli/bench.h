@@ -22,6 +22,10 @@ struct BenchOptions {
 
 void add_bench_options(const Command& command, BenchOptions& options);
 
+/// Before minutes are spent: whether results can be written where they are wanted.
+/// \throws Error (io)
+void check_out(const BenchOptions& options);
+
 /// Watches what else runs on this machine while something is timed.
 class QuietWatch {
  public:

@@ -108,6 +108,7 @@ Exit body(const Options& options) {
   const auto header = bench_header("kernels", machine);
   const auto cases = bench::kernel_cases({});
   check_names(options.only, cases);
+  check_out(options.bench);
   const QuietWatch watch;
   if (!options.bench.json) {
     std::printf("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n",

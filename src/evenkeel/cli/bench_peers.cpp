@@ -77,6 +77,7 @@ nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::stri
 Exit body(const Options& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
+  check_out(options.bench);
   const QuietWatch watch;
   const auto result = bench::race(options.common.sources(), peers);
   const auto verdict = watch.verdict();
@@ -89,7 +90,8 @@ Exit body(const Options& options) {
 
 Verb add_bench_peers(const Command& bench) {
   const auto options = std::make_shared<Options>();
-  if (const char* const python = std::getenv("EVENKEEL_PYTHON")) options->peers.python = python;
+  const char* const python = std::getenv("EVENKEEL_PYTHON");
+  if (python != nullptr && *python != '\0') options->peers.python = python;
   const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
   add_layers(command, options->common);

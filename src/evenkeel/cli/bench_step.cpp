@@ -108,6 +108,7 @@ nlohmann::ordered_json as_json(const bench::StepResult& result, const std::strin
 }
 
 Exit body(const Options& options) {
+  check_out(options.bench);
   const QuietWatch watch;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);

@@ -34,6 +34,7 @@ void add_layers(const Command& command, Common& common) {
 void add_changes(const Command& command, Common& common) {
   command.add_option("--config", common.files, "configuration file; may be repeated, later wins")
       .type_name("FILE")
+      .not_empty()
       .repeated();
   command.add_option("--set", common.sets, "one key, as in train.steps=2000; may be repeated")
       .type_name("KEY=VALUE")
