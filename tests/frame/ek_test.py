@@ -222,6 +222,33 @@ class Test(Ek):
         self.assertTrue(calls[-2].endswith(" all"))
         self.assertTrue(calls[-1].endswith("--no-tests=error -R norm"))
 
+    def test_tests_are_configured_after_a_build_without_their_packages(self):
+        self.ek("train", ABSENT="")
+        first = [line for line in self.calls() if line.startswith("cmake")]
+        self.assertEqual(len(first), 1)
+        self.assertIn("-DEK_TESTS=OFF", first[0])
+        self.assertEqual(self.ek("test", ABSENT="libgtest-dev")[0], 0)
+        calls = self.calls()
+        names = [line.split()[0] for line in calls]
+        self.assertIn("-DEK_TESTS=ON", calls[names.index("cmake")])
+        self.assertLess(max(i for i, name in enumerate(names) if name == "apt-get"), names.index("cmake"))
+        self.assertLess(names.index("cmake"), names.index("ctest"))
+
+    def test_one_configuration_serves_both_verbs_after_the_first_test(self):
+        self.ek("test")
+        self.calls()
+        self.assertEqual(self.ek("train")[0], 0)
+        self.assertEqual(self.ek("test")[0], 0)
+        self.assertNotIn("cmake", self.called())
+
+    def test_changed_packages_are_configured_again(self):
+        self.ek("train")
+        packages = self.root / "tools/packages.txt"
+        packages.write_text(packages.read_text().replace("[tests]", "zstd\n\n[tests]"))
+        self.calls()
+        self.assertEqual(self.ek("train")[0], 0)
+        self.assertEqual(self.called(), ["cmake", "ninja"])
+
     def test_nightly_runs_them_too(self):
         self.assertEqual(self.ek("test", "--nightly")[1], ["nightly=1"])
         self.assertTrue(self.calls()[-1].endswith("--no-tests=error"))
