@@ -5,6 +5,13 @@
 1. No absolute path of somebody's machine, no host of a package registry.
 2. No words for unfinished work.
 3. README.md names every verb of ./ek.
+4. Pages: length of lines, banned phrases, starts of sentences; comments of src: banned phrases
+   (tools/text_rules.py).
+5. Pages: every link leads somewhere, docs/README.md leads to every page (tools/doc_links.py).
+6. Pages: every command in a code block names a verb of ./ek (tools/doc_commands.py).
+7. Subjects of the newest commits have at most 72 characters.
+
+Pages are README.md, CONTRIBUTING.md, CHANGELOG.md and all of docs/**/*.md.
 
 Usage: tools/check_texts.py [ROOT]; 77 where ROOT is no git checkout.
 """
@@ -12,6 +19,10 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import doc_commands
+import doc_links
+import text_rules
 
 # Each pattern holds a class or an escape, so that it does not find its own line.
 RULES = [
@@ -26,6 +37,9 @@ RULES = [
 ]
 FREE = {"LICENSE"}  # a text that is not ours
 COMMANDS = re.compile(r"^  ([a-z]+)  ", re.MULTILINE)
+PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG)\.md|docs/.*\.md")
+SOURCE = re.compile(r"src/.*\.(h|cpp|cu|cuh)")
+NEWEST, MOST_OF_A_SUBJECT = 20, 72
 
 
 def tracked(root):
@@ -53,14 +67,47 @@ def readme_complaints(readme, ek_help):
             yield f"README.md: does not show ./ek {verb}"
 
 
+def page_complaints(root, pages, ek_help):
+    """Rules 4 to 6 for the pages, {name: text}."""
+    verbs = COMMANDS.findall(ek_help)
+    for name, text in pages.items():
+        yield from text_rules.page_complaints(name, text)
+        yield from doc_links.link_complaints(root, name, text)
+        yield from doc_commands.complaints(name, text, verbs)
+    yield from doc_links.unreachable(pages)
+
+
+def commit_complaints(root):
+    """Rule 7. A merge has a subject of git's; a clone of a single commit may be that of such a merge."""
+    git = subprocess.run(["git", "-C", root, "log", "--no-merges", f"-{NEWEST}", "--format=%h %s"],
+                         check=False, capture_output=True, text=True)
+    commits = git.stdout.splitlines() if git.returncode == 0 else []
+    if len(commits) < 2:
+        return
+    for commit in commits:
+        name, _, subject = commit.partition(" ")
+        if len(subject) > MOST_OF_A_SUBJECT:
+            yield (f"commit {name}: its subject has {len(subject)} characters, at most "
+                   f"{MOST_OF_A_SUBJECT}: {subject}")
+
+
 def complaints(root, names):
     """Everything that is wrong with these files of the tree, as lines."""
+    pages = {}
     for name in names:
         data = (root / name).read_bytes()
-        if name not in FREE and b"\0" not in data:
-            yield from text_complaints(name, data.decode(errors="replace"))
+        if name in FREE or b"\0" in data:
+            continue
+        text = data.decode(errors="replace")
+        yield from text_complaints(name, text)
+        if PAGE.fullmatch(name):
+            pages[name] = text
+        if SOURCE.fullmatch(name):
+            yield from text_rules.source_complaints(name, text)
     ek_help = subprocess.run([root / "ek"], check=True, capture_output=True, text=True).stdout
     yield from readme_complaints((root / "README.md").read_text(), ek_help)
+    yield from page_complaints(root, pages, ek_help)
+    yield from commit_complaints(root)
 
 
 def main(arguments):

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that a page of the documentation shows runs, made small, in a folder of the page.
+
+A command that this test neither runs nor lists in NOT_RUN is a failure. Files and runs that a command
+names are made first; a TOML file has the text that the page shows for it.
+"""
+import pathlib
+import re
+import sys
+import unittest
+
+import program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import doc_commands
+import doc_markdown
+
+# Verbs of ./ek that are no verbs of the program, and why a page's command is not run.
+NOT_RUN = [
+    (r"^test\b", "these are the tests"),
+    (r"^python\b", "tests/python runs scripts with torch; here only the script's name is checked"),
+    (r"^report .*\.jsonl\b", "it reads the output of a bench"),
+    (r"\$", "it holds a variable of the shell"),
+]
+# (pattern, exit code) of commands whose page says that they fail; every other one must give 0.
+CODES = []
+
+SIZES = {key: value for key, value in program.SMALL.items() if key.startswith("model.")}
+SHORT = {key: value for key, value in program.SMALL.items()
+         if not key.startswith("model.") and key != "data.train"}
+STUDY = """title = "A study"
+question = "Which is lower?"
+source = "none"
+baseline = { scheme = "pre_norm" }
+[grid]
+scheme = ["pre_norm", "hybrid_norm"]
+[[claims]]
+says = "HybridNorm ends lower"
+of = { scheme = "hybrid_norm" }
+than = { scheme = "pre_norm" }
+source = "none"
+[sizes.smoke]
+settings.train.steps = 2
+"""
+EXAMPLES = {"FOLDER": "run", "RUN": "run", "NAME": "pre_norm", "FILE": "book.txt", "VERB": "train",
+                "STUDY": "placement", "SIZE": "smoke", "KEY=VALUE": "seed=2", "TEXT": "The"}
+
+
+def filled_in(word):
+    """A word with an example in place of a name in capitals: FILE, or data.train=FILE."""
+    key, equals, value = word.rpartition("=")
+    return EXAMPLES.get(word, key + equals + EXAMPLES.get(value, value))
+
+
+def toml_blocks(text):
+    """{"mine.toml": content} of the code blocks whose first line is "# mine.toml"."""
+    code = {line.number: line.text for line in doc_markdown.lines_of(text) if line.kind == "code"}
+    out, name = {}, None
+    for number, line in code.items():
+        begins = re.match(r"# ([\w./-]+\.toml)\b", line)
+        if line.startswith("```") or number - 1 not in code:
+            name = None
+        if begins:
+            name = begins[1]
+            out[name] = ""
+        if name:
+            out[name] += line + "\n"
+    return out
+
+
+def settings_in(words):
+    """The keys that --set names."""
+    return [after.split("=")[0] for word, after in zip(words, words[1:]) if word == "--set"]
+
+
+def value_of(option, words):
+    """The word after an option, or None."""
+    return words[words.index(option) + 1] if option in words[:-1] else None
+
+
+def made_small(words):
+    """The words of a command that takes a moment."""
+    verb, rest = words[0], words[1:]
+    if verb == "train":
+        small = SIZES | SHORT | {"train.steps": 2}
+        if "train.tokens" in settings_in(words):
+            small["train.tokens"] = small.pop("train.steps") * 64
+        return words + program.settings(small)
+    if verb == "probe" and rest[:1] not in (["theory"], ["invariance"]) and "--run" not in words:
+        return words + program.settings(SIZES)
+    if verb == "generate":
+        return words + ["--tokens", "4"]
+    if verb == "eval":
+        return words + ["--sequences", "2"]
+    if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in words:
+        return words + ["--dry-run"]
+    if verb == "bench":
+        return words[:2] + ["--help"]
+    return words
+
+
+class Documentation(program.Case):
+    def make(self, words, blocks):
+        """Makes what the command reads: texts, TOML files, runs."""
+        new = words[:2] == ["schemes", "new"]
+        for word in [] if new else words[1:]:
+            name = word.split("=", 1)[1] if word.startswith("data.") and "=" in word else word
+            if (self.folder / name).exists() or "/" in name and not name.startswith("runs/"):
+                continue
+            if name.endswith((".txt", ".jsonl")) and words[0] != "report":
+                line = '{"text": "The old baker sees the river."}\n' * 50
+                self.write(name, line if name.endswith(".jsonl") else program.BOOK)
+            elif name.endswith(".toml"):
+                usual = 'seed = 2\n' if value_of("--config", words) == name else 'extends = "pre_norm"\n'
+                self.write(name, blocks.get(name, STUDY if words[0] == "study" else usual))
+        goes_on = words[0] != "train" or "--override" in words or words[1:2] == ["--run"] and len(words) == 3
+        runs = [value_of("--run", words)] if goes_on else []
+        if words[0] == "report":
+            runs += [word for word in words[1:] if not word.startswith("-") and "." not in word]
+        for run in runs:
+            if run and not (self.folder / run).exists():
+                self.train(run, train_steps=2)
+
+    def check(self, command, blocks):
+        """Runs one command, or finds it among those that are not run."""
+        words = [filled_in(word) for word in command.words] or ["--help"]  # ./ek alone gives its help
+        line = " ".join(words)
+        if any(re.search(pattern, line) for pattern, _ in NOT_RUN):
+            if words[:1] == ["python"] and "/" in words[1]:
+                self.assertTrue((ROOT / words[1]).is_file(), f"{words[1]} does not exist")
+            return
+        code = next((code for pattern, code in CODES if re.search(pattern, line)), 0)
+        if not words[0].startswith("-"):
+            self.make(words, blocks)
+            words = made_small(words)
+        done = self.evenkeel(*(ROOT / word if "/" in word and (ROOT / word).exists() else word
+                               for word in words))
+        self.assertEqual(done.returncode, code, f"{line}\n{done.stderr.decode()}")
+
+    def check_page(self, page):
+        text, done = page.read_text(), set()
+        for command in doc_commands.commands_of(str(page.relative_to(ROOT)), text):
+            if command.text in done:  # the page shows it twice
+                continue
+            done.add(command.text)
+            with self.subTest(f"{command.page}:{command.line}: {command.text}"):
+                self.check(command, toml_blocks(text))
+
+    def test_wrong_commands_fail(self):
+        blocks = {"wrong.toml": "extends = \"pre_norm\"\nnorm_parameters = \"7\"\n"}
+        for line in ("train --quite", "fly", "schemes show pre_norn", "schemes check wrong.toml",
+                     "config --set train.stesp=3", "python examples/none.py", "verify none/none.safetensors"):
+            with self.subTest(line), self.assertRaises(AssertionError):
+                self.check(doc_commands.Command("page.md", 1, line, line.split()), blocks)
+
+
+def test_of(page):
+    return lambda self: self.check_page(page)
+
+
+for each in doc_commands.pages(ROOT):
+    stem = str(each.relative_to(ROOT).with_suffix("")).replace("/", "_").lower()
+    setattr(Documentation, f"test_{stem}", test_of(each))
+
+
+class Rules(unittest.TestCase):
+    """What this test does to the commands."""
+
+    def test_a_toml_block_is_found_by_its_first_line(self):
+        self.assertEqual(toml_blocks("```toml\n# a.toml: words\nb = 1\n```\n\n```\nc\n```\n"),
+                         {"a.toml": "# a.toml: words\nb = 1\n"})
+
+    def test_a_run_is_made_small_in_the_unit_of_its_command(self):
+        self.assertIn("train.steps=2", made_small(["train"]))
+        tokens = made_small(["train", "--set", "train.tokens=100Mt"])
+        self.assertIn("train.tokens=128", tokens)
+        self.assertNotIn("train.steps=2", tokens)
+
+    def test_a_study_and_a_bench_are_not_really_run(self):
+        self.assertEqual(made_small(["study", "depth"]), ["study", "depth", "--dry-run"])
+        self.assertEqual(made_small(["study"]), ["study"])
+        self.assertEqual(made_small(["bench", "step", "--rounds", "9"]), ["bench", "step", "--help"])
+
+
+if __name__ == "__main__":
+    program.main()
