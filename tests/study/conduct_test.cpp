@@ -53,14 +53,14 @@ TEST(Outlook, FindsTheRunsThatAreThere) {
   for (const auto* const toml : {kStudy, kTimed.c_str()}) {
     fs::remove_all(pool);
     const auto wish = wish_of(toml, "evenkeel (abc) on one");
-    const Means means{.pool = pool, .cores = 2};
-    EXPECT_EQ(outlook(wish, means).there, 0U);
+    const Resources resources{.pool = pool, .cores = 2};
+    EXPECT_EQ(outlook(wish, resources).there, 0U);
     const auto run = pool / key_in(wish);
     fs::create_directories(run);
     write_file(run / "run.toml", "");
     write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 20}");
     write_file(run / "metrics.jsonl", "{\"step\": 20, \"val_loss\": 1}\n");
-    const auto seen = outlook(wish, means);
+    const auto seen = outlook(wish, resources);
     EXPECT_EQ(seen.runs, 2U);
     EXPECT_EQ(seen.there, 1U) << toml;
   }

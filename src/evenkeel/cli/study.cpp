@@ -53,7 +53,7 @@ study::Need need_of(const config::Config& config) {
   const auto precision = ops::name_of(nn::compute_dtype(machine.precision));
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
-          .bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
+          .memory_bytes = train::footprint_of(config, scheme, rows, machine.precision).total(),
           .flops = tokens * flops,
           .norms_share = nn::norm_flops_per_token(scheme) / flops,
           .paper_norms_share = nn::paper_norms_share(scheme),
@@ -137,9 +137,9 @@ std::string told_text(const study::Study& study, const study::Outlook& seen) {
               with_digits(seen.told_effect, 2), " times its scatter over the seeds");
 }
 
-Exit tell_outlook(const study::Wish& wish, const study::Means& means, bool json) {
-  const auto seen = study::outlook(wish, means);
-  const double free = means.bytes;
+Exit tell_outlook(const study::Wish& wish, const study::Resources& resources, bool json) {
+  const auto seen = study::outlook(wish, resources);
+  const double free = resources.memory_bytes;
   if (json) {
     const nlohmann::ordered_json out = {{"arms", seen.arms},
                                         {"runs", seen.runs},
@@ -235,17 +235,17 @@ Exit body(const Options& options) {
   check_device(options.common);
   if (options.study.empty()) return list(options);
   const auto wish = wish_of(options);
-  study::Means means{
-      .program = "/proc/self/exe",  // this very program, were it built anew meanwhile
+  study::Resources resources{
+      .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .pool = pool_of(wish),
       .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
-      .bytes = train::available_bytes(),
+      .memory_bytes = train::available_bytes(),
       .minutes = wish.study.minutes,
-      .stop_wanted = [] { return train::stop_wanted(); }};
-  if (options.dry_run) return tell_outlook(wish, means, options.common.json);
+      .stop_requested = [] { return train::stop_wanted(); }};
+  if (options.dry_run) return tell_outlook(wish, resources, options.common.json);
   train::catch_signals();
   study::Live live(options.common.quiet);
-  const auto results = study::conduct(wish, std::move(means), live);
+  const auto results = study::conduct(wish, std::move(resources), live);
   if (options.common.json) {
     print_json(as_json(results, wish.folder));
   } else {

@@ -48,12 +48,12 @@ std::string init_of(const config::Config& config) {
 /// One study in work.
 class Conduct {
  public:
-  Conduct(const Wish& wish, Means means, Live& live)
+  Conduct(const Wish& wish, Resources resources, Live& live)
       : wish_(wish),
         study_(wish.study),
-        means_(std::move(means)),
+        resources_(std::move(resources)),
         live_(live),
-        campaign_(means_, live),
+        scheduler_(resources_, live),
         arms_(combinations(wish.study)) {}
 
   Results results();
@@ -62,16 +62,16 @@ class Conduct {
   Job job(const std::string& name, config::Config config);
   config::Config config_of_arm(std::size_t arm, std::int64_t seed) const;
   double loss_of(const std::string& key) const;
-  Arm arm_of(std::size_t index, const std::map<std::string, Ending>& endings);
-  Member member_of(std::int64_t seed, const std::string& key, const Ending& ending) const;
+  Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
+  Member member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
   void count_cost(Results& results) const;
   void expect_all();
 
   const Wish& wish_;
   const Study& study_;
-  const Means means_;
+  const Resources resources_;
   Live& live_;
-  Campaign campaign_;
+  JobScheduler scheduler_;
   std::vector<Combination> arms_;
   std::vector<Tuning> tunings_;
   Addresses addresses_;
@@ -79,7 +79,7 @@ class Conduct {
 
 Job Conduct::job(const std::string& name, config::Config config) {
   const auto need = wish_.need(config);
-  auto key = key_of(addresses_, wish_, means_, config, need);
+  auto key = key_of(addresses_, wish_, resources_, config, need);
   return {std::move(key), name, std::move(config), need.bytes, need.flops};
 }
 
@@ -91,23 +91,23 @@ config::Config Conduct::config_of_arm(std::size_t arm, std::int64_t seed) const 
 
 /// Slow is not failed: in a share of the steps no threshold of the whole run counts.
 double Conduct::loss_of(const std::string& key) const {
-  const auto folder = means_.pool / key;
+  const auto folder = resources_.pool / key;
   if (standing_of(folder).state != Standing::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
   return report::last(run.validation_loss.y);
 }
 
-Member Conduct::member_of(std::int64_t seed, const std::string& key, const Ending& ending) const {
+Member Conduct::member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
   Member member{.seed = seed, .key = key, .value = std::nan("")};
-  const auto folder = means_.pool / key;
+  const auto folder = resources_.pool / key;
   if (standing_of(folder).state != Standing::State::absent) member.run = report::read_run(folder);
-  if (ending.how == Ending::How::untried) {
+  if (job_result.state == JobResult::State::not_run) {
     member.why = "not run yet";
     return member;
   }
-  if (ending.how == Ending::How::crashed) {
+  if (job_result.state == JobResult::State::crashed) {
     member.state = Member::State::crashed;
-    member.why = ending.why;
+    member.why = job_result.why;
     return member;
   }
   member.why = failure_of(member.run, study_.fails_above);
@@ -116,13 +116,13 @@ Member Conduct::member_of(std::int64_t seed, const std::string& key, const Endin
   return member;
 }
 
-Arm Conduct::arm_of(std::size_t index, const std::map<std::string, Ending>& endings) {
+Arm Conduct::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
   Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
     const auto need = wish_.need(config);
-    const auto key = key_of(addresses_, wish_, means_, config, need);
-    arm.members.push_back(member_of(seed, key, endings.at(key)));
+    const auto key = key_of(addresses_, wish_, resources_, config, need);
+    arm.members.push_back(member_of(seed, key, job_results.at(key)));
     arm.parameters = need.parameters;
     arm.norm_parameters = need.norm_parameters;
     arm.norms_share = need.norms_share;
@@ -145,9 +145,9 @@ void Conduct::count_cost(Results& results) const {
   }
   for (const auto& tuning : results.tunings) {
     for (const auto& each : tuning.tries) {
-      const bool is_there = standing_of(means_.pool / each.key).state != Standing::State::absent;
+      const bool is_there = standing_of(resources_.pool / each.key).state != Standing::State::absent;
       if (is_there && counted.insert(each.key).second) {
-        searches += report::read_run(means_.pool / each.key).seconds;
+        searches += report::read_run(resources_.pool / each.key).seconds;
       }
     }
   }
@@ -161,7 +161,7 @@ void Conduct::expect_all() {
   const auto search = study_.tune ? effort_of(*study_.tune) : Effort{};
   double flops = 0;
   for (const auto& arm : arms_) flops += wish_.need(config_of(study_, arm, 1, {})).flops;
-  campaign_.expect(arms_.size() * (seeds + search.runs),
+  scheduler_.expect(arms_.size() * (seeds + search.runs),
                    flops * (static_cast<double>(seeds) + search.whole_runs));
 }
 
@@ -180,7 +180,7 @@ Results Conduct::results() {
       return shortened(std::move(config), steps, part);
     };
     const Search search{make, share, [&](const std::string& key) { return loss_of(key); }};
-    tunings_ = tuned(study_, arms_, search, campaign_);
+    tunings_ = tuned(study_, arms_, search, scheduler_);
     if (tunings_.empty()) return results;
   }
   std::vector<Job> jobs;
@@ -192,12 +192,12 @@ Results Conduct::results() {
       jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
     }
   }
-  const auto endings = campaign_.run(jobs);
+  const auto job_results = scheduler_.run(jobs);
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-    results.arms.push_back(arm_of(arm, endings));
+    results.arms.push_back(arm_of(arm, job_results));
   }
-  results.is_whole = std::none_of(endings.begin(), endings.end(), [](const auto& each) {
-    return each.second.how == Ending::How::untried || each.second.how == Ending::How::crashed;
+  results.is_whole = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
+    return each.second.state == JobResult::State::not_run || each.second.state == JobResult::State::crashed;
   });
   results.tunings = tunings_;
   count_cost(results);
@@ -222,12 +222,12 @@ void check_runs(const Study& study, const std::vector<Combination>& arms) {
 
 }  // namespace
 
-Results conduct(const Wish& wish, Means means, Live& live) {
+Results conduct(const Wish& wish, Resources resources, Live& live) {
   check_runs(wish.study, combinations(wish.study));
   const Folder folder(wish.folder, wish.study, wish.takes_over);
-  means.logs = folder.logs();
-  means.alone = wish.study.alone;
-  auto results = Conduct(wish, std::move(means), live).results();
+  resources.logs = folder.logs();
+  resources.exclusive = wish.study.alone;
+  auto results = Conduct(wish, std::move(resources), live).results();
   judge(results);
   results.unfair = unfair(results);
   results.changed = folder.changes();
@@ -238,13 +238,13 @@ Results conduct(const Wish& wish, Means means, Live& live) {
   return results;
 }
 
-std::string key_of(Addresses& addresses, const Wish& wish, const Means& means,
+std::string key_of(Addresses& addresses, const Wish& wish, const Resources& resources,
                    const config::Config& config, const Need& need) {
-  const auto machine = text(wish.program, ", ", means.cores, " cores");
+  const auto machine = text(wish.program, ", ", resources.cores, " cores");
   return addresses.of(config, need.arithmetic, wish.study.alone ? machine : "");
 }
 
-Outlook outlook(const Wish& wish, const Means& means) {
+Outlook outlook(const Wish& wish, const Resources& resources) {
   Outlook out;
   Addresses addresses;
   const auto arms = combinations(wish.study);
@@ -270,8 +270,8 @@ Outlook outlook(const Wish& wish, const Means& means) {
         out.largest = arm.name;
       }
       if (wish.study.tune) continue;  // its rate is not known yet
-      const auto key = key_of(addresses, wish, means, config, need);
-      const auto state = standing_of(means.pool / key).state;
+      const auto key = key_of(addresses, wish, resources, config, need);
+      const auto state = standing_of(resources.pool / key).state;
       if (state == Standing::State::finished || state == Standing::State::diverged) ++out.there;
     }
   }

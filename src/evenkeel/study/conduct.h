@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/campaign.h"
+#include "evenkeel/study/job_scheduler.h"
 #include "evenkeel/study/pool.h"
 #include "evenkeel/study/results.h"
 
@@ -37,7 +37,7 @@ struct Wish {
 /// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
 /// \throws Error (differs) if the folder is that of another study, or the file has changed;
 ///         Error (busy) if another process has it in work; Error (io); as read_study()
-Results conduct(const Wish& wish, Means means, Live& live);
+Results conduct(const Wish& wish, Resources resources, Live& live);
 
 /// What it would run: nothing is started.
 struct Outlook {
@@ -51,10 +51,10 @@ struct Outlook {
   std::string largest;     // that run
 };
 /// \param means  of which only `pool` and `cores` count
-Outlook outlook(const Wish& wish, const Means& means);
+Outlook outlook(const Wish& wish, const Resources& resources);
 
 /// The folder of the pool that holds a run of this study.
-std::string key_of(Addresses& addresses, const Wish& wish, const Means& means,
+std::string key_of(Addresses& addresses, const Wish& wish, const Resources& resources,
                    const config::Config& config, const Need& need);
 
 }  // namespace evenkeel::study

@@ -91,7 +91,7 @@ std::vector<std::string> better_half(std::vector<Tuning::Try> tries) {
 }
 
 std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& arms,
-                          const Search& search, Campaign& campaign) {
+                          const Search& search, JobScheduler& scheduler) {
   const auto& tune = *study.tune;
   std::vector<Tuning> out(arms.size());
   std::vector<std::vector<Tuning::Try>> last(arms.size());
@@ -101,12 +101,12 @@ std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& ar
       const auto values = last[arm].empty() ? tune.values : better_half(last[arm]);
       last[arm] = tries_of(study, arms[arm], values, share, search, jobs);
     }
-    const auto endings = campaign.run(jobs);
+    const auto job_results = scheduler.run(jobs);
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
       for (auto& each : last[arm]) {
-        const auto how = endings.at(each.key).how;
-        if (how == Ending::How::untried) return {};
-        each.crashed = how == Ending::How::crashed;
+        const auto state = job_results.at(each.key).state;
+        if (state == JobResult::State::not_run) return {};
+        each.crashed = state == JobResult::State::crashed;
         each.loss = each.crashed ? std::nan("") : search.loss(each.key);
       }
       out[arm].arm = arm;

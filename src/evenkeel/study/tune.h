@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/study/arms.h"
-#include "evenkeel/study/campaign.h"
+#include "evenkeel/study/job_scheduler.h"
 #include "evenkeel/study/results.h"
 
 namespace evenkeel::study {
@@ -43,6 +43,6 @@ std::vector<std::string> better_half(std::vector<Tuning::Try> tries);
 /// \return empty if it was stopped
 /// \source Jamieson and Talwalkar 2016
 std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& arms,
-                          const Search& search, Campaign& campaign);
+                          const Search& search, JobScheduler& scheduler);
 
 }  // namespace evenkeel::study
