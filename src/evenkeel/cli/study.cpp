@@ -244,8 +244,8 @@ Exit body(const Options& options) {
       .stop_requested = [] { return train::stop_wanted(); }};
   if (options.dry_run) return tell_outlook(wish, resources, options.common.json);
   train::catch_signals();
-  study::Live live(options.common.quiet);
-  const auto results = study::conduct(wish, std::move(resources), live);
+  study::ProgressTable progress_table(options.common.quiet);
+  const auto results = study::conduct(wish, std::move(resources), progress_table);
   if (options.common.json) {
     print_json(as_json(results, wish.folder));
   } else {

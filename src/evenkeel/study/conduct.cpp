@@ -48,12 +48,12 @@ std::string init_of(const config::Config& config) {
 /// One study in work.
 class Conduct {
  public:
-  Conduct(const Wish& wish, Resources resources, Live& live)
+  Conduct(const Wish& wish, Resources resources, ProgressTable& progress_table)
       : wish_(wish),
         study_(wish.study),
         resources_(std::move(resources)),
-        live_(live),
-        scheduler_(resources_, live),
+        progress_table_(progress_table),
+        scheduler_(resources_, progress_table),
         arms_(combinations(wish.study)) {}
 
   Results results();
@@ -70,7 +70,7 @@ class Conduct {
   const Wish& wish_;
   const Study& study_;
   const Resources resources_;
-  Live& live_;
+  ProgressTable& progress_table_;
   JobScheduler scheduler_;
   std::vector<Combination> arms_;
   std::vector<Tuning> tunings_;
@@ -174,7 +174,7 @@ Results Conduct::results() {
   };
   expect_all();
   if (study_.tune) {
-    live_.say(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
+    progress_table_.info(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
     const auto share = [&](config::Config config, double part) {
       const auto steps = wish_.need(config).steps;
       return shortened(std::move(config), steps, part);
@@ -222,12 +222,12 @@ void check_runs(const Study& study, const std::vector<Combination>& arms) {
 
 }  // namespace
 
-Results conduct(const Wish& wish, Resources resources, Live& live) {
+Results conduct(const Wish& wish, Resources resources, ProgressTable& progress_table) {
   check_runs(wish.study, combinations(wish.study));
   const Folder folder(wish.folder, wish.study, wish.takes_over);
   resources.logs = folder.logs();
   resources.exclusive = wish.study.alone;
-  auto results = Conduct(wish, std::move(resources), live).results();
+  auto results = Conduct(wish, std::move(resources), progress_table).results();
   judge(results);
   results.unfair = unfair(results);
   results.changed = folder.changes();

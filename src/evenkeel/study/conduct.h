@@ -37,7 +37,7 @@ struct Wish {
 /// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
 /// \throws Error (differs) if the folder is that of another study, or the file has changed;
 ///         Error (busy) if another process has it in work; Error (io); as read_study()
-Results conduct(const Wish& wish, Resources resources, Live& live);
+Results conduct(const Wish& wish, Resources resources, ProgressTable& progress_table);
 
 /// What it would run: nothing is started.
 struct Outlook {

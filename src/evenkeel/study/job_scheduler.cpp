@@ -42,9 +42,9 @@ struct RunningJob {
 };
 
 /// The last step and loss of a run's records.
-Row row_of(const RunningJob& running, const std::filesystem::path& run) {
+ProgressRow progress_row(const RunningJob& running, const std::filesystem::path& run) {
   const auto& job = *running.queued.job;
-  Row row{.name = job.name,
+  ProgressRow row{.name = job.name,
           .steps = standing_of(run).steps,
           .loss = std::nan(""),
           .seconds_left = std::nan("")};
@@ -62,7 +62,7 @@ Row row_of(const RunningJob& running, const std::filesystem::path& run) {
 struct JobScheduler::Execution {
   JobScheduler& scheduler;
   const Resources& resources = scheduler.resources_;
-  Live& live = scheduler.live_;
+  ProgressTable& progress_table = scheduler.progress_table_;
   std::map<std::string, JobResult> job_results;
   std::deque<QueuedJob> queue;
   std::vector<RunningJob> running;
@@ -88,7 +88,7 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
   const auto state = standing_of(run).state;
   if (state == Standing::State::damaged && !store::is_locked(run)) {
     const auto aside = set_aside(run);
-    live.warn(text(job.name, ": ", run.string(),
+    progress_table.warn(text(job.name, ": ", run.string(),
                    " has no record of its last evaluation; it is now ", aside.filename().string(),
                    ", and runs once more"));
   }
@@ -104,11 +104,11 @@ void JobScheduler::Execution::enqueue(const std::vector<Job>& jobs) {
     if (scheduler.expected_runs_ > 0) {
       --scheduler.expected_runs_;
     } else {
-      ++scheduler.sum_.all;
+      ++scheduler.progress_.total;
       scheduler.work_left_ += job.work;
     }
     const bool is_new = job_results.emplace(job.key, JobResult{}).second;
-    if (!is_new) --scheduler.sum_.all;
+    if (!is_new) --scheduler.progress_.total;
     if (is_new && !finish_if_cached(job)) {
       queue.push_back({&job});
     } else {
@@ -118,8 +118,8 @@ void JobScheduler::Execution::enqueue(const std::vector<Job>& jobs) {
 }
 
 void JobScheduler::Execution::finish(const Job& job, JobResult job_result) {
-  ++scheduler.sum_.done;
-  if (job_result.state != JobResult::State::finished) ++scheduler.sum_.failed;
+  ++scheduler.progress_.done;
+  if (job_result.state != JobResult::State::finished) ++scheduler.progress_.failed;
   job_results[job.key] = std::move(job_result);
 }
 
@@ -221,10 +221,10 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
                               code == static_cast<int>(Exit::differs);
   const auto why = text("exit code ", code, ": ", last_line_of(log));
   if (++queued.attempts < kMaxAttempts && !is_permanent) {
-    live.warn(text(job.name, ": ended with ", why, "; it is tried once more"));
+    progress_table.warn(text(job.name, ": ended with ", why, "; it is tried once more"));
     return queue.push_back(queued);
   }
-  live.warn(text(job.name, ": ended with ", why, "; its folder is ", run.string()));
+  progress_table.warn(text(job.name, ": ended with ", why, "; its folder is ", run.string()));
   scheduler.work_left_ -= job.work;
   finish(job, {JobResult::State::crashed, why});
 }
@@ -249,10 +249,10 @@ bool JobScheduler::Execution::reap() {
 void JobScheduler::Execution::draw() {
   if (seconds_now() - last_draw < kDrawSeconds) return;
   last_draw = seconds_now();
-  std::vector<Row> rows;
+  std::vector<ProgressRow> rows;
   double work = 0;  // of those that are in work
   for (auto& each : running) {
-    auto row = row_of(each, resources.pool / each.queued.job->key);
+    auto row = progress_row(each, resources.pool / each.queued.job->key);
     if (each.first_step < 0) each.first_step = row.step;
     const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
     const auto here = static_cast<double>(row.step - each.first_step);
@@ -265,18 +265,18 @@ void JobScheduler::Execution::draw() {
   }
   // work_left_ is that of all runs that had not ended when they were handed over
   const double done = scheduler.work_done_ + work;
-  scheduler.sum_.running = rows.size();
-  scheduler.sum_.seconds_left =
+  scheduler.progress_.running = rows.size();
+  scheduler.progress_.seconds_left =
       done > 0 ? (seconds_now() - scheduler.start_time_) * (scheduler.work_left_ - done) / done : std::nan("");
-  live.show(rows, scheduler.sum_);
+  progress_table.show(rows, scheduler.progress_);
 }
 
-JobScheduler::JobScheduler(Resources resources, Live& live)
-    : resources_(std::move(resources)), live_(live), start_time_(seconds_now()) {}
+JobScheduler::JobScheduler(Resources resources, ProgressTable& progress_table)
+    : resources_(std::move(resources)), progress_table_(progress_table), start_time_(seconds_now()) {}
 
 void JobScheduler::expect(std::size_t runs, double work) {
   expected_runs_ += runs;
-  sum_.all += runs;
+  progress_.total += runs;
   work_left_ += work;
 }
 
@@ -301,7 +301,7 @@ std::map<std::string, JobResult> JobScheduler::run(const std::vector<Job>& jobs)
     }
     execution.draw();
   }
-  live_.clear();
+  progress_table_.clear();
   if (execution.disk_error) throw Error(Exit::io, *execution.disk_error);
   return execution.job_results;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/study/live.h"
+#include "evenkeel/study/progress_table.h"
 
 namespace evenkeel::study {
 
@@ -45,7 +45,7 @@ struct Resources {
 /// on, one that another process has in work is waited for, one that crashed is tried once more.
 class JobScheduler {
  public:
-  JobScheduler(Resources resources, Live& live);
+  JobScheduler(Resources resources, ProgressTable& progress_table);
 
   /// What run() will be called with in all, so that the time left is that of the whole.
   void expect(std::size_t runs, double work);
@@ -60,9 +60,9 @@ class JobScheduler {
  private:
   struct Execution;
   Resources resources_;
-  Live& live_;
+  ProgressTable& progress_table_;
   double start_time_ = 0;
-  Sum sum_;                   // of all calls
+  Progress progress_;                   // of all calls
   std::size_t expected_runs_ = 0;  // runs that run() was not called with yet
   double work_done_ = 0, work_left_ = 0;
 };
