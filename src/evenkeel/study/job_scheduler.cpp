@@ -15,7 +15,7 @@
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/clock.h"
 #include "evenkeel/study/pool.h"
-#include "evenkeel/study/worker.h"
+#include "evenkeel/study/child_process.h"
 
 namespace evenkeel::study {
 
@@ -35,7 +35,7 @@ struct QueuedJob {
 /// One that is in work.
 struct RunningJob {
   QueuedJob queued;
-  Worker worker;
+  ChildProcess process;
   int threads = 1;
   double start_time = 0;
   std::int64_t first_step = -1;  // that was seen of it here
@@ -164,7 +164,7 @@ void JobScheduler::Execution::start(const QueuedJob& next) {
     write_file(file, config::to_toml(job.config));
     running.push_back(
         {next,
-         Worker({resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
+         ChildProcess({resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
                  (resources.pool / job.key).string(), "--set", text("train.threads=", threads)},
                 resources.logs / (job.key + ".log")),
          threads, seconds_now()});
@@ -204,14 +204,14 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   }
   if (code == static_cast<int>(Exit::diverged)) {
     scheduler.work_done_ += job.work;
-    return finish(job, {JobResult::State::diverged, last_line_of(log)});
+    return finish(job, {JobResult::State::diverged, last_log_line(log)});
   }
   if (code == static_cast<int>(Exit::io)) {
-    const auto line = last_line_of(log);
+    const auto line = last_log_line(log);
     if (!disk_error) disk_error = line.empty() ? text(run.string(), ": cannot be written") : line;
   }
   if (resources.stop_requested() || disk_error) return;  // it has saved, or will go on from where it had
-  const bool is_out_of_memory = last_line_of(log).starts_with("out of memory");
+  const bool is_out_of_memory = last_log_line(log).starts_with("out of memory");
   if (code == static_cast<int>(Exit::busy) && !is_out_of_memory) {
     queued.retry_at = seconds_now() + kRetrySeconds;  // another process was faster
     return queue.push_back(queued);
@@ -219,7 +219,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
                               code == static_cast<int>(Exit::data) ||
                               code == static_cast<int>(Exit::differs);
-  const auto why = text("exit code ", code, ": ", last_line_of(log));
+  const auto why = text("exit code ", code, ": ", last_log_line(log));
   if (++queued.attempts < kMaxAttempts && !is_permanent) {
     progress_table.warn(text(job.name, ": ended with ", why, "; it is tried once more"));
     return queue.push_back(queued);
@@ -233,7 +233,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
 bool JobScheduler::Execution::reap() {
   bool any = false;
   for (std::size_t i = 0; i < running.size();) {
-    const auto code = running[i].worker.ended();
+    const auto code = running[i].process.exit_code();
     if (!code) {
       ++i;
       continue;
@@ -294,7 +294,7 @@ std::map<std::string, JobResult> JobScheduler::run(const std::vector<Job>& jobs)
     const bool continues = !should_stop() && !execution.disk_error && !execution.queue.empty();
     if (execution.running.empty() && !continues) break;
     if (resources_.stop_requested() || execution.disk_error) {
-      for (auto& each : execution.running) each.worker.stop();
+      for (auto& each : execution.running) each.process.terminate();
     }
     if (!execution.reap()) {
       std::this_thread::sleep_for(std::chrono::duration<double>(kPollSeconds));

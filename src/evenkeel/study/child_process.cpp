@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/worker.h"
+#include "evenkeel/study/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,15 +20,15 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr int kBySignal = 128;  // as shells say it
+constexpr int kSignalExitBase = 128;  // as shells say it
 
-int code_of(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kBySignal + WTERMSIG(status);
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitBase + WTERMSIG(status);
 }
 
 /// In the new process: nothing but calls that are allowed between fork and exec. Signals are
 /// blocked until our handlers, which only note them, are gone.
-[[noreturn]] void become(char* const* words, int log, pid_t parent, const sigset_t& signals) {
+[[noreturn]] void exec_child(char* const* arguments, int log, pid_t parent, const sigset_t& signals) {
   ::setpgid(0, 0);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
@@ -39,60 +39,60 @@ int code_of(int status) {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
-  ::execv(words[0], words);
+  ::execv(arguments[0], arguments);
   ::_exit(static_cast<int>(Exit::internal));
 }
 
 }  // namespace
 
-Worker::Worker(const std::vector<std::string>& words, const std::filesystem::path& log) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw Error(Exit::io, text(log.string(), ": cannot write: ", std::strerror(errno)));
   std::vector<char*> pointers;
-  for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   const auto parent = ::getpid();
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
-  process_ = ::fork();
-  if (process_ == 0) become(pointers.data(), file, parent, before);
+  pid_ = ::fork();
+  if (pid_ == 0) exec_child(pointers.data(), file, parent, before);
   const int error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(file);
-  if (process_ < 0) {
-    throw Error(Exit::io, text(words.front(), ": no process can be made: ", std::strerror(error)));
+  if (pid_ < 0) {
+    throw Error(Exit::io, text(arguments.front(), ": no process can be made: ", std::strerror(error)));
   }
 }
 
-Worker::Worker(Worker&& other) noexcept
-    : process_(std::exchange(other.process_, -1)), stopped_(other.stopped_) {}
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), has_sent_sigterm_(other.has_sent_sigterm_) {}
 
-Worker& Worker::operator=(Worker&& other) noexcept {
-  std::swap(process_, other.process_);
-  std::swap(stopped_, other.stopped_);
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(has_sent_sigterm_, other.has_sent_sigterm_);
   return *this;
 }
 
-Worker::~Worker() {
-  stop();
-  if (process_ > 0) ::waitpid(process_, nullptr, 0);
+ChildProcess::~ChildProcess() {
+  terminate();
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
 }
 
-std::optional<int> Worker::ended() {
+std::optional<int> ChildProcess::exit_code() {
   int status = 0;
-  if (process_ <= 0) return std::nullopt;
-  if (::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
-  process_ = -1;
-  return code_of(status);
+  if (pid_ <= 0) return std::nullopt;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = -1;
+  return exit_code_of(status);
 }
 
-void Worker::stop() {
-  if (process_ <= 0 || std::exchange(stopped_, true)) return;
-  ::kill(process_, SIGTERM);
+void ChildProcess::terminate() {
+  if (pid_ <= 0 || std::exchange(has_sent_sigterm_, true)) return;
+  ::kill(pid_, SIGTERM);
 }
 
-std::string last_line_of(const std::filesystem::path& log) {
+std::string last_log_line(const std::filesystem::path& log) {
   auto content = read_file(log);
   while (!content.empty() && content.back() == '\n') content.pop_back();
   const auto end = content.find_last_of('\n');
