@@ -186,7 +186,7 @@ Results sample(const Shape& shape) {
   }
   judge(results);
   results.unfair = {"hybrid_norm has 768 parameters more"};
-  results.program = "evenkeel 0.1.0 (abc1234) on a processor, float32";
+  results.provenance = "evenkeel 0.1.0 (abc1234) on a processor, float32";
   results.command = "./ek study sample --size smoke";
   results.seconds = 3723;
   results.search_share = 0.25;

@@ -37,11 +37,11 @@ struct Options {
   Common common;
   std::string study, size, seeds;  // "": the first size, the seeds of the file
   int jobs = 0;                    // 0: those of the machine
-  bool dry_run = false, strict = false, takes_over = false;
+  bool dry_run = false, strict = false, allow_changes = false;
 };
 
 /// What the floors that know models say of a configuration.
-study::Need need_of(const config::Config& config) {
+study::RunCost cost_of(const config::Config& config) {
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
   const auto rows = train::embedding_rows(config.model, shape.vocabulary);
@@ -67,7 +67,7 @@ study::Need need_of(const config::Config& config) {
 Exit list(const Options& options) {
   const auto& common = options.common;
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
-      options.strict || options.takes_over || !common.sets.empty() || common.run) {
+      options.strict || options.allow_changes || !common.sets.empty() || common.run) {
     throw Error(Exit::usage,
                 "all options but --json are a study's, but none is named; the names: "
                 "evenkeel study");
@@ -104,75 +104,75 @@ std::string command_of(const Options& options, const std::string& size) {
   return command;
 }
 
-study::Wish wish_of(const Options& options) {
+study::StudyRequest request_of(const Options& options) {
   const auto source = study::find_study(options.study);
   const auto size = size_of(options, source);
-  study::Wish wish{.study = study::read_study(source.toml, source.place, size)};
-  if (!options.seeds.empty()) study::set_seeds(wish.study, options.seeds);
-  for (const auto& set : options.common.sets) study::add_setting(wish.study, set);
-  const auto own = text(wish.study.name, size.empty() ? "" : "-" + size,
+  study::StudyRequest request{.study = study::read_study(source.toml, source.place, size)};
+  if (!options.seeds.empty()) study::set_seeds(request.study, options.seeds);
+  for (const auto& set : options.common.sets) study::add_setting(request.study, set);
+  const auto own = text(request.study.name, size.empty() ? "" : "-" + size,
                         options.seeds.empty() ? "" : "-" + options.seeds + "-seeds");
-  wish.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
-  if (!wish.folder.has_filename()) wish.folder = wish.folder.parent_path();  // "folder/"
-  wish.need = need_of;
-  wish.program = text("evenkeel ", kVersion, " (", commit(), ") on ", Cpu::detect().name, ", ",
+  request.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
+  if (!request.folder.has_filename()) request.folder = request.folder.parent_path();  // "folder/"
+  request.cost = cost_of;
+  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ", Cpu::detect().name, ", ",
                       Cpu::detect().isa());
-  wish.command = command_of(options, size);
-  wish.takes_over = options.takes_over;
-  return wish;
+  request.command = command_of(options, size);
+  request.allow_changes = options.allow_changes;
+  return request;
 }
 
-fs::path pool_of(const study::Wish& wish) {
-  const auto parent = wish.folder.parent_path();
+fs::path pool_of(const study::StudyRequest& request) {
+  const auto parent = request.folder.parent_path();
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
 /// What so many seeds can tell apart.
-std::string told_text(const study::Study& study, const study::Outlook& seen) {
+std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
   const auto seeds = study.seeds.size();
   if (seeds < 2) return "one seed tells nothing apart: a verdict needs two at least";
-  return text("with ", seeds, " seeds and ", seen.questions,
-              seen.questions == 1 ? " question" : " questions",
+  return text("with ", seeds, " seeds and ", plan.hypotheses,
+              plan.hypotheses == 1 ? " question" : " questions",
               ", what is told apart four times in five is a difference of ",
-              with_digits(seen.told_effect, 2), " times its scatter over the seeds");
+              with_digits(plan.minimum_detectable_effect, 2), " times its scatter over the seeds");
 }
 
-Exit tell_outlook(const study::Wish& wish, const study::Resources& resources, bool json) {
-  const auto seen = study::outlook(wish, resources);
+Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources, bool json) {
+  const auto plan = study::dry_run(request, resources);
   const double free = resources.memory_bytes;
   if (json) {
-    const nlohmann::ordered_json out = {{"arms", seen.arms},
-                                        {"runs", seen.runs},
-                                        {"finished", seen.there},
-                                        {"searches", seen.searches},
-                                        {"flops", seen.flops},
-                                        {"tokens", seen.tokens},
-                                        {"most_bytes", seen.most_bytes},
-                                        {"search_flops", seen.search_flops},
-                                        {"questions", seen.questions},
-                                        {"largest", seen.largest},
+    const nlohmann::ordered_json out = {{"arms", plan.arms},
+                                        {"runs", plan.runs},
+                                        {"finished", plan.cached},
+                                        {"searches", plan.search_runs},
+                                        {"flops", plan.flops},
+                                        {"tokens", plan.tokens},
+                                        {"most_bytes", plan.max_bytes},
+                                        {"search_flops", plan.search_flops},
+                                        {"questions", plan.hypotheses},
+                                        {"largest", plan.largest_run},
                                         {"free_bytes", free}};
     print_json(out);
     return Exit::done;
   }
-  std::printf("%s\n%zu arms, %zu seeds: %zu runs", wish.study.title.c_str(), seen.arms,
-              wish.study.seeds.size(), seen.runs);
-  if (seen.there > 0) std::printf(", %zu of them are there", seen.there);
-  if (seen.searches > 0)
-    std::printf(", and %zu, most of them shorter, to search %s", seen.searches,
-                wish.study.tune->key.c_str());
-  std::printf("\n%s tokens, %s FLOPs", with_unit(seen.tokens).c_str(),
-              with_digits(seen.flops, 3).c_str());
-  if (seen.searches > 0)
-    std::printf(", and %s to search", with_digits(seen.search_flops, 3).c_str());
-  std::printf("\n%s\n", told_text(wish.study, seen).c_str());
-  std::printf("largest run: %s (%s of memory, %s free here%s)\n", seen.largest.c_str(),
-              bytes_text(seen.most_bytes).c_str(), bytes_text(free).c_str(),
-              seen.most_bytes > free ? ": it does not fit" : "");
+  std::printf("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
+              request.study.seeds.size(), plan.runs);
+  if (plan.cached > 0) std::printf(", %zu of them are there", plan.cached);
+  if (plan.search_runs > 0)
+    std::printf(", and %zu, most of them shorter, to search %s", plan.search_runs,
+                request.study.tune->key.c_str());
+  std::printf("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
+              with_digits(plan.flops, 3).c_str());
+  if (plan.search_runs > 0)
+    std::printf(", and %s to search", with_digits(plan.search_flops, 3).c_str());
+  std::printf("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  std::printf("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
+              bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
+              plan.max_bytes > free ? ": it does not fit" : "");
   return Exit::done;
 }
 
-void print(const study::Results& results, const fs::path& folder) {
+void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
     std::printf("%-13s %s%s\n              %s\n", study::word_of(verdict.outcome).c_str(),
@@ -188,7 +188,7 @@ void print(const study::Results& results, const fs::path& folder) {
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
-nlohmann::ordered_json as_json(const study::Results& results, const fs::path& folder) {
+nlohmann::ordered_json results_json(const study::Results& results, const fs::path& folder) {
   auto verdicts = nlohmann::ordered_json::array();
   for (const auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
@@ -234,22 +234,22 @@ Exit exit_of(const study::Results& results, bool strict) {
 Exit body(const Options& options) {
   check_device(options.common);
   if (options.study.empty()) return list(options);
-  const auto wish = wish_of(options);
+  const auto request = request_of(options);
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
-      .pool = pool_of(wish),
+      .pool = pool_of(request),
       .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
       .memory_bytes = train::available_bytes(),
-      .minutes = wish.study.minutes,
+      .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};
-  if (options.dry_run) return tell_outlook(wish, resources, options.common.json);
+  if (options.dry_run) return print_dry_run(request, resources, options.common.json);
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
-  const auto results = study::conduct(wish, std::move(resources), progress_table);
+  const auto results = study::run_study(request, std::move(resources), progress_table);
   if (options.common.json) {
-    print_json(as_json(results, wish.folder));
+    print_json(results_json(results, request.folder));
   } else {
-    print(results, wish.folder);
+    print_results(results, request.folder);
   }
   return exit_of(results, options.strict);
 }
@@ -274,7 +274,7 @@ Verb add_study(const Command& program) {
       .between(1, 4096);
   command.add_flag("--dry-run", options->dry_run, "tell the work, start nothing");
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
-  command.add_flag("--override", options->takes_over, "the study may differ from the folder's");
+  command.add_flag("--override", options->allow_changes, "the study may differ from the folder's");
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);

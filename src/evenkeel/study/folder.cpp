@@ -120,7 +120,7 @@ bool is_untouched(const fs::path& folder) {
 
 }  // namespace
 
-Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : folder_(folder) {
+Folder::Folder(const fs::path& folder, const Study& study, bool allow_changes) : folder_(folder) {
   std::error_code none;
   if (exists(folder, none) && !is_directory(folder, none)) {
     throw Error(Exit::usage, text("--run must name a folder, but ", folder.string(), " is a file"));
@@ -139,7 +139,7 @@ Folder::Folder(const fs::path& folder, const Study& study, bool takes_over) : fo
     const auto before = Json::parse(read_file(file), nullptr, false);
     const auto differences = before.is_object() ? differences_between(before, now)
                                                 : std::vector<std::string>{"its study.json"};
-    if (!differences.empty() && !takes_over) {
+    if (!differences.empty() && !allow_changes) {
       const auto more = differences.size() - 1;
       throw Error(Exit::differs,
                   text(folder.string(), ": the study was begun with something else: ",

@@ -23,7 +23,7 @@ class Folder {
   /// \param takes_over  the study may differ from what the folder was begun with
   /// \throws Error (differs) that names what differs; Error (usage) for what is no study's folder;
   ///         Error (busy); Error (io)
-  Folder(const std::filesystem::path& folder, const Study& study, bool takes_over);
+  Folder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
 
   std::filesystem::path logs() const { return folder_ / "logs"; }
 

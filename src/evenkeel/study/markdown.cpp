@@ -83,7 +83,7 @@ std::string markdown(const Results& results) {
   out += section("Fairness", fairness(results));
   out += section("Runs", markdown(runs_table(results)));
   return out + section("To repeat it",
-                       fenced(results.command) + paragraph(results.program) + fenced(study.text));
+                       fenced(results.command) + paragraph(results.provenance) + fenced(study.text));
 }
 
 }  // namespace evenkeel::study

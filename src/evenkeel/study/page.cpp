@@ -80,7 +80,7 @@ std::string fairness(const Results& results) {
 std::string repeating(const Results& results) {
   return section("To repeat it",
                  element("pre", escaped(results.command), "wrap") + "\n" +
-                     paragraph(results.program, "below") +
+                     paragraph(results.provenance, "below") +
                      folded("The study file", element("pre", escaped(results.study.text))));
 }
 

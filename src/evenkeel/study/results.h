@@ -92,7 +92,7 @@ struct Results {
   std::vector<Fit> fits;
   std::vector<std::string> unfair;   // what differs between arms beside what is compared
   std::vector<std::string> changed;  // of the study file, after it was begun
-  std::string program;               // version, commit, processor
+  std::string provenance;               // version, commit, processor
   std::string command;               // that repeats it
   double seconds = 0;                // of training, all runs, searches included
   double search_share = 0;           // of these, in searches

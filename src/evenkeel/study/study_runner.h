@@ -13,9 +13,9 @@
 namespace evenkeel::study {
 
 /// What a configuration takes on this machine; asked of the floors that know models.
-struct Need {
+struct RunCost {
   std::int64_t parameters = 0, norm_parameters = 0;
-  double bytes = 0;              // of memory
+  double memory_bytes = 0;              // peak
   double flops = 0;              // of the whole run
   double norms_share = 0;        // FLOPs of norms over those of products and attention
   double paper_norms_share = 0;  // the same as the paper counts it
@@ -24,37 +24,37 @@ struct Need {
   std::string arithmetic;  // precision, instructions, LibTorch: what bits depend on
 };
 
-struct Wish {
+struct StudyRequest {
   Study study;
   std::filesystem::path folder;  // of the study
-  std::function<Need(const config::Config&)> need;
-  std::string program;      // version, commit, processor: what a time belongs to
+  std::function<RunCost(const config::Config&)> cost;
+  std::string provenance;      // version, commit, processor: what a time belongs to
   std::string command;      // that was given
-  bool takes_over = false;  // a changed study file is welcome
+  bool allow_changes = false;  // the study file may differ from the folder's
 };
 
 /// Runs what is missing of a study, judges, and writes report.html, report.md and runs.csv into its
 /// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
 /// \throws Error (differs) if the folder is that of another study, or the file has changed;
 ///         Error (busy) if another process has it in work; Error (io); as read_study()
-Results conduct(const Wish& wish, Resources resources, ProgressTable& progress_table);
+Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
 
 /// What it would run: nothing is started.
-struct Outlook {
-  std::size_t arms = 0, runs = 0, there = 0;  // of the grid; already in the pool
-  std::size_t searches = 0;                   // runs of the search, most of them shorter
-  std::size_t questions = 0;                  // claims at their places
+struct DryRun {
+  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; already in the pool
+  std::size_t search_runs = 0;                  // runs of the search, most of them shorter
+  std::size_t hypotheses = 0;                  // claims at their places
   double flops = 0, tokens = 0;               // of the grid
   double search_flops = 0;
-  double told_effect = 0;  // the least that the seeds tell apart (80 %); 0: none
-  double most_bytes = 0;   // of one run
-  std::string largest;     // that run
+  double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
+  double max_bytes = 0;   // of one run
+  std::string largest_run;     // that run
 };
-/// \param means  of which only `pool` and `cores` count
-Outlook outlook(const Wish& wish, const Resources& resources);
+/// \param resources  of which only `pool` and `cores` count
+DryRun dry_run(const StudyRequest& request, const Resources& resources);
 
 /// The folder of the pool that holds a run of this study.
-std::string key_of(Addresses& addresses, const Wish& wish, const Resources& resources,
-                   const config::Config& config, const Need& need);
+std::string key_of(Addresses& addresses, const StudyRequest& request, const Resources& resources,
+                   const config::Config& config, const RunCost& cost);
 
 }  // namespace evenkeel::study

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/conduct.h"
+#include "evenkeel/study/study_runner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double tokens_of(const config::Config& config, const Need& need) {
-  return static_cast<double>(need.steps * config.train.batch * config.model.context);
+double tokens_of(const config::Config& config, const RunCost& cost) {
+  return static_cast<double>(cost.steps * config.train.batch * config.model.context);
 }
 
 /// What model.init comes to: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
@@ -46,17 +46,17 @@ std::string init_of(const config::Config& config) {
 }
 
 /// One study in work.
-class Conduct {
+class StudyRunner {
  public:
-  Conduct(const Wish& wish, Resources resources, ProgressTable& progress_table)
-      : wish_(wish),
-        study_(wish.study),
+  StudyRunner(const StudyRequest& request, Resources resources, ProgressTable& progress_table)
+      : request_(request),
+        study_(request.study),
         resources_(std::move(resources)),
         progress_table_(progress_table),
         scheduler_(resources_, progress_table),
-        arms_(combinations(wish.study)) {}
+        arms_(combinations(request.study)) {}
 
-  Results results();
+  Results run();
 
  private:
   Job job(const std::string& name, config::Config config);
@@ -64,10 +64,10 @@ class Conduct {
   double loss_of(const std::string& key) const;
   Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
   Member member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
-  void count_cost(Results& results) const;
-  void expect_all();
+  void sum_training_time(Results& results) const;
+  void expect_all_runs();
 
-  const Wish& wish_;
+  const StudyRequest& request_;
   const Study& study_;
   const Resources resources_;
   ProgressTable& progress_table_;
@@ -77,27 +77,27 @@ class Conduct {
   Addresses addresses_;
 };
 
-Job Conduct::job(const std::string& name, config::Config config) {
-  const auto need = wish_.need(config);
-  auto key = key_of(addresses_, wish_, resources_, config, need);
-  return {std::move(key), name, std::move(config), need.bytes, need.flops};
+Job StudyRunner::job(const std::string& name, config::Config config) {
+  const auto cost = request_.cost(config);
+  auto key = key_of(addresses_, request_, resources_, config, cost);
+  return {std::move(key), name, std::move(config), cost.memory_bytes, cost.flops};
 }
 
-config::Config Conduct::config_of_arm(std::size_t arm, std::int64_t seed) const {
+config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) const {
   std::vector<std::string> more;
   if (study_.tune) more.push_back(text(study_.tune->key, '=', tunings_.at(arm).chosen));
   return config_of(study_, arms_[arm], seed, more);
 }
 
 /// Slow is not failed: in a share of the steps no threshold of the whole run counts.
-double Conduct::loss_of(const std::string& key) const {
+double StudyRunner::loss_of(const std::string& key) const {
   const auto folder = resources_.pool / key;
   if (standing_of(folder).state != Standing::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
   return report::last(run.validation_loss.y);
 }
 
-Member Conduct::member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
+Member StudyRunner::member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
   Member member{.seed = seed, .key = key, .value = std::nan("")};
   const auto folder = resources_.pool / key;
   if (standing_of(folder).state != Standing::State::absent) member.run = report::read_run(folder);
@@ -116,67 +116,67 @@ Member Conduct::member_of(std::int64_t seed, const std::string& key, const JobRe
   return member;
 }
 
-Arm Conduct::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
+Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
   Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
-    const auto need = wish_.need(config);
-    const auto key = key_of(addresses_, wish_, resources_, config, need);
+    const auto cost = request_.cost(config);
+    const auto key = key_of(addresses_, request_, resources_, config, cost);
     arm.members.push_back(member_of(seed, key, job_results.at(key)));
-    arm.parameters = need.parameters;
-    arm.norm_parameters = need.norm_parameters;
-    arm.norms_share = need.norms_share;
-    arm.paper_norms_share = need.paper_norms_share;
-    arm.tokens = tokens_of(config, need);
+    arm.parameters = cost.parameters;
+    arm.norm_parameters = cost.norm_parameters;
+    arm.norms_share = cost.norms_share;
+    arm.paper_norms_share = cost.paper_norms_share;
+    arm.tokens = tokens_of(config, cost);
     arm.init = init_of(config);
-    arm.precision = need.precision;
+    arm.precision = cost.precision;
   }
   if (study_.tune) arm.tuned = tunings_.at(index).chosen;
   return arm;
 }
 
-void Conduct::count_cost(Results& results) const {
+void StudyRunner::sum_training_time(Results& results) const {
   std::set<std::string> counted;
-  double searches = 0, grid = 0;
+  double search_seconds = 0, grid_seconds = 0;
   for (const auto& arm : results.arms) {
     for (const auto& member : arm.members) {
-      if (counted.insert(member.key).second) grid += member.run.seconds;
+      if (counted.insert(member.key).second) grid_seconds += member.run.seconds;
     }
   }
   for (const auto& tuning : results.tunings) {
     for (const auto& each : tuning.tries) {
-      const bool is_there = standing_of(resources_.pool / each.key).state != Standing::State::absent;
-      if (is_there && counted.insert(each.key).second) {
-        searches += report::read_run(resources_.pool / each.key).seconds;
+      const bool exists_already = standing_of(resources_.pool / each.key).state != Standing::State::absent;
+      if (exists_already && counted.insert(each.key).second) {
+        search_seconds += report::read_run(resources_.pool / each.key).seconds;
       }
     }
   }
-  results.seconds = grid + searches;
-  results.search_share = results.seconds > 0 ? searches / results.seconds : 0;
+  results.seconds = grid_seconds + search_seconds;
+  results.search_share = results.seconds > 0 ? search_seconds / results.seconds : 0;
 }
 
 /// What is left to do is that of all runs, searches included.
-void Conduct::expect_all() {
+void StudyRunner::expect_all_runs() {
   const auto seeds = study_.seeds.size();
   const auto search = study_.tune ? effort_of(*study_.tune) : Effort{};
   double flops = 0;
-  for (const auto& arm : arms_) flops += wish_.need(config_of(study_, arm, 1, {})).flops;
+  for (const auto& arm : arms_) flops += request_.cost(config_of(study_, arm, 1, {})).flops;
   scheduler_.expect(arms_.size() * (seeds + search.runs),
                    flops * (static_cast<double>(seeds) + search.whole_runs));
 }
 
-Results Conduct::results() {
+Results StudyRunner::run() {
   Results results{.study = study_,
-                  .program = text(wish_.program, ", numerics ", kNumerics),
-                  .command = wish_.command};
+                  .provenance = text(request_.provenance, ", numerics ", kNumerics),
+                  .command = request_.command};
   const auto make = [&](const std::string& name, config::Config config) {
     return job(name, std::move(config));
   };
-  expect_all();
+  expect_all_runs();
   if (study_.tune) {
     progress_table_.info(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
     const auto share = [&](config::Config config, double part) {
-      const auto steps = wish_.need(config).steps;
+      const auto steps = request_.cost(config).steps;
       return shortened(std::move(config), steps, part);
     };
     const Search search{make, share, [&](const std::string& key) { return loss_of(key); }};
@@ -200,7 +200,7 @@ Results Conduct::results() {
     return each.second.state == JobResult::State::not_run || each.second.state == JobResult::State::crashed;
   });
   results.tunings = tunings_;
-  count_cost(results);
+  sum_training_time(results);
   return results;
 }
 
@@ -222,57 +222,57 @@ void check_runs(const Study& study, const std::vector<Combination>& arms) {
 
 }  // namespace
 
-Results conduct(const Wish& wish, Resources resources, ProgressTable& progress_table) {
-  check_runs(wish.study, combinations(wish.study));
-  const Folder folder(wish.folder, wish.study, wish.takes_over);
+Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
+  check_runs(request.study, combinations(request.study));
+  const Folder folder(request.folder, request.study, request.allow_changes);
   resources.logs = folder.logs();
-  resources.exclusive = wish.study.alone;
-  auto results = Conduct(wish, std::move(resources), progress_table).results();
+  resources.exclusive = request.study.alone;
+  auto results = StudyRunner(request, std::move(resources), progress_table).run();
   judge(results);
   results.unfair = unfair(results);
   results.changed = folder.changes();
-  write_file(wish.folder / "report.html", page(results));
-  write_file(wish.folder / "report.md", markdown(results));
-  write_file(wish.folder / "runs.csv", csv(results));
-  if (wish.study.tune) write_file(wish.folder / "searches.csv", searches_csv(results));
+  write_file(request.folder / "report.html", page(results));
+  write_file(request.folder / "report.md", markdown(results));
+  write_file(request.folder / "runs.csv", csv(results));
+  if (request.study.tune) write_file(request.folder / "searches.csv", searches_csv(results));
   return results;
 }
 
-std::string key_of(Addresses& addresses, const Wish& wish, const Resources& resources,
-                   const config::Config& config, const Need& need) {
-  const auto machine = text(wish.program, ", ", resources.cores, " cores");
-  return addresses.of(config, need.arithmetic, wish.study.alone ? machine : "");
+std::string key_of(Addresses& addresses, const StudyRequest& request, const Resources& resources,
+                   const config::Config& config, const RunCost& cost) {
+  const auto machine = text(request.provenance, ", ", resources.cores, " cores");
+  return addresses.of(config, cost.arithmetic, request.study.alone ? machine : "");
 }
 
-Outlook outlook(const Wish& wish, const Resources& resources) {
-  Outlook out;
+DryRun dry_run(const StudyRequest& request, const Resources& resources) {
+  DryRun out;
   Addresses addresses;
-  const auto arms = combinations(wish.study);
-  check_runs(wish.study, arms);
+  const auto arms = combinations(request.study);
+  check_runs(request.study, arms);
   out.arms = arms.size();
-  const auto search = wish.study.tune ? effort_of(*wish.study.tune) : Effort{};
-  out.searches = arms.size() * search.runs;
-  out.questions = std::max<std::size_t>(1, questions_of(wish.study));
-  if (wish.study.seeds.size() >= 2) {
-    out.told_effect = effect_told(static_cast<std::int64_t>(wish.study.seeds.size()),
-                                  kLevel / static_cast<double>(out.questions));
+  const auto search = request.study.tune ? effort_of(*request.study.tune) : Effort{};
+  out.search_runs = arms.size() * search.runs;
+  out.hypotheses = std::max<std::size_t>(1, questions_of(request.study));
+  if (request.study.seeds.size() >= 2) {
+    out.minimum_detectable_effect = effect_told(static_cast<std::int64_t>(request.study.seeds.size()),
+                                  kLevel / static_cast<double>(out.hypotheses));
   }
   for (const auto& arm : arms) {
-    for (const auto seed : wish.study.seeds) {
-      const auto config = config_of(wish.study, arm, seed, {});
-      const auto need = wish.need(config);
+    for (const auto seed : request.study.seeds) {
+      const auto config = config_of(request.study, arm, seed, {});
+      const auto cost = request.cost(config);
       ++out.runs;
-      out.flops += need.flops;
-      if (seed == wish.study.seeds.front()) out.search_flops += need.flops * search.whole_runs;
-      out.tokens += tokens_of(config, need);
-      if (need.bytes > out.most_bytes) {
-        out.most_bytes = need.bytes;
-        out.largest = arm.name;
+      out.flops += cost.flops;
+      if (seed == request.study.seeds.front()) out.search_flops += cost.flops * search.whole_runs;
+      out.tokens += tokens_of(config, cost);
+      if (cost.memory_bytes > out.max_bytes) {
+        out.max_bytes = cost.memory_bytes;
+        out.largest_run = arm.name;
       }
-      if (wish.study.tune) continue;  // its rate is not known yet
-      const auto key = key_of(addresses, wish, resources, config, need);
+      if (request.study.tune) continue;  // its rate is not known yet
+      const auto key = key_of(addresses, request, resources, config, cost);
       const auto state = standing_of(resources.pool / key).state;
-      if (state == Standing::State::finished || state == Standing::State::diverged) ++out.there;
+      if (state == Standing::State::finished || state == Standing::State::diverged) ++out.cached;
     }
   }
   return out;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/study_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/arms.h"
+
+namespace evenkeel::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+StudyRequest request_of(const std::string& toml, const std::string& provenance) {
+  return {.study = read_study(toml, "my.toml", ""),
+          .folder = {},
+          .cost =
+              [](const config::Config&) {
+                return RunCost{.steps = 4, .precision = "float32", .arithmetic = "float32 avx2"};
+              },
+          .provenance = provenance,
+          .command = {}};
+}
+
+/// The run cache key of the first run of a study.
+std::string first_run_key(const StudyRequest& request, int cores = 2) {
+  static Addresses addresses;  // the built-in text is made once
+  const auto config = config_of(request.study, combinations(request.study).front(), 1, {});
+  return key_of(addresses, request, {.cores = cores}, config, request.cost(config));
+}
+
+constexpr const char* kStudy = "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n";
+const std::string kTimed = std::string("alone = true\n") + kStudy;
+
+TEST(Key, OfATimedRunIsOfOneProgramAndOneMachine) {
+  const auto usual = first_run_key(request_of(kTimed, "evenkeel (abc) on one"));
+  EXPECT_EQ(first_run_key(request_of(kTimed, "evenkeel (abc) on one")), usual);
+  EXPECT_NE(first_run_key(request_of(kTimed, "evenkeel (def) on one")), usual);
+  EXPECT_NE(first_run_key(request_of(kTimed, "evenkeel (abc) on another")), usual);
+  EXPECT_NE(first_run_key(request_of(kTimed, "evenkeel (abc) on one"), 4), usual);
+}
+
+TEST(Key, OfAnyOtherRunIsSharedByAllOfThem) {
+  const auto usual = first_run_key(request_of(kStudy, "evenkeel (abc) on one"));
+  EXPECT_EQ(first_run_key(request_of(kStudy, "evenkeel (def) on another"), 4), usual);
+}
+
+TEST(DryRun, FindsTheRunsThatAreThere) {
+  const auto pool = fs::path(testing::TempDir()) / "outlook";
+  for (const auto* const toml : {kStudy, kTimed.c_str()}) {
+    fs::remove_all(pool);
+    const auto request = request_of(toml, "evenkeel (abc) on one");
+    const Resources resources{.pool = pool, .cores = 2};
+    EXPECT_EQ(dry_run(request, resources).cached, 0U);
+    const auto run = pool / first_run_key(request);
+    fs::create_directories(run);
+    write_file(run / "run.toml", "");
+    write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 20}");
+    write_file(run / "metrics.jsonl", "{\"step\": 20, \"val_loss\": 1}\n");
+    const auto plan = dry_run(request, resources);
+    EXPECT_EQ(plan.runs, 2U);
+    EXPECT_EQ(plan.cached, 1U) << toml;
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::study
