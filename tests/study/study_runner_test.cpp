@@ -27,9 +27,9 @@ StudyRequest request_of(const std::string& toml, const std::string& provenance) 
 
 /// The run cache key of the first run of a study.
 std::string first_run_key(const StudyRequest& request, int cores = 2) {
-  static Addresses addresses;  // the built-in text is made once
+  static RunCacheKeys cache_keys;  // the built-in text is made once
   const auto config = config_of(request.study, combinations(request.study).front(), 1, {});
-  return key_of(addresses, request, {.cores = cores}, config, request.cost(config));
+  return run_cache_key(cache_keys, request, {.cores = cores}, config, request.cost(config));
 }
 
 constexpr const char* kStudy = "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n";
@@ -49,13 +49,13 @@ TEST(Key, OfAnyOtherRunIsSharedByAllOfThem) {
 }
 
 TEST(DryRun, FindsTheRunsThatAreThere) {
-  const auto pool = fs::path(testing::TempDir()) / "outlook";
+  const auto run_cache = fs::path(testing::TempDir()) / "outlook";
   for (const auto* const toml : {kStudy, kTimed.c_str()}) {
-    fs::remove_all(pool);
+    fs::remove_all(run_cache);
     const auto request = request_of(toml, "evenkeel (abc) on one");
-    const Resources resources{.pool = pool, .cores = 2};
+    const Resources resources{.run_cache = run_cache, .cores = 2};
     EXPECT_EQ(dry_run(request, resources).cached, 0U);
-    const auto run = pool / first_run_key(request);
+    const auto run = run_cache / first_run_key(request);
     fs::create_directories(run);
     write_file(run / "run.toml", "");
     write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 20}");

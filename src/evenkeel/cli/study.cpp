@@ -122,7 +122,7 @@ study::StudyRequest request_of(const Options& options) {
   return request;
 }
 
-fs::path pool_of(const study::StudyRequest& request) {
+fs::path run_cache_of(const study::StudyRequest& request) {
   const auto parent = request.folder.parent_path();
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
@@ -237,7 +237,7 @@ Exit body(const Options& options) {
   const auto request = request_of(options);
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
-      .pool = pool_of(request),
+      .run_cache = run_cache_of(request),
       .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
       .memory_bytes = train::available_bytes(),
       .minutes = request.study.minutes,

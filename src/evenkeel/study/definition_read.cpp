@@ -105,7 +105,7 @@ void sort_axes(std::vector<Axis>& axes) {
                    [&](const Axis& left, const Axis& right) { return rank(left) < rank(right); });
 }
 
-std::string key_of(const std::string& set) {
+std::string setting_key(const std::string& set) {
   return set.substr(0, set.find('='));
 }
 
@@ -131,10 +131,10 @@ void check_conflicts(const Study& study, const std::string& where) {
     }
     owners.emplace_back(key, owner);
   };
-  for (const auto& set : study.settings) add(key_of(set), "the settings");
+  for (const auto& set : study.settings) add(setting_key(set), "the settings");
   for (const auto& axis : study.axes) {
     for (const auto& value : axis.values) {
-      for (const auto& set : value.sets) add(key_of(set), "grid." + axis.name);
+      for (const auto& set : value.sets) add(setting_key(set), "grid." + axis.name);
     }
   }
   if (study.tune) add(study.tune->key, "[tune]");
@@ -258,9 +258,9 @@ std::string stem_of(const std::string& where) {
 
 void add_setting(Study& study, const std::string& set) {
   auto changed = study;
-  const auto key = key_of(set);
+  const auto key = setting_key(set);
   std::erase_if(changed.settings, [&](const auto& each) {
-    return key_of(each) == key || key_of(each).starts_with(key + ".");
+    return setting_key(each) == key || setting_key(each).starts_with(key + ".");
   });
   changed.settings.push_back(set);
   check_conflicts(changed, "--set " + set);

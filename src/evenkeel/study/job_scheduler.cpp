@@ -14,7 +14,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/clock.h"
-#include "evenkeel/study/pool.h"
+#include "evenkeel/study/run_cache.h"
 #include "evenkeel/study/child_process.h"
 
 namespace evenkeel::study {
@@ -45,7 +45,7 @@ struct RunningJob {
 ProgressRow progress_row(const RunningJob& running, const std::filesystem::path& run) {
   const auto& job = *running.queued.job;
   ProgressRow row{.name = job.name,
-          .steps = standing_of(run).steps,
+          .steps = run_status(run).steps,
           .loss = std::nan(""),
           .seconds_left = std::nan("")};
   for (const auto& record : store::read_records(run / "metrics.jsonl")) {
@@ -82,18 +82,18 @@ struct JobScheduler::Execution {
   void draw();
 };
 
-/// Ends it if the pool has it; what lies there damaged is moved out of the way.
+/// Ends it if the run cache has it; what lies there damaged is moved out of the way.
 bool JobScheduler::Execution::finish_if_cached(const Job& job) {
-  const auto run = resources.pool / job.key;
-  const auto state = standing_of(run).state;
-  if (state == Standing::State::damaged && !store::is_locked(run)) {
-    const auto aside = set_aside(run);
+  const auto run = resources.run_cache / job.key;
+  const auto state = run_status(run).state;
+  if (state == RunStatus::State::damaged && !store::is_locked(run)) {
+    const auto aside = rename_damaged(run);
     progress_table.warn(text(job.name, ": ", run.string(),
                    " has no record of its last evaluation; it is now ", aside.filename().string(),
                    ", and runs once more"));
   }
-  const bool has_diverged = state == Standing::State::diverged;
-  if (state != Standing::State::finished && !has_diverged) return false;
+  const bool has_diverged = state == RunStatus::State::diverged;
+  if (state != RunStatus::State::finished && !has_diverged) return false;
   finish(job, {has_diverged ? JobResult::State::diverged : JobResult::State::finished, ""});
   return true;
 }
@@ -147,7 +147,7 @@ int JobScheduler::Execution::threads_for(const Job& job) const {
 
 /// Whether there is nothing to start: another process has ended it, or has it in work.
 bool JobScheduler::Execution::has_nothing_to_start(QueuedJob& queued) {
-  if (store::is_locked(resources.pool / queued.job->key)) {
+  if (store::is_locked(resources.run_cache / queued.job->key)) {
     queued.retry_at = seconds_now() + kRetrySeconds;
     return true;
   }
@@ -165,7 +165,7 @@ void JobScheduler::Execution::start(const QueuedJob& next) {
     running.push_back(
         {next,
          ChildProcess({resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
-                 (resources.pool / job.key).string(), "--set", text("train.threads=", threads)},
+                 (resources.run_cache / job.key).string(), "--set", text("train.threads=", threads)},
                 resources.logs / (job.key + ".log")),
          threads, seconds_now()});
   } catch (const Error& error) {
@@ -195,10 +195,10 @@ void JobScheduler::Execution::start_ready() {
 void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   auto queued = ended.queued;
   const auto& job = *queued.job;
-  const auto run = resources.pool / job.key;
+  const auto run = resources.run_cache / job.key;
   const auto log = resources.logs / (job.key + ".log");
-  const auto state = standing_of(run).state;
-  if (code == 0 && state == Standing::State::finished) {
+  const auto state = run_status(run).state;
+  if (code == 0 && state == RunStatus::State::finished) {
     scheduler.work_done_ += job.work;
     return finish(job, {JobResult::State::finished, ""});
   }
@@ -252,7 +252,7 @@ void JobScheduler::Execution::draw() {
   std::vector<ProgressRow> rows;
   double work = 0;  // of those that are in work
   for (auto& each : running) {
-    auto row = progress_row(each, resources.pool / each.queued.job->key);
+    auto row = progress_row(each, resources.run_cache / each.queued.job->key);
     if (each.first_step < 0) each.first_step = row.step;
     const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
     const auto here = static_cast<double>(row.step - each.first_step);

@@ -14,7 +14,7 @@ namespace evenkeel::study {
 
 /// One training run to be done.
 struct Job {
-  std::string key;   // its folder in the pool
+  std::string key;   // its folder in the run cache
   std::string name;  // "hybrid_norm, layers 16, seed 2"
   config::Config config;
   double memory_bytes = 0;  // peak memory
@@ -31,7 +31,7 @@ struct JobResult {
 /// What a scheduler may use, and where its files lie.
 struct Resources {
   std::filesystem::path executable;  // that trains: EXECUTABLE train --config ... --run ...
-  std::filesystem::path pool;     // of run folders
+  std::filesystem::path run_cache;     // of run folders
   std::filesystem::path logs;     // what each process printed
   int cores = 1;
   bool exclusive = false;  // one run at a time, with all cores or as many as its configuration says

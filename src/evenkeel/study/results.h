@@ -22,7 +22,7 @@ struct Member {
   State state = State::missing;
   std::string why;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
   std::int64_t seed = 0;
-  std::string key;   // its folder in the pool
+  std::string key;   // its folder in the run cache
   double value = 0;  // of the study's measure; NaN unless finished
   report::Run run;   // empty unless there is one
 };
@@ -48,7 +48,7 @@ struct Tuning {
     std::string value;
     double share = 1;  // of the steps
     double loss = 0;   // NaN: failed
-    std::string key;   // its folder in the pool
+    std::string key;   // its folder in the run cache
     bool crashed = false;
   };
   std::vector<Try> tries;  // in the order in which they were made

@@ -74,12 +74,12 @@ class StudyRunner {
   JobScheduler scheduler_;
   std::vector<Combination> arms_;
   std::vector<Tuning> tunings_;
-  Addresses addresses_;
+  RunCacheKeys cache_keys_;
 };
 
 Job StudyRunner::job(const std::string& name, config::Config config) {
   const auto cost = request_.cost(config);
-  auto key = key_of(addresses_, request_, resources_, config, cost);
+  auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
   return {std::move(key), name, std::move(config), cost.memory_bytes, cost.flops};
 }
 
@@ -91,16 +91,16 @@ config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) co
 
 /// Slow is not failed: in a share of the steps no threshold of the whole run counts.
 double StudyRunner::loss_of(const std::string& key) const {
-  const auto folder = resources_.pool / key;
-  if (standing_of(folder).state != Standing::State::finished) return std::nan("");
+  const auto folder = resources_.run_cache / key;
+  if (run_status(folder).state != RunStatus::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
   return report::last(run.validation_loss.y);
 }
 
 Member StudyRunner::member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
   Member member{.seed = seed, .key = key, .value = std::nan("")};
-  const auto folder = resources_.pool / key;
-  if (standing_of(folder).state != Standing::State::absent) member.run = report::read_run(folder);
+  const auto folder = resources_.run_cache / key;
+  if (run_status(folder).state != RunStatus::State::absent) member.run = report::read_run(folder);
   if (job_result.state == JobResult::State::not_run) {
     member.why = "not run yet";
     return member;
@@ -121,7 +121,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
   for (const auto seed : study_.seeds) {
     const auto config = config_of_arm(index, seed);
     const auto cost = request_.cost(config);
-    const auto key = key_of(addresses_, request_, resources_, config, cost);
+    const auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
     arm.members.push_back(member_of(seed, key, job_results.at(key)));
     arm.parameters = cost.parameters;
     arm.norm_parameters = cost.norm_parameters;
@@ -145,9 +145,9 @@ void StudyRunner::sum_training_time(Results& results) const {
   }
   for (const auto& tuning : results.tunings) {
     for (const auto& each : tuning.tries) {
-      const bool exists_already = standing_of(resources_.pool / each.key).state != Standing::State::absent;
+      const bool exists_already = run_status(resources_.run_cache / each.key).state != RunStatus::State::absent;
       if (exists_already && counted.insert(each.key).second) {
-        search_seconds += report::read_run(resources_.pool / each.key).seconds;
+        search_seconds += report::read_run(resources_.run_cache / each.key).seconds;
       }
     }
   }
@@ -167,7 +167,7 @@ void StudyRunner::expect_all_runs() {
 
 Results StudyRunner::run() {
   Results results{.study = study_,
-                  .provenance = text(request_.provenance, ", numerics ", kNumerics),
+                  .provenance = text(request_.provenance, ", numerics ", kNumericsVersion),
                   .command = request_.command};
   const auto make = [&](const std::string& name, config::Config config) {
     return job(name, std::move(config));
@@ -238,15 +238,15 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   return results;
 }
 
-std::string key_of(Addresses& addresses, const StudyRequest& request, const Resources& resources,
+std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request, const Resources& resources,
                    const config::Config& config, const RunCost& cost) {
   const auto machine = text(request.provenance, ", ", resources.cores, " cores");
-  return addresses.of(config, cost.arithmetic, request.study.alone ? machine : "");
+  return cache_keys.key(config, cost.arithmetic, request.study.alone ? machine : "");
 }
 
 DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   DryRun out;
-  Addresses addresses;
+  RunCacheKeys cache_keys;
   const auto arms = combinations(request.study);
   check_runs(request.study, arms);
   out.arms = arms.size();
@@ -270,9 +270,9 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
         out.largest_run = arm.name;
       }
       if (request.study.tune) continue;  // its rate is not known yet
-      const auto key = key_of(addresses, request, resources, config, cost);
-      const auto state = standing_of(resources.pool / key).state;
-      if (state == Standing::State::finished || state == Standing::State::diverged) ++out.cached;
+      const auto key = run_cache_key(cache_keys, request, resources, config, cost);
+      const auto state = run_status(resources.run_cache / key).state;
+      if (state == RunStatus::State::finished || state == RunStatus::State::diverged) ++out.cached;
     }
   }
   return out;

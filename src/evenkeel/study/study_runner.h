@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/study/job_scheduler.h"
-#include "evenkeel/study/pool.h"
+#include "evenkeel/study/run_cache.h"
 #include "evenkeel/study/results.h"
 
 namespace evenkeel::study {
@@ -41,7 +41,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
 
 /// What it would run: nothing is started.
 struct DryRun {
-  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; already in the pool
+  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; already in the run cache
   std::size_t search_runs = 0;                  // runs of the search, most of them shorter
   std::size_t hypotheses = 0;                  // claims at their places
   double flops = 0, tokens = 0;               // of the grid
@@ -50,11 +50,11 @@ struct DryRun {
   double max_bytes = 0;   // of one run
   std::string largest_run;     // that run
 };
-/// \param resources  of which only `pool` and `cores` count
+/// \param resources  of which only `run_cache` and `cores` count
 DryRun dry_run(const StudyRequest& request, const Resources& resources);
 
-/// The folder of the pool that holds a run of this study.
-std::string key_of(Addresses& addresses, const StudyRequest& request, const Resources& resources,
+/// The folder of the run cache that holds a run of this study.
+std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request, const Resources& resources,
                    const config::Config& config, const RunCost& cost);
 
 }  // namespace evenkeel::study

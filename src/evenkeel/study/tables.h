@@ -36,7 +36,7 @@ std::string search_text(const Results& results);
 /// Every value that was tried, with the loss at each share of the steps.
 Table tuning_table(const Results& results);
 
-/// Every run of the grid, with its folder in the pool.
+/// Every run of the grid, with its folder in the run cache.
 Table runs_table(const Results& results);
 
 /// "Training took 1:02:03, 25 % of it in searches." The only place for times.

@@ -21,7 +21,7 @@ config::Config shortened(config::Config config, std::int64_t steps, double share
 struct Search {
   std::function<Job(const std::string& name, config::Config config)> job;
   std::function<config::Config(config::Config config, double share)> shortened;
-  std::function<double(const std::string& key)> loss;  // of a run of the pool; NaN if it failed
+  std::function<double(const std::string& key)> loss;  // of a run of the run cache; NaN if it failed
 };
 
 /// What the search costs an arm.

@@ -12,36 +12,36 @@ namespace evenkeel::study {
 
 /// Raised when, and only when, equal configurations come to other numbers than before: then
 /// finished runs are no answer any more (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumerics = 6;
+inline constexpr int kNumericsVersion = 6;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the
-/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumerics. What decides
+/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumericsVersion. What decides
 /// only how long a run takes counts where it is timed: when things are saved, what is computed
 /// again, threads, and the program and machine.
-class Addresses {
+class RunCacheKeys {
  public:
-  /// \param timed_with  program and machine, of a run that is timed; "" of any other
-  /// \return "pre_norm-0123456789abcdef", a folder of the pool
+  /// \param timing_context  program and machine, of a run that is timed; "" of any other
+  /// \return "pre_norm-0123456789abcdef", a folder of the run cache
   /// \throws Error (data) where the text cannot be read
-  std::string of(const config::Config& config, const std::string& arithmetic,
-                 const std::string& timed_with = "");
+  std::string key(const config::Config& config, const std::string& arithmetic,
+                 const std::string& timing_context = "");
 
  private:
   std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
 };
 
-/// How far a run of the pool is. Damaged: it says that it has finished, but of its last evaluation
+/// How far a run of the run cache is. Damaged: it says that it has finished, but of its last evaluation
 /// nothing is on record.
-struct Standing {
-  enum class State { absent, begun, finished, diverged, damaged };
+struct RunStatus {
+  enum class State { absent, started, finished, diverged, damaged };
   State state = State::absent;
   std::int64_t step = 0, steps = 0;
 };
-Standing standing_of(const std::filesystem::path& run);
+RunStatus run_status(const std::filesystem::path& run);
 
 /// Makes room for the run once more: the folder becomes KEY.damaged, or KEY.damaged2 ...
 /// \return the new name
 /// \throws Error (io)
-std::filesystem::path set_aside(const std::filesystem::path& run);
+std::filesystem::path rename_damaged(const std::filesystem::path& run);
 
 }  // namespace evenkeel::study

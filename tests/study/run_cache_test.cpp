@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/pool.h"
+#include "evenkeel/study/run_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -18,47 +18,47 @@ config::Config configuration(const std::vector<std::string>& sets) {
   return config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
 }
 
-std::string address(const std::vector<std::string>& sets,
+std::string cache_key(const std::vector<std::string>& sets,
                     const std::string& precision = "float32") {
-  static Addresses addresses;  // the built-in text is made once
-  return addresses.of(configuration(sets), precision);
+  static RunCacheKeys cache_keys;  // the built-in text is made once
+  return cache_keys.key(configuration(sets), precision);
 }
 
-TEST(Addresses, NameWhatDecidesTheNumbers) {
-  const auto usual = address({});
+TEST(RunCacheKeys, NameWhatDecidesTheNumbers) {
+  const auto usual = cache_key({});
   EXPECT_EQ(usual.find("hybrid_norm_star-"), 0U);
   for (const char* const set :
        {"seed=2", "train.steps=401", "schedule.peak=1e-3", "scheme=keel", "model.init=normal",
         "evaluate.sequences=8", "probe.steps=[1]", "data.ood=builtin:addition"}) {
-    EXPECT_NE(address({set}), usual) << set;
+    EXPECT_NE(cache_key({set}), usual) << set;
   }
-  EXPECT_NE(address({}, "bfloat16"), usual);
+  EXPECT_NE(cache_key({}, "bfloat16"), usual);
 }
 
 // Whoever has a pool keeps it: a new key that is at its default is no part of an address, or
-// kNumerics says that numbers have moved.
-TEST(Addresses, StayWhatTheyWere) {
-  EXPECT_EQ(address({"scheme=pre_norm"}), "pre_norm-8a50b2c6dc5c10f5");
-  EXPECT_EQ(address({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
+// kNumericsVersion says that numbers have moved.
+TEST(RunCacheKeys, StayWhatTheyWere) {
+  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-8a50b2c6dc5c10f5");
+  EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
             "hybrid_norm-a92a053ec8f214a9");
 }
 
-TEST(Addresses, DoNotNameWhatDoesNot) {
-  const auto usual = address({});
+TEST(RunCacheKeys, DoNotNameWhatDoesNot) {
+  const auto usual = cache_key({});
   for (const char* const set : {"train.threads=1", "checkpoint.every=7", "checkpoint.keep=5",
                                 "train.precision=float32", "model.recompute=block"}) {
-    EXPECT_EQ(address({set}), usual) << set;
+    EXPECT_EQ(cache_key({set}), usual) << set;
   }
 }
 
 // What a step takes is no number of the configuration alone.
-TEST(Addresses, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
-  Addresses addresses;
+TEST(RunCacheKeys, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
+  RunCacheKeys cache_keys;
   const auto timed = [&](const std::vector<std::string>& sets, const std::string& with) {
-    return addresses.of(configuration(sets), "float32", with);
+    return cache_keys.key(configuration(sets), "float32", with);
   };
   const auto usual = timed({}, "evenkeel (abc) on a processor");
-  EXPECT_NE(usual, address({}));
+  EXPECT_NE(usual, cache_key({}));
   EXPECT_NE(usual, timed({}, "evenkeel (def) on a processor"));
   for (const char* const set :
        {"train.threads=1", "checkpoint.every=7", "model.recompute=block", "seed=2"}) {
@@ -67,7 +67,7 @@ TEST(Addresses, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
   EXPECT_EQ(timed({"train.precision=float32"}, "evenkeel (abc) on a processor"), usual);
 }
 
-TEST(Addresses, NameTheTextAndNotItsPath) {
+TEST(RunCacheKeys, NameTheTextAndNotItsPath) {
   const auto folder = std::filesystem::path(testing::TempDir());
   std::string book;
   for (int i = 0; i < 2000; ++i) book += "The old baker sees the river.\n";
@@ -75,34 +75,34 @@ TEST(Addresses, NameTheTextAndNotItsPath) {
   write_file(folder / "copy.txt", book);
   write_file(folder / "other.txt", book + "A cat.\n");
   const auto set = [&](const char* name) { return "data.train=" + (folder / name).string(); };
-  const auto one = address({set("one.txt")});
-  EXPECT_EQ(address({set("copy.txt")}), one);
-  EXPECT_NE(address({set("other.txt")}), one);
+  const auto one = cache_key({set("one.txt")});
+  EXPECT_EQ(cache_key({set("copy.txt")}), one);
+  EXPECT_NE(cache_key({set("other.txt")}), one);
 }
 
-TEST(Standing, OfAFolderIsWhatItsStatusSays) {
+TEST(RunStatus, OfAFolderIsWhatItsStatusSays) {
   const auto run = std::filesystem::path(testing::TempDir()) / "standing";
   std::filesystem::remove_all(run);
-  EXPECT_EQ(standing_of(run).state, Standing::State::absent);
+  EXPECT_EQ(run_status(run).state, RunStatus::State::absent);
   std::filesystem::create_directory(run);
   write_file(run / "run.toml", "");
-  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
   write_file(run / "status.json", "{\"state\": \"training\", \"step\": 3, \"steps\": 9}");
-  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
-  EXPECT_EQ(standing_of(run).steps, 9);
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
+  EXPECT_EQ(run_status(run).steps, 9);
   write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 9, \"steps\": 9}");
   for (const char* const damaged :
        {"", "{\"step\": 6, \"val_loss\": 1}", "{\"step\": 9, \"val_loss\": \"one\"}"}) {
     write_file(run / "metrics.jsonl", damaged);
-    EXPECT_EQ(standing_of(run).state, Standing::State::damaged) << damaged;
+    EXPECT_EQ(run_status(run).state, RunStatus::State::damaged) << damaged;
   }
   for (const char* const whole : {"{\"step\": 9, \"val_loss\": 1}\n{\"step\": 9, \"loss\": 1}\n",
                                   "{\"step\": 9, \"val_loss\": null}\n"}) {
     write_file(run / "metrics.jsonl", whole);
-    EXPECT_EQ(standing_of(run).state, Standing::State::finished) << whole;
+    EXPECT_EQ(run_status(run).state, RunStatus::State::finished) << whole;
   }
   write_file(run / "status.json", "{\"state\": \"div");
-  EXPECT_EQ(standing_of(run).state, Standing::State::begun);
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
 }
 
 TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/pool.h"
+#include "evenkeel/study/run_cache.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ namespace evenkeel::study {
 namespace {
 
 /// What decides which text is read: [data], and the context that it must be enough for.
-std::string text_of(const config::Config& config) {
+std::string data_section(const config::Config& config) {
   auto out = text(config.model.context);
   for (const auto& section : config::sections()) {
     if (section.name != "data") continue;
@@ -29,7 +29,7 @@ std::string text_of(const config::Config& config) {
 
 /// The configuration without what changes neither numbers nor, of a run that is timed, its time;
 /// and without the name of its preset.
-config::Config bare(config::Config config, bool is_timed) {
+config::Config canonical_config(config::Config config, bool is_timed) {
   config.preset = "any";
   config.train.precision = "auto";  // what it comes to is named by itself
   if (!is_timed) {
@@ -54,41 +54,41 @@ bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
 
 }  // namespace
 
-std::string Addresses::of(const config::Config& config, const std::string& arithmetic,
-                          const std::string& timed_with) {
-  const bool is_timed = !timed_with.empty();
-  auto& digest = digests_[text_of(config)];
+std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
+                          const std::string& timing_context) {
+  const bool is_timed = !timing_context.empty();
+  auto& digest = digests_[data_section(config)];
   if (digest.empty()) {
     const auto corpora = data::load(config.data, config.model.context);
     digest = corpora.train.digest + corpora.validation.digest;
     if (corpora.ood) digest += corpora.ood->digest;
   }
   const auto whole =
-      text("numerics ", kNumerics, "\narithmetic ", arithmetic, is_timed ? "\ntimed with " : "",
-           timed_with, "\ntext ", digest, "\n", config::to_toml(bare(config, is_timed)),
+      text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic, is_timed ? "\ntimed with " : "",
+           timing_context, "\ntext ", digest, "\n", config::to_toml(canonical_config(config, is_timed)),
            config::toml_text(config.scheme.merged));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
 }
 
-Standing standing_of(const std::filesystem::path& run) {
+RunStatus run_status(const std::filesystem::path& run) {
   std::error_code none;
-  Standing standing;
-  if (!exists(run / "run.toml", none)) return standing;
-  standing.state = Standing::State::begun;
-  const auto status = store::read_status(run);
-  if (!status) return standing;
-  standing.step = status->step;
-  standing.steps = status->steps;
-  if (status->state == "finished") {
-    const bool is_whole = was_evaluated(run, standing.step);
-    standing.state = is_whole ? Standing::State::finished : Standing::State::damaged;
+  RunStatus status;
+  if (!exists(run / "run.toml", none)) return status;
+  status.state = RunStatus::State::started;
+  const auto saved = store::read_status(run);
+  if (!saved) return status;
+  status.step = saved->step;
+  status.steps = saved->steps;
+  if (saved->state == "finished") {
+    const bool is_whole = was_evaluated(run, status.step);
+    status.state = is_whole ? RunStatus::State::finished : RunStatus::State::damaged;
   }
-  if (status->state == "diverged") standing.state = Standing::State::diverged;
-  return standing;
+  if (saved->state == "diverged") status.state = RunStatus::State::diverged;
+  return status;
 }
 
-std::filesystem::path set_aside(const std::filesystem::path& run) {
+std::filesystem::path rename_damaged(const std::filesystem::path& run) {
   auto aside = run;
   aside += ".damaged";
   std::error_code failed;
