@@ -109,7 +109,7 @@ TEST(Judge, SaysWhereASearchHasChosenWhatTrains) {
   results.study.claims[0].kind = Claim::Kind::trains;
   results.study.claims[0].than.clear();
   EXPECT_EQ(verdict_of(results).sentence.find("search"), std::string::npos);
-  results.study.tune = Tune{.key = "schedule.peak"};
+  results.study.tune = SearchConfig{.key = "schedule.peak"};
   EXPECT_TRUE(verdict_of(results).sentence.ends_with(
       "; each arm with the schedule.peak at which a search found its lowest loss"));
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evenkeel/base/file.h"
-#include "evenkeel/study/tune.h"
+#include "evenkeel/study/successive_halving.h"
 
 namespace evenkeel::study {
 namespace {
@@ -127,18 +127,18 @@ TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
   EXPECT_EQ(shortened(tokens, 400, 0.25).schedule.warmup, (config::Length{10}));
 }
 
-Tuning::Try tried(const char* value, double loss) {
+SearchResult::Trial trial(const char* value, double loss) {
   return {.value = value, .share = 0.5, .loss = loss};
 }
 
 TEST(Search, KeepsTheBetterHalfAndWhatFailedComesLast) {
   const double failed = std::nan("");
-  EXPECT_EQ(better_half({tried("1", 3), tried("2", 1), tried("3", failed), tried("4", 2)}),
+  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 1), trial("3", failed), trial("4", 2)}),
             (std::vector<std::string>{"2", "4"}));
-  EXPECT_EQ(better_half({tried("1", failed), tried("2", 5), tried("3", failed)}),
+  EXPECT_EQ(promoted_values({trial("1", failed), trial("2", 5), trial("3", failed)}),
             (std::vector<std::string>{"2", "1"}));
-  EXPECT_EQ(better_half({tried("1", 3), tried("2", 2)}), (std::vector<std::string>{"2", "1"}));
-  EXPECT_EQ(half_of(1), 1U);
+  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 2)}), (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(promoted_count(1), 1U);
 }
 
 }  // namespace

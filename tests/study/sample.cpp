@@ -53,7 +53,7 @@ Study study_of(const Shape& shape) {
   if (!shape.layers.empty()) study.axes.push_back(axis("model.layers", shape.layers));
   if (!shape.peaks.empty()) study.axes.push_back(axis("schedule.peak", shape.peaks));
   study.seeds = shape.seeds;
-  if (shape.peaks.empty()) study.tune = Tune{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};
+  if (shape.peaks.empty()) study.tune = SearchConfig{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};
   if (shape.has_baseline) study.baseline = {{"scheme", "pre_norm"}};
   study.claims = claims_of(shape);
   if (!shape.layers.empty()) study.power_law = "parameters";
@@ -137,11 +137,11 @@ Member member_of(const Shape& shape, const Arm& arm, std::size_t at, std::int64_
   return member;
 }
 
-Tuning tuning_of(const Arm& arm, std::size_t at) {
+SearchResult search_result_of(const Arm& arm, std::size_t at) {
   const bool is_at_edge = arm.labels.at("scheme") == "hybrid_norm";
   const auto key = [&](int i) { return text("search-", at, "-", i); };
   return {.arm = at,
-          .tries = {{"0.001", 0.5, 1.5, key(1)},
+          .trials = {{"0.001", 0.5, 1.5, key(1)},
                     {"0.002", 0.5, 1.4, key(2)},
                     {"0.004", 0.5, std::nan(""), key(3)},
                     {"0.002", 1, 1.2, key(4)}},
@@ -176,8 +176,8 @@ Results sample(const Shape& shape) {
     arm.init = "scheme (megatron)";
     arm.precision = "bfloat16";
     if (results.study.tune) {
-      results.tunings.push_back(tuning_of(arm, at));
-      arm.tuned = results.tunings.back().chosen;
+      results.search_results.push_back(search_result_of(arm, at));
+      arm.tuned_value = results.search_results.back().chosen;
     }
     for (const auto seed : shape.seeds) {
       arm.members.push_back(member_of(shape, arm, at, seed, nature));

@@ -218,8 +218,8 @@ Exit exit_of(const study::Results& results, bool strict) {
       if (member.state == study::Member::State::crashed) return Exit::internal;
     }
   }
-  for (const auto& tuning : results.tunings) {
-    for (const auto& each : tuning.tries) {
+  for (const auto& search_result : results.search_results) {
+    for (const auto& each : search_result.trials) {
       if (each.crashed) return Exit::internal;
     }
   }

@@ -57,7 +57,7 @@ std::string csv(const Results& results) {
           {text(member.seed), word_of(member.state), member.why,
            is_finished ? number(shown(member.value, results.study.measure)) : "",
            number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
-           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned, member.key});
+           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, member.key});
       out += line_of(fields);
     }
   }
@@ -68,14 +68,14 @@ std::string searches_csv(const Results& results) {
   if (!results.study.tune) return "";
   auto out = line_of(
       {"name", results.study.tune->key, "share", "state", "validation_loss", "chosen", "folder"});
-  for (const auto& tuning : results.tunings) {
-    const auto last = tuning.tries.back().share;
-    for (const auto& each : tuning.tries) {
+  for (const auto& search_result : results.search_results) {
+    const auto last = search_result.trials.back().share;
+    for (const auto& each : search_result.trials) {
       const char* const state = each.crashed               ? "crashed"
                                 : std::isfinite(each.loss) ? "finished"
                                                            : "failed";
-      const bool is_chosen = each.share == last && each.value == tuning.chosen;
-      out += line_of({results.arms.at(tuning.arm).name, each.value, shortest(each.share), state,
+      const bool is_chosen = each.share == last && each.value == search_result.chosen;
+      out += line_of({results.arms.at(search_result.arm).name, each.value, shortest(each.share), state,
                       number(each.loss), is_chosen ? "yes" : "", each.key});
     }
   }

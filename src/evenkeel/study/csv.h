@@ -13,7 +13,7 @@ namespace evenkeel::study {
 /// \source RFC 4180, but for lines that end in LF
 std::string csv(const Results& results);
 
-/// A row a try of the search: arm, value, share of the steps, state, validation loss, whether it
+/// A row a trial of the search: arm, value, share of the steps, state, validation loss, whether it
 /// was chosen, folder in the run cache; "" without a search.
 std::string searches_csv(const Results& results);
 

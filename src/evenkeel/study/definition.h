@@ -73,7 +73,7 @@ struct Claim {
 };
 
 /// The search for each arm's own best value of one key.
-struct Tune {
+struct SearchConfig {
   std::string key;                  // "schedule.peak"
   std::vector<std::string> values;  // TOML
   std::vector<double> rungs;        // shares of the run's steps; after each the better half stays
@@ -88,7 +88,7 @@ struct Study {
   std::vector<std::string> settings;  // of all runs; "preset=NAME" may be the first
   std::vector<Axis> axes;             // without the seeds
   std::vector<std::int64_t> seeds;
-  std::optional<Tune> tune;
+  std::optional<SearchConfig> tune;
   Measure measure;
   Selection baseline;      // every other arm is compared with it; may be empty
   double fails_above = 0;  // a run whose last validation loss is higher has failed; nats

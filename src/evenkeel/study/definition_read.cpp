@@ -141,8 +141,8 @@ void check_conflicts(const Study& study, const std::string& where) {
   add("seed", "seeds");
 }
 
-Tune tune_of(Table table) {
-  Tune tune;
+SearchConfig search_config_of(Table table) {
+  SearchConfig tune;
   constexpr std::int64_t kOwnSeed = 1001;
   tune.key = table.string("key", "schedule.peak");
   if (const auto* const node = table.node("values")) {
@@ -321,7 +321,7 @@ Study read_study(const std::string& toml, const std::string& where, const std::s
   sort_axes(study.axes);
   if (top.node("tune") != nullptr) {
     auto table = top.section("tune");
-    study.tune = tune_of(table);
+    study.tune = search_config_of(table);
     if (study.tune->values.empty()) {
       throw Error(Exit::usage, text(where,
                                     ": [tune] must list the values to choose from: "

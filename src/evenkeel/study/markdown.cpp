@@ -61,7 +61,7 @@ std::string fairness(const Results& results) {
   for (const auto& each : results.unfair) out += "- " + escaped_markdown(each) + "\n";
   if (!results.unfair.empty()) out += "\n";
   out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
-  if (!results.tunings.empty()) out += markdown(tuning_table(results));
+  if (!results.search_results.empty()) out += markdown(search_table(results));
   return out;
 }
 

@@ -72,8 +72,8 @@ std::string fairness(const Results& results) {
   for (const auto& each : results.unfair) items += element("li", escaped(each));
   if (!items.empty()) out += element("ul", items) + "\n";
   out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
-  if (!results.tunings.empty())
-    out += folded("All tries of the search", html(tuning_table(results)));
+  if (!results.search_results.empty())
+    out += folded("All tries of the search", html(search_table(results)));
   return section("Fairness", out);
 }
 

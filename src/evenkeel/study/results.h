@@ -38,22 +38,22 @@ struct Arm {
   double tokens = 0;             // that a run of it reads
   std::string init;              // "scheme (megatron)", "normal"
   std::string precision;         // "bfloat16"
-  std::string tuned;             // the value that the search chose; "" without one
+  std::string tuned_value;             // the value that the search chose; "" without one
 };
 
-/// What the search for one arm's best value saw.
-struct Tuning {
+/// The trials of one arm and the value that they chose.
+struct SearchResult {
   std::size_t arm = 0;
-  struct Try {
+  struct Trial {
     std::string value;
     double share = 1;  // of the steps
     double loss = 0;   // NaN: failed
     std::string key;   // its folder in the run cache
     bool crashed = false;
   };
-  std::vector<Try> tries;  // in the order in which they were made
+  std::vector<Trial> trials;  // in the order in which they were made
   std::string chosen;
-  bool has_failed = false;  // no value trained: the first was taken
+  bool all_failed = false;  // no value trained: the first was taken
   bool at_edge = false;     // the best is the first or the last of the range: it may lie beyond
 };
 
@@ -88,7 +88,7 @@ struct Results {
   std::vector<Arm> arms;
   std::vector<Verdict> verdicts;          // of claims, in their order
   std::vector<Verdict> against_baseline;  // of arms, in their order
-  std::vector<Tuning> tunings;
+  std::vector<SearchResult> search_results;
   std::vector<Fit> fits;
   std::vector<std::string> unfair;   // what differs between arms beside what is compared
   std::vector<std::string> changed;  // of the study file, after it was begun

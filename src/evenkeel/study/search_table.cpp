@@ -17,34 +17,34 @@ constexpr double kTie = 0.01;  // nats: seeds scatter by more
 
 using Kind = Column::Kind;
 
-const Tuning::Try* find_try(const Tuning& tuning, const std::string& value, double share) {
-  const Tuning::Try* found = nullptr;
-  for (const auto& each : tuning.tries) {
+const SearchResult::Trial* find_trial(const SearchResult& search_result, const std::string& value, double share) {
+  const SearchResult::Trial* found = nullptr;
+  for (const auto& each : search_result.trials) {
     if (each.value == value && each.share == share) found = &each;
   }
   return found;
 }
 
-std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
+std::vector<Cell> trial_cells(const Results& results, const SearchResult& search_result,
                               const std::string& value, const std::set<double>& shares) {
-  std::vector<Cell> cells = {{results.arms[tuning.arm].name}, {value}};
+  std::vector<Cell> cells = {{results.arms[search_result.arm].name}, {value}};
   std::string folders;
   for (const double share : shares) {
-    const auto* const tried = find_try(tuning, value, share);
-    if (tried == nullptr) {
+    const auto* const trial = find_trial(search_result, value, share);
+    if (trial == nullptr) {
       cells.push_back({kNothing});
       continue;
     }
-    folders += (folders.empty() ? "" : " ") + tried->key;
-    const bool is_good = std::isfinite(tried->loss);
-    cells.push_back({is_good          ? number_text(tried->loss, {})
-                     : tried->crashed ? "crashed"
+    folders += (folders.empty() ? "" : " ") + trial->key;
+    const bool is_good = std::isfinite(trial->loss);
+    cells.push_back({is_good          ? number_text(trial->loss, {})
+                     : trial->crashed ? "crashed"
                                       : "failed",
                      is_good ? "" : "failed"});
   }
-  const bool is_chosen = value == tuning.chosen;
-  const char* const why = tuning.has_failed ? "taken: no value trained"
-                          : tuning.at_edge  ? "chosen, at the edge"
+  const bool is_chosen = value == search_result.chosen;
+  const char* const why = search_result.all_failed ? "taken: no value trained"
+                          : search_result.at_edge  ? "chosen, at the edge"
                                             : "chosen";
   cells.push_back({is_chosen ? why : ""});
   cells.push_back({folders});
@@ -53,10 +53,10 @@ std::vector<Cell> tried_cells(const Results& results, const Tuning& tuning,
 
 /// Whether the two best values of the last share are so near that one seed does not tell them
 /// apart.
-bool is_tie(const Tuning& tuning) {
+bool is_tie(const SearchResult& search_result) {
   std::vector<double> losses;
-  for (const auto& each : tuning.tries) {
-    if (each.share == tuning.tries.back().share && std::isfinite(each.loss)) {
+  for (const auto& each : search_result.trials) {
+    if (each.share == search_result.trials.back().share && std::isfinite(each.loss)) {
       losses.push_back(each.loss);
     }
   }
@@ -67,17 +67,17 @@ bool is_tie(const Tuning& tuning) {
 }  // namespace
 
 std::string search_text(const Results& results) {
-  std::size_t tries = 0, edges = 0, ties = 0;
+  std::size_t trials = 0, edges = 0, ties = 0;
   double runs = 0;
-  for (const auto& tuning : results.tunings) {
-    tries += tuning.tries.size();
-    if (tuning.at_edge) ++edges;
-    if (is_tie(tuning)) ++ties;
-    for (const auto& each : tuning.tries) runs += each.share;
+  for (const auto& search_result : results.search_results) {
+    trials += search_result.trials.size();
+    if (search_result.at_edge) ++edges;
+    if (is_tie(search_result)) ++ties;
+    for (const auto& each : search_result.trials) runs += each.share;
   }
-  if (tries == 0) return "";
+  if (trials == 0) return "";
   auto out =
-      text("The search for each arm's own value made ", tries,
+      text("The search for each arm's own value made ", trials,
            " tries, whose steps add up to those of ", report::fixed(runs, 1), " whole runs.");
   if (edges > 0) {
     out += text(" In ", edges, edges == 1 ? " arm" : " arms",
@@ -90,10 +90,10 @@ std::string search_text(const Results& results) {
   return out;
 }
 
-Table tuning_table(const Results& results) {
+Table search_table(const Results& results) {
   std::set<double> shares;
-  for (const auto& tuning : results.tunings) {
-    for (const auto& each : tuning.tries) shares.insert(each.share);
+  for (const auto& search_result : results.search_results) {
+    for (const auto& each : search_result.trials) shares.insert(each.share);
   }
   Table table{{{"arm", Kind::name}, {"value"}}};
   for (const double share : shares) {
@@ -101,13 +101,13 @@ Table tuning_table(const Results& results) {
   }
   table.columns.push_back({""});
   table.columns.push_back({"folders in the pool", Kind::code});
-  for (const auto& tuning : results.tunings) {
+  for (const auto& search_result : results.search_results) {
     std::vector<std::string> values;
-    for (const auto& each : tuning.tries) {
+    for (const auto& each : search_result.trials) {
       if (std::count(values.begin(), values.end(), each.value) == 0) values.push_back(each.value);
     }
     for (const auto& value : values) {
-      table.rows.push_back(tried_cells(results, tuning, value, shares));
+      table.rows.push_back(trial_cells(results, search_result, value, shares));
     }
   }
   return table;

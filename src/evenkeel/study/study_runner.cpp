@@ -22,7 +22,7 @@
 #include "evenkeel/study/page.h"
 #include "evenkeel/study/sentences.h"
 #include "evenkeel/study/statistics.h"
-#include "evenkeel/study/tune.h"
+#include "evenkeel/study/successive_halving.h"
 
 namespace evenkeel::study {
 
@@ -73,7 +73,7 @@ class StudyRunner {
   ProgressTable& progress_table_;
   JobScheduler scheduler_;
   std::vector<Combination> arms_;
-  std::vector<Tuning> tunings_;
+  std::vector<SearchResult> search_results_;
   RunCacheKeys cache_keys_;
 };
 
@@ -85,7 +85,7 @@ Job StudyRunner::job(const std::string& name, config::Config config) {
 
 config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) const {
   std::vector<std::string> more;
-  if (study_.tune) more.push_back(text(study_.tune->key, '=', tunings_.at(arm).chosen));
+  if (study_.tune) more.push_back(text(study_.tune->key, '=', search_results_.at(arm).chosen));
   return config_of(study_, arms_[arm], seed, more);
 }
 
@@ -131,7 +131,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
     arm.init = init_of(config);
     arm.precision = cost.precision;
   }
-  if (study_.tune) arm.tuned = tunings_.at(index).chosen;
+  if (study_.tune) arm.tuned_value = search_results_.at(index).chosen;
   return arm;
 }
 
@@ -143,8 +143,8 @@ void StudyRunner::sum_training_time(Results& results) const {
       if (counted.insert(member.key).second) grid_seconds += member.run.seconds;
     }
   }
-  for (const auto& tuning : results.tunings) {
-    for (const auto& each : tuning.tries) {
+  for (const auto& search_result : results.search_results) {
+    for (const auto& each : search_result.trials) {
       const bool exists_already = run_status(resources_.run_cache / each.key).state != RunStatus::State::absent;
       if (exists_already && counted.insert(each.key).second) {
         search_seconds += report::read_run(resources_.run_cache / each.key).seconds;
@@ -158,11 +158,11 @@ void StudyRunner::sum_training_time(Results& results) const {
 /// What is left to do is that of all runs, searches included.
 void StudyRunner::expect_all_runs() {
   const auto seeds = study_.seeds.size();
-  const auto search = study_.tune ? effort_of(*study_.tune) : Effort{};
+  const auto effort = study_.tune ? search_cost(*study_.tune) : SearchCost{};
   double flops = 0;
   for (const auto& arm : arms_) flops += request_.cost(config_of(study_, arm, 1, {})).flops;
-  scheduler_.expect(arms_.size() * (seeds + search.runs),
-                   flops * (static_cast<double>(seeds) + search.whole_runs));
+  scheduler_.expect(arms_.size() * (seeds + effort.runs),
+                   flops * (static_cast<double>(seeds) + effort.full_runs));
 }
 
 Results StudyRunner::run() {
@@ -179,9 +179,9 @@ Results StudyRunner::run() {
       const auto steps = request_.cost(config).steps;
       return shortened(std::move(config), steps, part);
     };
-    const Search search{make, share, [&](const std::string& key) { return loss_of(key); }};
-    tunings_ = tuned(study_, arms_, search, scheduler_);
-    if (tunings_.empty()) return results;
+    const SearchCallbacks search{make, share, [&](const std::string& key) { return loss_of(key); }};
+    search_results_ = successive_halving(study_, arms_, search, scheduler_);
+    if (search_results_.empty()) return results;
   }
   std::vector<Job> jobs;
   for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs are there early
@@ -199,7 +199,7 @@ Results StudyRunner::run() {
   results.is_whole = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
     return each.second.state == JobResult::State::not_run || each.second.state == JobResult::State::crashed;
   });
-  results.tunings = tunings_;
+  results.search_results = search_results_;
   sum_training_time(results);
   return results;
 }
@@ -250,8 +250,8 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   const auto arms = combinations(request.study);
   check_runs(request.study, arms);
   out.arms = arms.size();
-  const auto search = request.study.tune ? effort_of(*request.study.tune) : Effort{};
-  out.search_runs = arms.size() * search.runs;
+  const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};
+  out.search_runs = arms.size() * effort.runs;
   out.hypotheses = std::max<std::size_t>(1, questions_of(request.study));
   if (request.study.seeds.size() >= 2) {
     out.minimum_detectable_effect = effect_told(static_cast<std::int64_t>(request.study.seeds.size()),
@@ -263,7 +263,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
       const auto cost = request.cost(config);
       ++out.runs;
       out.flops += cost.flops;
-      if (seed == request.study.seeds.front()) out.search_flops += cost.flops * search.whole_runs;
+      if (seed == request.study.seeds.front()) out.search_flops += cost.flops * effort.full_runs;
       out.tokens += tokens_of(config, cost);
       if (cost.memory_bytes > out.max_bytes) {
         out.max_bytes = cost.memory_bytes;

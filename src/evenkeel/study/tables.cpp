@@ -61,17 +61,17 @@ std::string paper_text(const Claim& claim) {
   return (claim.paper > 0 ? "+" : "") + shortest(claim.paper);
 }
 
-const Tuning* tuning_of(const Results& results, std::size_t arm) {
-  const auto found = std::find_if(results.tunings.begin(), results.tunings.end(),
-                                  [&](const Tuning& tuning) { return tuning.arm == arm; });
-  return found == results.tunings.end() ? nullptr : &*found;
+const SearchResult* search_result_of(const Results& results, std::size_t arm) {
+  const auto found = std::find_if(results.search_results.begin(), results.search_results.end(),
+                                  [&](const SearchResult& search_result) { return search_result.arm == arm; });
+  return found == results.search_results.end() ? nullptr : &*found;
 }
 
-std::string tuned_text(const Results& results, std::size_t at) {
-  const auto& chosen = results.arms[at].tuned;
-  const auto* const tuning = tuning_of(results, at);
+std::string tuned_value_text(const Results& results, std::size_t at) {
+  const auto& chosen = results.arms[at].tuned_value;
+  const auto* const search_result = search_result_of(results, at);
   if (chosen.empty()) return kNothing;
-  return chosen + (tuning != nullptr && tuning->at_edge ? ", at the edge of the range" : "");
+  return chosen + (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ Table paper_table(const Results& results) {
 
 Table fairness_table(const Results& results) {
   const bool has_tuned = std::any_of(results.arms.begin(), results.arms.end(),
-                                     [](const Arm& arm) { return !arm.tuned.empty(); });
+                                     [](const Arm& arm) { return !arm.tuned_value.empty(); });
   Table table{{{"arm", Kind::name},
                {"parameters", Kind::number},
                {"of norms", Kind::number},
@@ -194,9 +194,9 @@ Table fairness_table(const Results& results) {
                           {arm.init},
                           {arm.precision}});
     if (!has_tuned) continue;
-    const auto* const tuning = tuning_of(results, at);
-    const bool is_at_edge = tuning != nullptr && tuning->at_edge;
-    table.rows.back().push_back({tuned_text(results, at), is_at_edge ? "undecided" : ""});
+    const auto* const search_result = search_result_of(results, at);
+    const bool is_at_edge = search_result != nullptr && search_result->at_edge;
+    table.rows.back().push_back({tuned_value_text(results, at), is_at_edge ? "undecided" : ""});
   }
   return table;
 }
@@ -223,7 +223,7 @@ Table runs_table(const Results& results) {
 
 std::string times_text(const Results& results) {
   auto out = "Training took " + duration_text(results.seconds);
-  if (!results.tunings.empty()) {
+  if (!results.search_results.empty()) {
     out += text(", ", percent(results.search_share), " of it in searches");
   }
   return out + ".";

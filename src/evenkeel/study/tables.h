@@ -34,7 +34,7 @@ Table fairness_table(const Results& results);
 std::string search_text(const Results& results);
 
 /// Every value that was tried, with the loss at each share of the steps.
-Table tuning_table(const Results& results);
+Table search_table(const Results& results);
 
 /// Every run of the grid, with its folder in the run cache.
 Table runs_table(const Results& results);

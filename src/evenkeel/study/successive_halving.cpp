@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/tune.h"
+#include "evenkeel/study/successive_halving.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,23 +12,23 @@ namespace evenkeel::study {
 
 namespace {
 
-bool is_better(const Tuning::Try& left, const Tuning::Try& right) {
+bool is_better(const SearchResult::Trial& left, const SearchResult::Trial& right) {
   return std::isfinite(left.loss) && (!std::isfinite(right.loss) || left.loss < right.loss);
 }
 
-/// The tries of one arm at one share, and a job for each.
-std::vector<Tuning::Try> tries_of(const Study& study, const Combination& arm,
+/// The trials of one arm at one share, and a job for each.
+std::vector<SearchResult::Trial> make_trials(const Study& study, const Combination& arm,
                                   const std::vector<std::string>& values, double share,
-                                  const Search& search, std::vector<Job>& jobs) {
-  std::vector<Tuning::Try> tries;
+                                  const SearchCallbacks& search, std::vector<Job>& jobs) {
+  std::vector<SearchResult::Trial> trials;
   for (const auto& value : values) {
     const auto set = text(study.tune->key, '=', value);
     auto config = search.shortened(config_of(study, arm, study.tune->seed, {set}), share);
     const auto name = text(arm.name, ", search ", value, ", ", shortest(share), " of the steps");
     jobs.push_back(search.job(name, std::move(config)));
-    tries.push_back({.value = value, .share = share, .key = jobs.back().key});
+    trials.push_back({.value = value, .share = share, .key = jobs.back().key});
   }
-  return tries;
+  return trials;
 }
 
 /// The first or the last of the range, by size where all are numbers.
@@ -66,40 +66,40 @@ config::Config shortened(config::Config config, std::int64_t steps, double share
   return config;
 }
 
-std::size_t half_of(std::size_t candidates) {
+std::size_t promoted_count(std::size_t candidates) {
   constexpr std::size_t kLeast = 2;  // one alone would have nothing to be compared with
   return std::min(candidates, std::max(kLeast, (candidates + 1) / 2));
 }
 
-Effort effort_of(const Tune& tune) {
-  Effort effort;
+SearchCost search_cost(const SearchConfig& tune) {
+  SearchCost cost;
   auto candidates = tune.values.size();
   for (const double share : tune.rungs) {
-    effort.runs += candidates;
-    effort.whole_runs += share * static_cast<double>(candidates);
-    candidates = half_of(candidates);
+    cost.runs += candidates;
+    cost.full_runs += share * static_cast<double>(candidates);
+    candidates = promoted_count(candidates);
   }
-  return effort;
+  return cost;
 }
 
-std::vector<std::string> better_half(std::vector<Tuning::Try> tries) {
-  std::stable_sort(tries.begin(), tries.end(), is_better);
-  tries.resize(half_of(tries.size()));
+std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials) {
+  std::stable_sort(trials.begin(), trials.end(), is_better);
+  trials.resize(promoted_count(trials.size()));
   std::vector<std::string> values;
-  for (const auto& each : tries) values.push_back(each.value);
+  for (const auto& each : trials) values.push_back(each.value);
   return values;
 }
 
-std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& arms,
-                          const Search& search, JobScheduler& scheduler) {
+std::vector<SearchResult> successive_halving(const Study& study, const std::vector<Combination>& arms,
+                          const SearchCallbacks& search, JobScheduler& scheduler) {
   const auto& tune = *study.tune;
-  std::vector<Tuning> out(arms.size());
-  std::vector<std::vector<Tuning::Try>> last(arms.size());
+  std::vector<SearchResult> out(arms.size());
+  std::vector<std::vector<SearchResult::Trial>> last(arms.size());
   for (const double share : tune.rungs) {
     std::vector<Job> jobs;
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      const auto values = last[arm].empty() ? tune.values : better_half(last[arm]);
-      last[arm] = tries_of(study, arms[arm], values, share, search, jobs);
+      const auto values = last[arm].empty() ? tune.values : promoted_values(last[arm]);
+      last[arm] = make_trials(study, arms[arm], values, share, search, jobs);
     }
     const auto job_results = scheduler.run(jobs);
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
@@ -110,13 +110,13 @@ std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& ar
         each.loss = each.crashed ? std::nan("") : search.loss(each.key);
       }
       out[arm].arm = arm;
-      out[arm].tries.insert(out[arm].tries.end(), last[arm].begin(), last[arm].end());
+      out[arm].trials.insert(out[arm].trials.end(), last[arm].begin(), last[arm].end());
     }
   }
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
     const auto best = std::min_element(last[arm].begin(), last[arm].end(), is_better);
     out[arm].chosen = best->value;
-    out[arm].has_failed = !std::isfinite(best->loss);
+    out[arm].all_failed = !std::isfinite(best->loss);
     out[arm].at_edge = is_at_edge(best->value, tune.values);
   }
   return out;

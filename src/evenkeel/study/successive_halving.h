@@ -17,32 +17,32 @@ namespace evenkeel::study {
 /// \param steps  of the whole run
 config::Config shortened(config::Config config, std::int64_t steps, double share);
 
-/// What a search needs to know of runs.
-struct Search {
+/// What a search calls: makes jobs, shortens configurations, reads losses.
+struct SearchCallbacks {
   std::function<Job(const std::string& name, config::Config config)> job;
   std::function<config::Config(config::Config config, double share)> shortened;
   std::function<double(const std::string& key)> loss;  // of a run of the run cache; NaN if it failed
 };
 
 /// What the search costs an arm.
-struct Effort {
+struct SearchCost {
   std::size_t runs = 0;
-  double whole_runs = 0;  // to which their steps add up
+  double full_runs = 0;  // to which their steps add up
 };
-Effort effort_of(const Tune& tune);
+SearchCost search_cost(const SearchConfig& tune);
 
 /// How many of so many values are tried at the next share of the steps: half of them, two at least.
-std::size_t half_of(std::size_t candidates);
+std::size_t promoted_count(std::size_t candidates);
 
 /// Those values, best first; what failed comes last.
-std::vector<std::string> better_half(std::vector<Tuning::Try> tries);
+std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials);
 
 /// Successive halving: every arm tries all values at the first share of the steps, the better half
 /// of them at the next, and so on; the best of the last share is its value. The search has a seed
 /// of its own, so that no run of the study has chosen its own rate.
 /// \return empty if it was stopped
 /// \source Jamieson and Talwalkar 2016
-std::vector<Tuning> tuned(const Study& study, const std::vector<Combination>& arms,
-                          const Search& search, JobScheduler& scheduler);
+std::vector<SearchResult> successive_halving(const Study& study, const std::vector<Combination>& arms,
+                          const SearchCallbacks& search, JobScheduler& scheduler);
 
 }  // namespace evenkeel::study
