@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/catalogue.h"
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/statistics.h"
@@ -39,7 +39,7 @@ std::string with_claim(const std::string& lines) {
 
 TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
   const auto study = read(std::string(kGrid) + "model.layers = [2, 4]\nschedule.peak = [1e-3]\n");
-  const auto arms = combinations(study);
+  const auto arms = grid_points(study);
   ASSERT_EQ(arms.size(), 4U);
   EXPECT_EQ(arms[0].name, "pre_norm, layers 2");
   EXPECT_EQ(arms[1].name, "pre_norm, layers 4");
@@ -56,7 +56,7 @@ TEST(Definition, AValueMayBeATableOfKeysWithAName) {
   const auto study = read(
       "[[grid.arm]]\nname = \"Pre, normal\"\nscheme = \"pre_norm\"\nmodel.init = \"normal\"\n"
       "[[grid.arm]]\nname = \"dense\"\nmodel.experts.count = 0\n");
-  const auto arms = combinations(study);
+  const auto arms = grid_points(study);
   ASSERT_EQ(arms.size(), 2U);
   EXPECT_EQ(arms[0].name, "Pre, normal");
   EXPECT_EQ(config_of(study, arms[0], 1, {}).model.init, "normal");
@@ -82,7 +82,7 @@ TEST(Definition, ASizeStandsAboveTheFileKeyByKey) {
 
 TEST(Definition, APresetLiesBelowAllSettings) {
   const auto study = read(std::string("[settings]\npreset = \"nano\"\ntrain.batch = 3\n") + kGrid);
-  const auto config = config_of(study, combinations(study)[0], 1, {});
+  const auto config = config_of(study, grid_points(study)[0], 1, {});
   EXPECT_EQ(config.preset, "nano");
   EXPECT_EQ(config.train.batch, 3);
   EXPECT_EQ(config.model.context, 64);
@@ -122,7 +122,7 @@ TEST(Definition, ThreadsAreSetOnlyWhereRunsStandAlone) {
   EXPECT_EQ(error_of(axis),
             "my.toml: train.threads has no effect in grid.train.threads: runs side by side share "
             "the cores; set alone = true, or leave it out");
-  EXPECT_EQ(combinations(read("alone = true\n" + axis)).size(), 4U);
+  EXPECT_EQ(grid_points(read("alone = true\n" + axis)).size(), 4U);
   auto study = read(kGrid);
   EXPECT_THROW(add_setting(study, "train.threads=1"), Error);
 }
@@ -130,14 +130,14 @@ TEST(Definition, ThreadsAreSetOnlyWhereRunsStandAlone) {
 TEST(Definition, ASchemesNormIsAnAxisBesideTheScheme) {
   const auto study = read(
       "[settings]\nscheme = \"pre_norm\"\n[grid]\nscheme.norm = [\"rms_norm\", \"layer_norm\"]\n");
-  const auto arms = combinations(study);
+  const auto arms = grid_points(study);
   EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "pre_norm+layer_norm");
 }
 
 TEST(Definition, AnErrorInAnArmNamesIt) {
   const auto study = read("[grid]\nscheme = [\"pre_nrm\"]\n");
   try {
-    config_of(study, combinations(study)[0], 1, {});
+    config_of(study, grid_points(study)[0], 1, {});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).find("study my, arm \"pre_nrm\": "), 0U) << error.what();
@@ -254,7 +254,7 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
     for (const auto& size : sizes) {
       const auto study = read_study(source.toml, source.place, size);
       EXPECT_FALSE(study.question.empty()) << name;
-      for (const auto& arm : combinations(study)) {
+      for (const auto& arm : grid_points(study)) {
         EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
       }
     }
@@ -281,7 +281,7 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
 TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
   const auto source = find_study("addition");
   const auto study = read_study(source.toml, source.place, "desk");
-  for (const auto& arm : combinations(study)) {
+  for (const auto& arm : grid_points(study)) {
     EXPECT_EQ(config_of(study, arm, 1, {}).model.init, "megatron") << arm.name;
   }
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/judge.h"
 
 namespace evenkeel::study {
@@ -73,7 +73,7 @@ Nature nature_of(const Study& study, const Arm& arm) {
   const auto scheme = arm.labels.at("scheme");
   const auto& values = study.axes.front().values;
   const auto place = std::find_if(values.begin(), values.end(),
-                                  [&](const Value& value) { return value.label == scheme; });
+                                  [&](const AxisValue& value) { return value.label == scheme; });
   if (scheme == "hybrid_norm") nature.loss -= 0.03;
   if (scheme == "post_norm") nature.loss += 0.05;
   if (scheme.ends_with("_norm") == false) {
@@ -167,8 +167,8 @@ Arm& arm_of(Results& results, const std::string& name) {
 
 Results sample(const Shape& shape) {
   Results results{.study = study_of(shape)};
-  for (const auto& combination : combinations(results.study)) {
-    Arm arm{.name = combination.name, .labels = combination.labels, .tokens = 409600};
+  for (const auto& point : grid_points(results.study)) {
+    Arm arm{.name = point.name, .labels = point.labels, .tokens = 409600};
     const auto at = results.arms.size();
     const auto nature = nature_of(results.study, arm);
     arm.parameters = static_cast<std::int64_t>(100000 * nature.layers);

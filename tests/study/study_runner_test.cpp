@@ -7,7 +7,7 @@
 #include <string>
 
 #include "evenkeel/base/file.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 
 namespace evenkeel::study {
 namespace {
@@ -28,7 +28,7 @@ StudyRequest request_of(const std::string& toml, const std::string& provenance) 
 /// The run cache key of the first run of a study.
 std::string first_run_key(const StudyRequest& request, int cores = 2) {
   static RunCacheKeys cache_keys;  // the built-in text is made once
-  const auto config = config_of(request.study, combinations(request.study).front(), 1, {});
+  const auto config = config_of(request.study, grid_points(request.study).front(), 1, {});
   return run_cache_key(cache_keys, request, {.cores = cores}, config, request.cost(config));
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/family.h"
 #include "evenkeel/study/sentences.h"
 
@@ -49,12 +49,12 @@ bool is_of_signs(const Claim& claim) {
 }
 
 std::size_t questions_of(const Study& study) {
-  const auto arms = combinations(study);
+  const auto arms = grid_points(study);
   std::size_t count = 0;
   for (const auto& claim : study.claims) {
     const auto places = static_cast<std::size_t>(
-        std::count_if(arms.begin(), arms.end(), [&](const Combination& each) {
-          return is_in(each.labels, claim.of) && is_in(each.labels, claim.at);
+        std::count_if(arms.begin(), arms.end(), [&](const GridPoint& each) {
+          return matches(each.labels, claim.of) && matches(each.labels, claim.at);
         }));
     if (claim.kind == Claim::Kind::further) {
       ++count;

@@ -13,16 +13,16 @@
 namespace evenkeel::study {
 
 /// One value of an axis: how it is called, and what it sets.
-struct Value {
+struct AxisValue {
   std::string label;
-  std::vector<std::string> sets;  // as after --set: "schedule.peak=0.002"
+  std::vector<std::string> settings;  // as after --set: "schedule.peak=0.002"
 };
 
 /// One dimension of the grid. `name` is the key that its values set, or a word of the file's own
 /// where the values are tables of keys.
 struct Axis {
   std::string name;
-  std::vector<Value> values;
+  std::vector<AxisValue> values;
 };
 
 /// Some arms: axis -> label. An axis that is not named may have any value.
@@ -113,7 +113,7 @@ Study read_study(const std::string& toml, const std::string& place, const std::s
 /// Sets a key of all runs beside the file: `--set KEY=VALUE`. It replaces what [settings] says of
 /// it.
 /// \throws Error (usage) if an axis, the search or `seeds` decides it
-void add_setting(Study& study, const std::string& set);
+void add_setting(Study& study, const std::string& setting);
 
 /// Seeds in place of the file's: `--seeds 12` are 1 to 12, `--seeds 9-16` those from 9 to 16, for a
 /// claim that others have suggested.

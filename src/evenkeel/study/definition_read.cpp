@@ -23,14 +23,14 @@ using config::place;
 using config::Table;
 
 /// The leaves of a table as settings: "train.steps=400". A scheme stays in one piece.
-void flatten(const toml::table& table, const std::string& prefix, std::vector<std::string>& sets) {
+void flatten(const toml::table& table, const std::string& prefix, std::vector<std::string>& settings) {
   for (const auto& [key, node] : table) {
     const auto name = prefix + config::key_text(key.str());
     const auto* const inner = node.as_table();
     if (inner != nullptr && name != "scheme") {
-      flatten(*inner, name + ".", sets);
+      flatten(*inner, name + ".", settings);
     } else {
-      sets.push_back(text(name, '=', config::toml_text(node)));
+      settings.push_back(text(name, '=', config::toml_text(node)));
     }
   }
 }
@@ -40,7 +40,7 @@ std::string label_of(const toml::node& node) {
   return config::toml_text(node);
 }
 
-Value value_of(const std::string& axis, const toml::node& node) {
+AxisValue value_of(const std::string& axis, const toml::node& node) {
   const auto* const table = node.as_table();
   if (table == nullptr) return {label_of(node), {text(axis, '=', config::toml_text(node))}};
   auto keys = *table;
@@ -50,9 +50,9 @@ Value value_of(const std::string& axis, const toml::node& node) {
                                   " that is a table must have a name: { name = \"...\", KEY = "
                                   "VALUE, ... }"));
   }
-  Value value{name->value_or(std::string()), {}};
+  AxisValue value{name->value_or(std::string()), {}};
   keys.erase("name");
-  flatten(keys, "", value.sets);
+  flatten(keys, "", value.settings);
   return value;
 }
 
@@ -105,8 +105,8 @@ void sort_axes(std::vector<Axis>& axes) {
                    [&](const Axis& left, const Axis& right) { return rank(left) < rank(right); });
 }
 
-std::string setting_key(const std::string& set) {
-  return set.substr(0, set.find('='));
+std::string setting_key(const std::string& setting) {
+  return setting.substr(0, setting.find('='));
 }
 
 bool is_same_key(const std::string& one, const std::string& other) {
@@ -131,10 +131,10 @@ void check_conflicts(const Study& study, const std::string& where) {
     }
     owners.emplace_back(key, owner);
   };
-  for (const auto& set : study.settings) add(setting_key(set), "the settings");
+  for (const auto& setting : study.settings) add(setting_key(setting), "the settings");
   for (const auto& axis : study.axes) {
     for (const auto& value : axis.values) {
-      for (const auto& set : value.sets) add(setting_key(set), "grid." + axis.name);
+      for (const auto& setting : value.settings) add(setting_key(setting), "grid." + axis.name);
     }
   }
   if (study.tune) add(study.tune->key, "[tune]");
@@ -256,14 +256,14 @@ std::string stem_of(const std::string& where) {
 
 }  // namespace
 
-void add_setting(Study& study, const std::string& set) {
+void add_setting(Study& study, const std::string& setting) {
   auto changed = study;
-  const auto key = setting_key(set);
+  const auto key = setting_key(setting);
   std::erase_if(changed.settings, [&](const auto& each) {
     return setting_key(each) == key || setting_key(each).starts_with(key + ".");
   });
-  changed.settings.push_back(set);
-  check_conflicts(changed, "--set " + set);
+  changed.settings.push_back(setting);
+  check_conflicts(changed, "--set " + setting);
   study = std::move(changed);
 }
 

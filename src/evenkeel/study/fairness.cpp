@@ -38,16 +38,16 @@ std::vector<Trait> traits() {
 /// Whether an axis on which the two differ sets nothing but such keys: then they are what is
 /// compared.
 bool is_compared(const Study& study, const Arm& one, const Arm& other, const Trait& trait) {
-  const auto is_key = [&](const std::string& set) {
+  const auto is_key = [&](const std::string& setting) {
     return std::any_of(trait.keys.begin(), trait.keys.end(),
-                       [&](const std::string& key) { return set.starts_with(key); });
+                       [&](const std::string& key) { return setting.starts_with(key); });
   };
   return std::any_of(study.axes.begin(), study.axes.end(), [&](const Axis& axis) {
     const auto &ours = one.labels.at(axis.name), &theirs = other.labels.at(axis.name);
     if (ours == theirs) return false;
-    return std::all_of(axis.values.begin(), axis.values.end(), [&](const Value& value) {
+    return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
       const bool is_theirs = value.label == ours || value.label == theirs;
-      return !is_theirs || std::all_of(value.sets.begin(), value.sets.end(), is_key);
+      return !is_theirs || std::all_of(value.settings.begin(), value.settings.end(), is_key);
     });
   });
 }

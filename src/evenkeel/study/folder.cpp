@@ -47,9 +47,9 @@ Json traits_of(const Study& study) {
   if (study.alone) traits["alone"] = true;
   for (const auto& axis : study.axes) {
     auto values = Json::array();
-    for (const auto& [label, sets] : axis.values) {
-      const bool tells_itself = sets.size() == 1 && sets.front().starts_with(axis.name + "=");
-      values.push_back(tells_itself ? Json(label) : Json{{label, sets}});
+    for (const auto& [label, settings] : axis.values) {
+      const bool is_self_explanatory = settings.size() == 1 && settings.front().starts_with(axis.name + "=");
+      values.push_back(is_self_explanatory ? Json(label) : Json{{label, settings}});
     }
     traits["grid." + axis.name] = std::move(values);
   }

@@ -9,7 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/load.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/measured.h"
@@ -138,12 +138,12 @@ struct Place {
 std::vector<Place> places_of(const Results& results, const Claim& claim) {
   std::vector<Place> places;
   for (const auto& of : results.arms) {
-    if (!is_in(of.labels, claim.of) || !is_in(of.labels, claim.at)) continue;
-    const auto rest = rest_of(of.labels, claim.of);
-    Place place{&of, nullptr, name_of(results.study, rest)};
+    if (!matches(of.labels, claim.of) || !matches(of.labels, claim.at)) continue;
+    const auto rest = remaining_labels(of.labels, claim.of);
+    Place place{&of, nullptr, labels_text(results.study, rest)};
     for (const auto& than : results.arms) {
-      if (!claim.than.empty() && is_in(than.labels, claim.than) &&
-          rest_of(than.labels, claim.than) == rest) {
+      if (!claim.than.empty() && matches(than.labels, claim.than) &&
+          remaining_labels(than.labels, claim.than) == rest) {
         place.than = &than;
       }
     }
@@ -214,12 +214,12 @@ void compare_with_baseline(Results& results) {
   const auto& baseline = results.study.baseline;
   if (baseline.empty()) return;
   for (const auto& of : results.arms) {
-    if (is_in(of.labels, baseline)) continue;
+    if (matches(of.labels, baseline)) continue;
     Selection named;  // the axes of the baseline, with this arm's own values
     for (const auto& [axis, label] : baseline) named[axis] = of.labels.at(axis);
-    const auto rest = rest_of(of.labels, named);
+    const auto rest = remaining_labels(of.labels, named);
     for (const auto& than : results.arms) {
-      if (!is_in(than.labels, baseline) || rest_of(than.labels, named) != rest) continue;
+      if (!matches(than.labels, baseline) || remaining_labels(than.labels, named) != rest) continue;
       results.against_baseline.push_back(compared(of, than, results.study.measure));
     }
   }

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 
 namespace evenkeel::study {
 
@@ -31,7 +31,7 @@ double mean_value(const Arm& arm) {
 }
 
 bool is_baseline(const Study& study, const Arm& arm) {
-  return !study.baseline.empty() && is_in(arm.labels, study.baseline);
+  return !study.baseline.empty() && matches(arm.labels, study.baseline);
 }
 
 const Verdict* against_baseline(const Results& results, const Arm& arm) {

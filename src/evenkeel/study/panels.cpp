@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/league.h"
 
 namespace evenkeel::study {
@@ -47,7 +47,7 @@ std::vector<std::string> varied_axes(const Study& study, const std::string& alon
   std::vector<std::string> words, numbers;
   for (const auto& axis : study.axes) {
     if (axis.values.size() < 2 || axis.name == along) continue;
-    const bool is_number = std::all_of(axis.values.begin(), axis.values.end(), [](const Value& v) {
+    const bool is_number = std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) {
       return number_of(v.label).has_value();
     });
     (is_number ? numbers : words).push_back(axis.name);
@@ -110,7 +110,7 @@ void colour(const Study& study, const std::vector<std::string>& varied, const Re
     const auto& arm = results.arms[bundle.arms.front()];
     const auto value =
         std::find_if(axis->values.begin(), axis->values.end(),
-                     [&](const Value& each) { return each.label == arm.labels.at(leading); });
+                     [&](const AxisValue& each) { return each.label == arm.labels.at(leading); });
     auto rest = labels_on(arm, varied);
     rest.erase(leading);
     auto found = std::find(rests.begin(), rests.end(), rest);
@@ -124,11 +124,11 @@ void colour(const Study& study, const std::vector<std::string>& varied, const Re
 Panel panel_of(const Results& results, const Group& group, const std::vector<std::string>& varied) {
   Panel panel;
   const auto& study = results.study;
-  if (!group.labels.empty()) panel.where = name_of(study, group.labels);
+  if (!group.labels.empty()) panel.where = labels_text(study, group.labels);
   for (const auto& [labels, arms] : groups_of(results, group.arms, varied)) {
     auto own = labels;
     for (const auto& [axis, label] : group.labels) own.erase(axis);
-    panel.bundles.push_back({own.empty() ? "" : name_of(study, own), arms, {}});
+    panel.bundles.push_back({own.empty() ? "" : labels_text(study, own), arms, {}});
   }
   colour(study, varied, results, panel);
   choose(results, panel);

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/sentences.h"
 
 namespace evenkeel::study {
@@ -23,10 +23,10 @@ std::vector<double> reach_of(const Results& results, const Claim& claim, const S
                              const Selection& rest) {
   std::vector<std::pair<double, const Arm*>> along;
   for (const auto& arm : results.arms) {
-    auto others = rest_of(arm.labels, arms);
+    auto others = remaining_labels(arm.labels, arms);
     const auto label = others[claim.along];
     others.erase(claim.along);
-    if (is_in(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
+    if (matches(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
   }
   std::sort(along.begin(), along.end());
   std::vector<double> reach(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
@@ -47,15 +47,15 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
   std::vector<Verdict> out;
   std::set<Selection> seen;
   for (const auto& arm : results.arms) {
-    if (!is_in(arm.labels, claim.of) || !is_in(arm.labels, claim.at)) continue;
-    auto rest = rest_of(arm.labels, claim.of);
+    if (!matches(arm.labels, claim.of) || !matches(arm.labels, claim.at)) continue;
+    auto rest = remaining_labels(arm.labels, claim.of);
     rest.erase(claim.along);
     if (!seen.insert(rest).second) continue;
     const auto ours = reach_of(results, claim, claim.of, rest);
     const auto theirs = reach_of(results, claim, claim.than, rest);
-    Verdict verdict{.where = name_of(results.study, rest),
-                    .of = name_of(results.study, claim.of),
-                    .than = name_of(results.study, claim.than)};
+    Verdict verdict{.where = labels_text(results.study, rest),
+                    .of = labels_text(results.study, claim.of),
+                    .than = labels_text(results.study, claim.than)};
     std::int64_t further = 0, shorter = 0;
     bool is_measured = true;
     for (std::size_t i = 0; i < ours.size(); ++i) {

@@ -11,7 +11,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/fairness.h"
@@ -54,7 +54,7 @@ class StudyRunner {
         resources_(std::move(resources)),
         progress_table_(progress_table),
         scheduler_(resources_, progress_table),
-        arms_(combinations(request.study)) {}
+        arms_(grid_points(request.study)) {}
 
   Results run();
 
@@ -72,7 +72,7 @@ class StudyRunner {
   const Resources resources_;
   ProgressTable& progress_table_;
   JobScheduler scheduler_;
-  std::vector<Combination> arms_;
+  std::vector<GridPoint> arms_;
   std::vector<SearchResult> search_results_;
   RunCacheKeys cache_keys_;
 };
@@ -84,9 +84,9 @@ Job StudyRunner::job(const std::string& name, config::Config config) {
 }
 
 config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) const {
-  std::vector<std::string> more;
-  if (study_.tune) more.push_back(text(study_.tune->key, '=', search_results_.at(arm).chosen));
-  return config_of(study_, arms_[arm], seed, more);
+  std::vector<std::string> overrides;
+  if (study_.tune) overrides.push_back(text(study_.tune->key, '=', search_results_.at(arm).chosen));
+  return config_of(study_, arms_[arm], seed, overrides);
 }
 
 /// Slow is not failed: in a share of the steps no threshold of the whole run counts.
@@ -205,11 +205,11 @@ Results StudyRunner::run() {
 }
 
 /// A study must be able to measure what it asks for, and start from its own weights.
-void check_runs(const Study& study, const std::vector<Combination>& arms) {
-  std::vector<std::string> more;
-  if (study.tune) more.push_back(text(study.tune->key, '=', study.tune->values.front()));
+void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
+  std::vector<std::string> overrides;
+  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
   for (const auto& arm : arms) {
-    const auto config = config_of(study, arm, study.seeds.front(), more);
+    const auto config = config_of(study, arm, study.seeds.front(), overrides);
     if (!config.train.from.empty()) {
       throw Error(Exit::usage, text("study ", study.name,
                                     ": train.from is not for studies, whose "
@@ -223,7 +223,7 @@ void check_runs(const Study& study, const std::vector<Combination>& arms) {
 }  // namespace
 
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
-  check_runs(request.study, combinations(request.study));
+  check_runs(request.study, grid_points(request.study));
   const Folder folder(request.folder, request.study, request.allow_changes);
   resources.logs = folder.logs();
   resources.exclusive = request.study.alone;
@@ -247,7 +247,7 @@ std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
 DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   DryRun out;
   RunCacheKeys cache_keys;
-  const auto arms = combinations(request.study);
+  const auto arms = grid_points(request.study);
   check_runs(request.study, arms);
   out.arms = arms.size();
   const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};

@@ -17,13 +17,13 @@ bool is_better(const SearchResult::Trial& left, const SearchResult::Trial& right
 }
 
 /// The trials of one arm at one share, and a job for each.
-std::vector<SearchResult::Trial> make_trials(const Study& study, const Combination& arm,
+std::vector<SearchResult::Trial> make_trials(const Study& study, const GridPoint& arm,
                                   const std::vector<std::string>& values, double share,
                                   const SearchCallbacks& search, std::vector<Job>& jobs) {
   std::vector<SearchResult::Trial> trials;
   for (const auto& value : values) {
-    const auto set = text(study.tune->key, '=', value);
-    auto config = search.shortened(config_of(study, arm, study.tune->seed, {set}), share);
+    const auto setting = text(study.tune->key, '=', value);
+    auto config = search.shortened(config_of(study, arm, study.tune->seed, {setting}), share);
     const auto name = text(arm.name, ", search ", value, ", ", shortest(share), " of the steps");
     jobs.push_back(search.job(name, std::move(config)));
     trials.push_back({.value = value, .share = share, .key = jobs.back().key});
@@ -90,7 +90,7 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
   return values;
 }
 
-std::vector<SearchResult> successive_halving(const Study& study, const std::vector<Combination>& arms,
+std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
                           const SearchCallbacks& search, JobScheduler& scheduler) {
   const auto& tune = *study.tune;
   std::vector<SearchResult> out(arms.size());

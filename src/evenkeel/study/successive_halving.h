@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/arms.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/job_scheduler.h"
 #include "evenkeel/study/results.h"
 
@@ -42,7 +42,7 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 /// of its own, so that no run of the study has chosen its own rate.
 /// \return empty if it was stopped
 /// \source Jamieson and Talwalkar 2016
-std::vector<SearchResult> successive_halving(const Study& study, const std::vector<Combination>& arms,
+std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
                           const SearchCallbacks& search, JobScheduler& scheduler);
 
 }  // namespace evenkeel::study
