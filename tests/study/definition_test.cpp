@@ -233,7 +233,7 @@ TEST(Definition, KnowsWhatCanBeMeasured) {
   const auto measure_of = [](const std::string& word) {
     return read("alone = true\nmeasure = \"" + word + "\"\n" + kGrid).measure;
   };
-  EXPECT_EQ(measure_of("step_time").of, Measure::Of::step_time);
+  EXPECT_EQ(measure_of("step_time").kind, Measure::Kind::step_time);
   EXPECT_EQ(measure_of("ood_loss").unit(), "nats a token");
   EXPECT_EQ(measure_of("ood_wrong").name(), "share of wrong answers out of distribution");
   EXPECT_TRUE(read(std::string("alone = true\n") + kGrid).alone);

@@ -168,7 +168,7 @@ TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
 
 TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {
   auto results = sample();
-  const Measure at_50{.of = Measure::Of::probe, .probe = "grad_norm", .part = "block", .step = 50};
+  const Measure at_50{.kind = Measure::Kind::probe, .probe = "grad_norm", .part = "block", .step = 50};
   results.study.measure = at_50;
   results.study.claims.push_back({.measure = at_50});
   results.study.claims.back().measure.step = 77;  // of which nothing is known

@@ -74,7 +74,7 @@ TEST(Judge, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
   EXPECT_EQ(results.verdicts[0].p, alone);  // the same question, three times
   EXPECT_EQ(results.verdicts[1].p, alone);
   EXPECT_EQ(results.against_baseline[0].p, alone);
-  results.study.claims[1].measure.of = Measure::Of::loss;
+  results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
     for (auto& member : arm.members) member.run.loss.add(1, member.value);
   }
@@ -115,7 +115,7 @@ TEST(Judge, CountsQuestionsThatHaveNoAnswerYet) {
 TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
   auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   results.study.claims.push_back(results.study.claims[0]);
-  results.study.claims[1].measure.of = Measure::Of::loss;
+  results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
     for (auto& member : arm.members) member.run.loss.add(1, member.value);
   }
@@ -180,7 +180,7 @@ TEST(Judge, DoesNotCallEqualConstantsAProvenEquivalence) {
 // The rule of `bench`: timings are void where others took more than a tenth of the machine.
 TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
   auto results = two({1, 1, 1}, {1, 1, 1});
-  results.study.claims[0].measure.of = results.study.measure.of = Measure::Of::step_time;
+  results.study.claims[0].measure.kind = results.study.measure.kind = Measure::Kind::step_time;
   results.study.baseline = {{"scheme", "pre"}};
   for (auto& arm : results.arms) {
     for (auto& member : arm.members) {
@@ -200,13 +200,13 @@ TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
               std::string::npos)
         << verdict.sentence;
   }
-  results.study.claims[0].measure.of = Measure::Of::val_loss;  // which no load changes
+  results.study.claims[0].measure.kind = Measure::Kind::val_loss;  // which no load changes
   EXPECT_EQ(verdict_of(results).outcome, Outcome::undecided);
 }
 
 TEST(Judge, SaysSoWhereFinishedRunsDidNotMeasure) {
   auto results = two({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
-  results.study.claims[0].measure = {.of = Measure::Of::probe, .probe = "grad_norm"};
+  results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
   const auto verdict = verdict_of(results);
   EXPECT_EQ(verdict.outcome, Outcome::unmeasured);
   EXPECT_EQ(verdict.sentence,

@@ -9,7 +9,7 @@
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/forest.h"
 #include "evenkeel/study/judge.h"
-#include "evenkeel/study/measured.h"
+#include "evenkeel/study/measure.h"
 #include "evenkeel/study/tables.h"
 
 namespace evenkeel::study {
@@ -36,7 +36,7 @@ Results timed() {
   Results results;
   results.study.alone = true;
   results.study.seeds = {1, 2, 3};
-  results.study.measure.of = Measure::Of::step_time;
+  results.study.measure.kind = Measure::Kind::step_time;
   results.study.axes = {{"scheme", {{"pre_norm", {}}, {"hybrid_norm", {}}}}};
   results.study.baseline = {{"scheme", "pre_norm"}};
   Claim claim;
@@ -52,7 +52,7 @@ Results timed() {
   results.arms[0].norms_share = 0.0123;
   results.arms[0].paper_norms_share = 2.0 / (6 * 512 + 256);
   for (auto& each : results.arms) {
-    for (auto& member : each.members) member.value = measured(member.run, results.study.measure);
+    for (auto& member : each.members) member.value = measured_value(member.run, results.study.measure);
   }
   judge(results);
   return results;

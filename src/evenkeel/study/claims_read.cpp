@@ -21,16 +21,16 @@ using config::Table;
 template <typename Word>
 using Words = std::vector<std::pair<std::string, Word>>;
 
-const Words<Measure::Of> kMeasures = {
-    {"val_loss", Measure::Of::val_loss},  {"val_gap", Measure::Of::val_gap},
-    {"loss", Measure::Of::loss},          {"val_wrong", Measure::Of::val_wrong},
-    {"ood_loss", Measure::Of::ood_loss},  {"ood_wrong", Measure::Of::ood_wrong},
-    {"step_time", Measure::Of::step_time}};
-const Words<Measure::As> kProfiles = {
-    {"slope", Measure::As::slope},     {"steepness", Measure::As::steepness},
-    {"spread", Measure::As::spread},   {"mean", Measure::As::mean},
-    {"largest", Measure::As::largest}, {"first", Measure::As::first},
-    {"last", Measure::As::last}};
+const Words<Measure::Kind> kMeasures = {
+    {"val_loss", Measure::Kind::val_loss},  {"val_gap", Measure::Kind::val_gap},
+    {"loss", Measure::Kind::loss},          {"val_wrong", Measure::Kind::val_wrong},
+    {"ood_loss", Measure::Kind::ood_loss},  {"ood_wrong", Measure::Kind::ood_wrong},
+    {"step_time", Measure::Kind::step_time}};
+const Words<Measure::Reduction> kReductions = {
+    {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
+    {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
+    {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
+    {"last", Measure::Reduction::last}};
 const Words<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
                                    {"alike", Claim::Kind::alike},
                                    {"trains", Claim::Kind::trains},
@@ -66,16 +66,16 @@ Measure measure_of(Table& table, const Measure& fallback) {
   if (node == nullptr) return fallback;
   Measure measure;
   if (!node->is_table()) {
-    measure.of = word_of(kMeasures, table.word("measure", "val_loss", names_of(kMeasures)));
+    measure.kind = word_of(kMeasures, table.word("measure", "val_loss", names_of(kMeasures)));
     return measure;
   }
-  auto of = table.section("measure");
-  measure.of = Measure::Of::probe;
-  measure.probe = of.string("probe", "");
-  measure.part = of.string("part", measure.probe == "grad_norm" ? "block" : "");
-  measure.step = of.integer("step", 0, {.least = 0});
-  measure.as = word_of(kProfiles, of.word("as", "mean", names_of(kProfiles)));
-  of.finish();
+  auto probe = table.section("measure");
+  measure.kind = Measure::Kind::probe;
+  measure.probe = probe.string("probe", "");
+  measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
+  measure.step = probe.integer("step", 0, {.least = 0});
+  measure.reduction = word_of(kReductions, probe.word("as", "mean", names_of(kReductions)));
+  probe.finish();
   if (measure.probe.empty()) {
     throw Error(Exit::usage, text(place(*node),
                                   "a measure of a probe must name it: { probe = "
@@ -201,26 +201,26 @@ Claim claim_of(const Study& study, Table& table) {
 }  // namespace
 
 std::string Measure::name() const {
-  if (of == Of::val_loss) return "validation loss";
-  if (of == Of::val_gap) return "validation loss above the entropy";
-  if (of == Of::loss) return "training loss";
-  if (of == Of::val_wrong) return "share of wrong answers";
-  if (of == Of::ood_loss) return "loss out of distribution";
-  if (of == Of::ood_wrong) return "share of wrong answers out of distribution";
-  if (of == Of::step_time) return "time of a step";
-  return text(name_of(kProfiles, as), " of ", probe, part.empty() ? "" : " (" + part + ")",
+  if (kind == Kind::val_loss) return "validation loss";
+  if (kind == Kind::val_gap) return "validation loss above the entropy";
+  if (kind == Kind::loss) return "training loss";
+  if (kind == Kind::val_wrong) return "share of wrong answers";
+  if (kind == Kind::ood_loss) return "loss out of distribution";
+  if (kind == Kind::ood_wrong) return "share of wrong answers out of distribution";
+  if (kind == Kind::step_time) return "time of a step";
+  return text(name_of(kReductions, reduction), " of ", probe, part.empty() ? "" : " (" + part + ")",
               " over blocks", step == 0 ? "" : text(" at step ", step));
 }
 
 std::string Measure::unit() const {
-  switch (of) {
-    case Of::val_gap:
+  switch (kind) {
+    case Kind::val_gap:
       return "nats a byte";
-    case Of::val_loss:
-    case Of::loss:
-    case Of::ood_loss:
+    case Kind::val_loss:
+    case Kind::loss:
+    case Kind::ood_loss:
       return "nats a token";
-    case Of::step_time:
+    case Kind::step_time:
       return "ms";
     default:
       return "";
@@ -228,7 +228,7 @@ std::string Measure::unit() const {
 }
 
 std::string Measure::difference_unit() const {
-  return of == Of::step_time ? "%" : unit();
+  return kind == Kind::step_time ? "%" : unit();
 }
 
 std::optional<double> number_of(const std::string& label) {

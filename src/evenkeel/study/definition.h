@@ -30,7 +30,7 @@ using Selection = std::map<std::string, std::string>;
 
 /// A number that a run comes to; less is better, of all that are no probe's.
 struct Measure {
-  enum class Of {
+  enum class Kind {
     val_loss,
     val_gap,
     loss,
@@ -41,11 +41,11 @@ struct Measure {
     probe
   };
   /// What a profile over blocks comes to.
-  enum class As { slope, steepness, spread, mean, largest, first, last };
-  Of of = Of::val_loss;
+  enum class Reduction { slope, steepness, spread, mean, largest, first, last };
+  Kind kind = Kind::val_loss;
   std::string probe, part;  // of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // 0: the last one that was probed
-  As as = As::mean;
+  Reduction reduction = Reduction::mean;
   std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
   std::string unit() const;             // as reports show it: "nats a token", "ms"
   std::string difference_unit() const;  // the same of a difference: "nats a token", "%"

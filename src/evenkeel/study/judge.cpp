@@ -12,7 +12,7 @@
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/league.h"
-#include "evenkeel/study/measured.h"
+#include "evenkeel/study/measure.h"
 #include "evenkeel/study/reach.h"
 #include "evenkeel/study/sentences.h"
 
@@ -29,7 +29,7 @@ std::vector<double> differences_of(const Arm& of, const Arm& than, const Measure
   for (std::size_t i = 0; i < of.members.size(); ++i) {
     const auto &one = of.members[i], &other = than.members[i];
     if (one.state != State::finished || other.state != State::finished) continue;
-    const double difference = measured(one.run, measure) - measured(other.run, measure);
+    const double difference = measured_value(one.run, measure) - measured_value(other.run, measure);
     if (std::isfinite(difference)) out.push_back(difference);
   }
   return out;
@@ -59,7 +59,7 @@ std::string disturbance_of(const Arm& of, const Arm& than) {
 bool is_constant(const Arm& arm, const Measure& measure) {
   std::set<double> values;
   for (const auto& member : arm.members) {
-    if (member.state == State::finished) values.insert(measured(member.run, measure));
+    if (member.state == State::finished) values.insert(measured_value(member.run, measure));
   }
   return values.size() == 1;
 }
@@ -99,7 +99,7 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   if (has_difference) {
     verdict.difference = paired(differences);
     verdict.unjudged = incompleteness_of(of, than);
-    if (verdict.unjudged.empty() && measure.of == Measure::Of::step_time) {
+    if (verdict.unjudged.empty() && measure.kind == Measure::Kind::step_time) {
       verdict.unjudged = disturbance_of(of, than);
     }
   }

@@ -7,7 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/league.h"
-#include "evenkeel/study/measured.h"
+#include "evenkeel/study/measure.h"
 #include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
@@ -23,7 +23,7 @@ Times times_of(const Arm& arm) {
   Times times;
   for (const auto& member : arm.members) {
     if (member.state != Member::State::finished) continue;
-    times.milliseconds.push_back(milliseconds_of(member.run));
+    times.milliseconds.push_back(median_step_milliseconds(member.run));
     times.speeds.push_back(report::median(report::finite(member.run.tokens_per_second.y)));
     if (member.run.others) times.others.push_back(*member.run.others);
   }
@@ -50,7 +50,7 @@ Table overhead_table(const Results& results) {
                {"tokens a second", Column::Kind::number},
                {"others took", Column::Kind::number}}};
   const auto& measure = results.study.measure;
-  if (measure.of != Measure::Of::step_time) return table;
+  if (measure.kind != Measure::Kind::step_time) return table;
   for (const auto& arm : results.arms) {
     const auto [milliseconds, speeds, others] = times_of(arm);
     const auto all = static_cast<double>(arm.parameters);

@@ -128,7 +128,7 @@ std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& th
                             const Claim& claim) {
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
-  const bool is_time = claim.measure.of == Measure::Of::step_time;
+  const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::undecided;
   return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
               number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",

@@ -18,7 +18,7 @@
 #include "evenkeel/study/folder.h"
 #include "evenkeel/study/judge.h"
 #include "evenkeel/study/markdown.h"
-#include "evenkeel/study/measured.h"
+#include "evenkeel/study/measure.h"
 #include "evenkeel/study/page.h"
 #include "evenkeel/study/sentences.h"
 #include "evenkeel/study/statistics.h"
@@ -110,9 +110,9 @@ Member StudyRunner::member_of(std::int64_t seed, const std::string& key, const J
     member.why = job_result.why;
     return member;
   }
-  member.why = failure_of(member.run, study_.fails_above);
+  member.why = failure_reason(member.run, study_.fails_above);
   member.state = member.why.empty() ? Member::State::finished : Member::State::failed;
-  if (member.why.empty()) member.value = measured(member.run, study_.measure);
+  if (member.why.empty()) member.value = measured_value(member.run, study_.measure);
   return member;
 }
 

@@ -99,7 +99,7 @@ Table arms_table(const Results& results) {
   }
   table.below =
       text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
-  if (study.measure.of == Measure::Of::step_time) {
+  if (study.measure.kind == Measure::Kind::step_time) {
     table.below += " Times are compared by their ratio: means are geometric, differences per cent.";
   }
   if (compares) {

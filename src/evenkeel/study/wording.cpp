@@ -16,13 +16,13 @@ namespace {
 constexpr int kDecimals = 4;
 
 bool is_time(const Measure& measure) {
-  return measure.of == Measure::Of::step_time;
+  return measure.kind == Measure::Kind::step_time;
 }
 
 /// Of what is shown.
 std::string digits(double value, const Measure& measure) {
   if (!std::isfinite(value)) return kNothing;
-  const bool has_places = measure.of != Measure::Of::probe && !is_time(measure);
+  const bool has_places = measure.kind != Measure::Kind::probe && !is_time(measure);
   return has_places ? report::fixed(value, kDecimals) : with_digits(value, kDecimals);
 }
 

@@ -10,10 +10,10 @@
 namespace evenkeel::study {
 
 /// What a run came to; NaN if it did not measure that.
-double measured(const report::Run& run, const Measure& measure);
+double measured_value(const report::Run& run, const Measure& measure);
 
 /// That a step takes: the median of the logged ones; NaN without any.
-double milliseconds_of(const report::Run& run);
+double median_step_milliseconds(const report::Run& run);
 
 /// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the
 ///         entropy of text that has none; a time, where runs are not `alone`
@@ -21,6 +21,6 @@ void check_measure(const Measure& measure, const config::Config& config, bool al
 
 /// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
 /// `fails_above` (0: only the former); "" if it did not.
-std::string failure_of(const report::Run& run, double fails_above);
+std::string failure_reason(const report::Run& run, double fails_above);
 
 }  // namespace evenkeel::study

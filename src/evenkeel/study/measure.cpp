@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/measured.h"
+#include "evenkeel/study/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,95 +13,95 @@ namespace evenkeel::study {
 
 namespace {
 
-double of_profile(const report::Series& profile, Measure::As as) {
+double reduced(const report::Series& profile, Measure::Reduction reduction) {
   const auto values = report::finite(profile.y);
   if (values.empty()) return std::nan("");
-  switch (as) {
-    case Measure::As::slope:
+  switch (reduction) {
+    case Measure::Reduction::slope:
       return report::flow_of(profile).slope;
-    case Measure::As::steepness:
+    case Measure::Reduction::steepness:
       return std::abs(report::flow_of(profile).slope);
-    case Measure::As::spread:
+    case Measure::Reduction::spread:
       return report::flow_of(profile).spread;
-    case Measure::As::mean:
+    case Measure::Reduction::mean:
       return report::mean_of_last(values, values.size());
-    case Measure::As::largest:
+    case Measure::Reduction::largest:
       return *std::max_element(values.begin(), values.end());
-    case Measure::As::first:
+    case Measure::Reduction::first:
       return values.front();
-    case Measure::As::last:
+    case Measure::Reduction::last:
       return values.back();
   }
   return std::nan("");
 }
 
-double of_probe(const report::Run& run, const Measure& measure) {
+double probe_value(const report::Run& run, const Measure& measure) {
   const auto* const map = report::find(run.layers, measure.probe, measure.part);
   if (map == nullptr || map->values.empty()) return std::nan("");
   const auto step =
       measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
-  return of_profile(map->at(step), measure.as);
+  return reduced(map->at(step), measure.reduction);
 }
 
 /// The first of what is measured on: of the text out of distribution, or of that of validation.
-const std::string& measured_text(const config::Data& data, bool is_out) {
-  if (is_out) return data.ood.front();
+const std::string& evaluated_text(const config::Data& data, bool is_ood) {
+  if (is_ood) return data.ood.front();
   return data.validation.front() == "auto" ? data.train.front() : data.validation.front();
 }
 
 }  // namespace
 
-double measured(const report::Run& run, const Measure& measure) {
-  switch (measure.of) {
-    case Measure::Of::val_loss:
+double measured_value(const report::Run& run, const Measure& measure) {
+  switch (measure.kind) {
+    case Measure::Kind::val_loss:
       return report::last(run.validation_loss.y);
-    case Measure::Of::val_gap:
+    case Measure::Kind::val_gap:
       return report::last(run.gap.y);
-    case Measure::Of::loss:
+    case Measure::Kind::loss:
       return report::final_loss(run);
-    case Measure::Of::val_wrong:
+    case Measure::Kind::val_wrong:
       return 1 - report::last(run.exact.y);
-    case Measure::Of::ood_loss:
+    case Measure::Kind::ood_loss:
       return report::last(run.ood_loss.y);
-    case Measure::Of::ood_wrong:
+    case Measure::Kind::ood_wrong:
       return 1 - report::last(run.ood_exact.y);
-    case Measure::Of::step_time:
-      return std::log(milliseconds_of(run));
-    case Measure::Of::probe:
-      return of_probe(run, measure);
+    case Measure::Kind::step_time:
+      return std::log(median_step_milliseconds(run));
+    case Measure::Kind::probe:
+      return probe_value(run, measure);
   }
   return std::nan("");
 }
 
-double milliseconds_of(const report::Run& run) {
+double median_step_milliseconds(const report::Run& run) {
   constexpr double kMilliseconds = 1000;
   return kMilliseconds * report::median(report::finite(run.step_seconds.y));
 }
 
 void check_measure(const Measure& measure, const config::Config& config, bool alone) {
-  using Of = Measure::Of;
+  using Kind = Measure::Kind;
   const auto has = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
   };
   const auto must = [](bool good, const auto&... words) {
     if (!good) throw Error(Exit::usage, text("measure: ", words...));
   };
-  const bool is_out = measure.of == Of::ood_loss || measure.of == Of::ood_wrong;
-  must(!is_out || !config.data.ood.empty(),
+  const bool is_ood = measure.kind == Kind::ood_loss || measure.kind == Kind::ood_wrong;
+  must(!is_ood || !config.data.ood.empty(),
        "what is out of distribution needs a text: set data.ood, for instance to "
        "\"builtin:addition_longer\"");
-  const auto& asked = measured_text(config.data, is_out);
-  must(measure.of != Of::val_gap || asked.starts_with("builtin:"),
+  const auto& asked = evaluated_text(config.data, is_ood);
+  must(measure.kind != Kind::val_gap || asked.starts_with("builtin:"),
        "\"val_gap\" is for built-in text, whose entropy is known, but the validation text is ",
        asked, "; take \"val_loss\"");
-  must((measure.of != Of::val_wrong && measure.of != Of::ood_wrong) ||
+  must((measure.kind != Kind::val_wrong && measure.kind != Kind::ood_wrong) ||
            asked.starts_with("builtin:addition"),
        "answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
        asked);
-  must(measure.of != Of::step_time || alone,
+  must(measure.kind != Kind::step_time || alone,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
-  if (measure.of != Measure::Of::probe) return;
+  if (measure.kind != Measure::Kind::probe) return;
   const auto& probe = config.probe;
   const auto known = config::measure_words();
   must(has(known, measure.probe) && measure.probe != "all", "no probe is named \"", measure.probe,
@@ -119,7 +119,7 @@ void check_measure(const Measure& measure, const config::Config& config, bool al
                                 "probe.steps, or set probe.every"));
 }
 
-std::string failure_of(const report::Run& run, double fails_above) {
+std::string failure_reason(const report::Run& run, double fails_above) {
   constexpr int kDigits = 4;
   if (run.state == "diverged")
     return text("diverged at step ", with_commas(std::llround(run.step)));
