@@ -236,8 +236,8 @@ TEST(Definition, KnowsWhatCanBeMeasured) {
   EXPECT_EQ(measure_of("step_time").kind, Measure::Kind::step_time);
   EXPECT_EQ(measure_of("ood_loss").unit(), "nats a token");
   EXPECT_EQ(measure_of("ood_wrong").name(), "share of wrong answers out of distribution");
-  EXPECT_TRUE(read(std::string("alone = true\n") + kGrid).alone);
-  EXPECT_FALSE(read(kGrid).alone);
+  EXPECT_TRUE(read(std::string("alone = true\n") + kGrid).exclusive);
+  EXPECT_FALSE(read(kGrid).exclusive);
   EXPECT_NE(error_of(std::string("measure = \"speed\"\n") + kGrid).find("step_time"),
             std::string::npos);
 }

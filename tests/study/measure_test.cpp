@@ -17,7 +17,7 @@ using Kind = Measure::Kind;
 std::string refusal_of(Kind kind, const std::vector<std::string>& sets) {
   const auto config = config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
   try {
-    check_measure({.kind = kind}, config, /*alone=*/false);
+    check_measure({.kind = kind}, config, /*exclusive=*/false);
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);
     return error.what();

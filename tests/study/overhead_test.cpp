@@ -34,7 +34,7 @@ Arm arm(const std::string& scheme, const std::vector<double>& seconds) {
 
 Results timed() {
   Results results;
-  results.study.alone = true;
+  results.study.exclusive = true;
   results.study.seeds = {1, 2, 3};
   results.study.measure.kind = Measure::Kind::step_time;
   results.study.axes = {{"scheme", {{"pre_norm", {}}, {"hybrid_norm", {}}}}};

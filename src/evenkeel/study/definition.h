@@ -92,7 +92,7 @@ struct Study {
   Measure measure;
   Selection baseline;      // every other arm is compared with it; may be empty
   double fails_above = 0;  // a run whose last validation loss is higher has failed; nats
-  bool alone = false;      // runs one after another, each with all threads: so they can be timed
+  bool exclusive = false;      // TOML key `alone`: one run at a time, so that steps can be timed
   double minutes = 0;      // no run is started later than this; 0: no limit
   std::string power_law = "none";  // or "parameters": fit the measure against their number
   std::vector<Claim> claims;

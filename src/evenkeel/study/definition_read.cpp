@@ -117,7 +117,7 @@ bool is_same_key(const std::string& one, const std::string& other) {
 void check_conflicts(const Study& study, const std::string& where) {
   std::vector<std::pair<std::string, std::string>> owners;  // key, who sets it
   const auto add = [&](const std::string& key, const std::string& owner) {
-    if (key == "train.threads" && !study.alone) {
+    if (key == "train.threads" && !study.exclusive) {
       throw Error(Exit::usage,
                   text(where, ": train.threads has no effect in ", owner,
                        ": runs side by side share the cores; set alone = true, or leave it out"));
@@ -241,7 +241,7 @@ void read_words(Study& study, Table& top) {
   study.question = top.string("question", "");
   study.source = top.string("source", "");
   study.fails_above = top.number("fails_above", 0, config::kNotNegative);
-  study.alone = top.flag("alone", false);
+  study.exclusive = top.flag("alone", false);
   study.minutes = top.number("minutes", 0, config::kNotNegative);
   study.power_law = top.word("power_law", "none", {"none", "parameters"});
   study.seeds = seeds_of(top);

@@ -44,7 +44,7 @@ Json traits_of(const Study& study) {
                  {"[settings]", study.settings},
                  {"seeds", study.seeds},
                  {"fails_above", study.fails_above}};
-  if (study.alone) traits["alone"] = true;
+  if (study.exclusive) traits["alone"] = true;
   for (const auto& axis : study.axes) {
     auto values = Json::array();
     for (const auto& [label, settings] : axis.values) {

@@ -78,7 +78,7 @@ double median_step_milliseconds(const report::Run& run) {
   return kMilliseconds * report::median(report::finite(run.step_seconds.y));
 }
 
-void check_measure(const Measure& measure, const config::Config& config, bool alone) {
+void check_measure(const Measure& measure, const config::Config& config, bool exclusive) {
   using Kind = Measure::Kind;
   const auto has = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
@@ -98,7 +98,7 @@ void check_measure(const Measure& measure, const config::Config& config, bool al
            asked.starts_with("builtin:addition"),
        "answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
        asked);
-  must(measure.kind != Kind::step_time || alone,
+  must(measure.kind != Kind::step_time || exclusive,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
   if (measure.kind != Measure::Kind::probe) return;

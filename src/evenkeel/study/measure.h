@@ -16,8 +16,8 @@ double measured_value(const report::Run& run, const Measure& measure);
 double median_step_milliseconds(const report::Run& run);
 
 /// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the
-///         entropy of text that has none; a time, where runs are not `alone`
-void check_measure(const Measure& measure, const config::Config& config, bool alone);
+///         entropy of text that has none; a time, where runs are not `exclusive`
+void check_measure(const Measure& measure, const config::Config& config, bool exclusive);
 
 /// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
 /// `fails_above` (0: only the former); "" if it did not.

@@ -215,8 +215,8 @@ void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
                                     ": train.from is not for studies, whose "
                                     "runs start from their own weights"));
     }
-    check_measure(study.measure, config, study.alone);
-    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.alone);
+    check_measure(study.measure, config, study.exclusive);
+    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.exclusive);
   }
 }
 
@@ -226,7 +226,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   check_runs(request.study, grid_points(request.study));
   const Folder folder(request.folder, request.study, request.allow_changes);
   resources.logs = folder.logs();
-  resources.exclusive = request.study.alone;
+  resources.exclusive = request.study.exclusive;
   auto results = StudyRunner(request, std::move(resources), progress_table).run();
   judge(results);
   results.unfair = unfair(results);
@@ -241,7 +241,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
 std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request, const Resources& resources,
                    const config::Config& config, const RunCost& cost) {
   const auto machine = text(request.provenance, ", ", resources.cores, " cores");
-  return cache_keys.key(config, cost.arithmetic, request.study.alone ? machine : "");
+  return cache_keys.key(config, cost.arithmetic, request.study.exclusive ? machine : "");
 }
 
 DryRun dry_run(const StudyRequest& request, const Resources& resources) {
