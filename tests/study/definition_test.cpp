@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kGrid = "[grid]\nscheme = [\"pre_norm\", \"hybrid_norm\"]\n";
 
 Study read(const std::string& toml, const std::string& size = "") {
-  return read_study(toml, "my.toml", size);
+  return parse_study(toml, "my.toml", size);
 }
 
 std::string error_of(const std::string& toml, const std::string& size = "") {
@@ -252,7 +252,7 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
               (std::vector<std::string>{"smoke", "desk", "paper"}))
         << name;
     for (const auto& size : sizes) {
-      const auto study = read_study(source.toml, source.place, size);
+      const auto study = parse_study(source.toml, source.place, size);
       EXPECT_FALSE(study.question.empty()) << name;
       for (const auto& arm : grid_points(study)) {
         EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
@@ -267,7 +267,7 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
     const auto source = find_study(name);
     for (const auto& size : sizes_of(source.toml, source.place)) {
       if (!size.starts_with("desk")) continue;  // others are for a look, or too dear
-      const auto study = read_study(source.toml, source.place, size);
+      const auto study = parse_study(source.toml, source.place, size);
       const bool asks =
           std::any_of(study.claims.begin(), study.claims.end(),
                       [](const Claim& each) { return each.kind == Claim::Kind::further; });
@@ -280,7 +280,7 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
 
 TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
   const auto source = find_study("addition");
-  const auto study = read_study(source.toml, source.place, "desk");
+  const auto study = parse_study(source.toml, source.place, "desk");
   for (const auto& arm : grid_points(study)) {
     EXPECT_EQ(config_of(study, arm, 1, {}).model.init, "megatron") << arm.name;
   }

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 StudyRequest request_of(const std::string& toml, const std::string& provenance) {
-  return {.study = read_study(toml, "my.toml", ""),
+  return {.study = parse_study(toml, "my.toml", ""),
           .folder = {},
           .cost =
               [](const config::Config&) {

@@ -77,7 +77,7 @@ Exit list(const Options& options) {
   for (const auto& name : study::catalogue()) {
     const auto source = study::find_study(name);
     const auto sizes = study::sizes_of(source.toml, source.place);
-    const auto first = study::read_study(source.toml, source.place, sizes.front());
+    const auto first = study::parse_study(source.toml, source.place, sizes.front());
     all.push_back({{"study", name}, {"sizes", sizes}, {"title", first.title}});
     if (json) continue;
     std::string joined;
@@ -107,7 +107,7 @@ std::string command_of(const Options& options, const std::string& size) {
 study::StudyRequest request_of(const Options& options) {
   const auto source = study::find_study(options.study);
   const auto size = size_of(options, source);
-  study::StudyRequest request{.study = study::read_study(source.toml, source.place, size)};
+  study::StudyRequest request{.study = study::parse_study(source.toml, source.place, size)};
   if (!options.seeds.empty()) study::set_seeds(request.study, options.seeds);
   for (const auto& set : options.common.sets) study::add_setting(request.study, set);
   const auto own = text(request.study.name, size.empty() ? "" : "-" + size,

@@ -36,7 +36,7 @@ struct StudyRequest {
 /// Runs what is missing of a study, judges, and writes report.html, report.md and runs.csv into its
 /// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
 /// \throws Error (differs) if the folder is that of another study, or the file has changed;
-///         Error (busy) if another process has it in work; Error (io); as read_study()
+///         Error (busy) if another process has it in work; Error (io); as parse_study()
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
 
 /// What it would run: nothing is started.

@@ -12,7 +12,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/config/table.h"
 #include "evenkeel/config/toml_text.h"
-#include "evenkeel/study/claims_read.h"
+#include "evenkeel/study/claims_parser.h"
 #include "evenkeel/study/definition.h"
 
 namespace evenkeel::study {
@@ -79,7 +79,7 @@ Axis axis_of(const std::string& name, const toml::node& node) {
   return axis;
 }
 
-void read_axes(const toml::table& grid, const std::string& prefix, std::vector<Axis>& axes) {
+void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<Axis>& axes) {
   for (const auto& [key, node] : grid) {
     const auto name = prefix + config::key_text(key.str());
     if (name == "seed") {
@@ -88,7 +88,7 @@ void read_axes(const toml::table& grid, const std::string& prefix, std::vector<A
                                     "seeds = [1, 2, 3]"));
     }
     if (const auto* const inner = node.as_table()) {
-      read_axes(*inner, name + ".", axes);
+      parse_axes(*inner, name + ".", axes);
     } else {
       axes.push_back(axis_of(name, node));
     }
@@ -236,7 +236,7 @@ void check_seeds(const Study& study, const std::string& where) {
 }
 
 /// What stands above the grid.
-void read_words(Study& study, Table& top) {
+void parse_scalars(Study& study, Table& top) {
   study.title = top.string("title", study.name);
   study.question = top.string("question", "");
   study.source = top.string("source", "");
@@ -301,18 +301,18 @@ std::vector<std::string> sizes_of(const std::string& toml, const std::string& wh
   return names;
 }
 
-Study read_study(const std::string& toml, const std::string& where, const std::string& size) {
+Study parse_study(const std::string& toml, const std::string& where, const std::string& size) {
   const auto tree = at_size(config::parse_toml(toml, where), where, size);
   Study study{.name = stem_of(where), .size = size, .text = toml};
   Table top(tree, "");
-  read_words(study, top);
+  parse_scalars(study, top);
   if (const auto* const settings = top.node("settings")) {
     if (!settings->is_table()) top.refuse("settings", "a table", *settings);
     flatten(*settings->as_table(), "", study.settings);
   }
   const auto* const grid = top.node("grid");
   if (grid != nullptr && !grid->is_table()) top.refuse("grid", "a table", *grid);
-  if (grid != nullptr) read_axes(*grid->as_table(), "", study.axes);
+  if (grid != nullptr) parse_axes(*grid->as_table(), "", study.axes);
   if (study.axes.empty()) {
     throw Error(Exit::usage, text(where,
                                   ": the grid is empty; it must have at least one axis: "
@@ -330,7 +330,7 @@ Study read_study(const std::string& toml, const std::string& where, const std::s
   }
   check_seeds(study, where);
   check_conflicts(study, where);
-  read_claims(study, top, where);
+  parse_claims(study, top, where);
   top.finish();
   return study;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/claims_read.h"
+#include "evenkeel/study/claims_parser.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,45 +18,45 @@ namespace {
 using config::place;
 using config::Table;
 
-template <typename Word>
-using Words = std::vector<std::pair<std::string, Word>>;
+template <typename Enum>
+using EnumNames = std::vector<std::pair<std::string, Enum>>;
 
-const Words<Measure::Kind> kMeasures = {
+const EnumNames<Measure::Kind> kMeasures = {
     {"val_loss", Measure::Kind::val_loss},  {"val_gap", Measure::Kind::val_gap},
     {"loss", Measure::Kind::loss},          {"val_wrong", Measure::Kind::val_wrong},
     {"ood_loss", Measure::Kind::ood_loss},  {"ood_wrong", Measure::Kind::ood_wrong},
     {"step_time", Measure::Kind::step_time}};
-const Words<Measure::Reduction> kReductions = {
+const EnumNames<Measure::Reduction> kReductions = {
     {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
     {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
     {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
     {"last", Measure::Reduction::last}};
-const Words<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
+const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
                                    {"alike", Claim::Kind::alike},
                                    {"trains", Claim::Kind::trains},
                                    {"fails", Claim::Kind::fails},
                                    {"further", Claim::Kind::further}};
 
-template <typename Word>
-std::vector<std::string> names_of(const Words<Word>& words) {
+template <typename Enum>
+std::vector<std::string> enum_names(const EnumNames<Enum>& table) {
   std::vector<std::string> names;
-  for (const auto& [name, word] : words) names.push_back(name);
+  for (const auto& [name, value] : table) names.push_back(name);
   return names;
 }
 
-template <typename Word>
-Word word_of(const Words<Word>& words, const std::string& name) {
-  const auto found = std::find_if(words.begin(), words.end(),
+template <typename Enum>
+Enum enum_value(const EnumNames<Enum>& names, const std::string& name) {
+  const auto found = std::find_if(names.begin(), names.end(),
                                   [&](const auto& each) { return each.first == name; });
-  EK_ASSERT(found != words.end());
+  EK_ASSERT(found != names.end());
   return found->second;
 }
 
-template <typename Word>
-std::string name_of(const Words<Word>& words, Word word) {
-  const auto found = std::find_if(words.begin(), words.end(),
-                                  [&](const auto& each) { return each.second == word; });
-  EK_ASSERT(found != words.end());
+template <typename Enum>
+std::string enum_name(const EnumNames<Enum>& names, Enum value) {
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& each) { return each.second == value; });
+  EK_ASSERT(found != names.end());
   return found->first;
 }
 
@@ -66,7 +66,7 @@ Measure measure_of(Table& table, const Measure& fallback) {
   if (node == nullptr) return fallback;
   Measure measure;
   if (!node->is_table()) {
-    measure.kind = word_of(kMeasures, table.word("measure", "val_loss", names_of(kMeasures)));
+    measure.kind = enum_value(kMeasures, table.word("measure", "val_loss", enum_names(kMeasures)));
     return measure;
   }
   auto probe = table.section("measure");
@@ -74,7 +74,7 @@ Measure measure_of(Table& table, const Measure& fallback) {
   measure.probe = probe.string("probe", "");
   measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
   measure.step = probe.integer("step", 0, {.least = 0});
-  measure.reduction = word_of(kReductions, probe.word("as", "mean", names_of(kReductions)));
+  measure.reduction = enum_value(kReductions, probe.word("as", "mean", enum_names(kReductions)));
   probe.finish();
   if (measure.probe.empty()) {
     throw Error(Exit::usage, text(place(*node),
@@ -140,10 +140,10 @@ bool is_difference(Claim::Kind kind) {
 
 /// What its kind needs is there, and nothing that it does not read.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
-  const auto must = [&](bool holds, const auto&... what) {
-    if (!holds) throw Error(Exit::usage, text(where, what...));
+  const auto must = [&](bool condition, const auto&... what) {
+    if (!condition) throw Error(Exit::usage, text(where, what...));
   };
-  const auto kind = name_of(kKinds, claim.kind);
+  const auto kind = enum_name(kKinds, claim.kind);
   must(!claim.says.empty(), "a claim must say in a sentence what it claims: says = \"...\"");
   must(!claim.of.empty(), "a claim must name the arms it is about: of = { scheme = \"...\" }");
   must(is_pair(claim.kind) == !claim.than.empty(), "a claim of the kind \"", kind, "\" ",
@@ -182,7 +182,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
 Claim claim_of(const Study& study, Table& table) {
   Claim claim;
   claim.says = table.string("says", "");
-  claim.kind = word_of(kKinds, table.word("is", "lower", names_of(kKinds)));
+  claim.kind = enum_value(kKinds, table.word("is", "lower", enum_names(kKinds)));
   claim.of = selection_of(study, table, "of");
   claim.than = selection_of(study, table, "than");
   claim.at = selection_of(study, table, "at");
@@ -208,7 +208,7 @@ std::string Measure::name() const {
   if (kind == Kind::ood_loss) return "loss out of distribution";
   if (kind == Kind::ood_wrong) return "share of wrong answers out of distribution";
   if (kind == Kind::step_time) return "time of a step";
-  return text(name_of(kReductions, reduction), " of ", probe, part.empty() ? "" : " (" + part + ")",
+  return text(enum_name(kReductions, reduction), " of ", probe, part.empty() ? "" : " (" + part + ")",
               " over blocks", step == 0 ? "" : text(" at step ", step));
 }
 
@@ -239,7 +239,7 @@ std::optional<double> number_of(const std::string& label) {
   return value;
 }
 
-void read_claims(Study& study, Table& top, const std::string& where) {
+void parse_claims(Study& study, Table& top, const std::string& where) {
   study.measure = measure_of(top, Measure{});
   study.baseline = selection_of(study, top, "baseline");
   const auto* const node = top.node("claims");

@@ -10,6 +10,6 @@ namespace evenkeel::study {
 
 /// `measure`, `baseline` and `claims` of a study file, whose axes `study` has.
 /// \throws Error (usage) for what names no axis, value, measure or kind
-void read_claims(Study& study, config::Table& top, const std::string& where);
+void parse_claims(Study& study, config::Table& top, const std::string& where);
 
 }  // namespace evenkeel::study
