@@ -245,14 +245,14 @@ TEST(Definition, KnowsWhatCanBeMeasured) {
 TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
   EXPECT_GE(catalogue().size(), 17U);
   for (const auto& name : catalogue()) {
-    const auto source = find_study(name);
-    const auto sizes = sizes_of(source.toml, source.place);
+    const auto file = find_study(name);
+    const auto sizes = sizes_of(file.toml, file.path);
     ASSERT_GE(sizes.size(), 3U) << name;  // `main` has a second one of the paper
     EXPECT_EQ(std::vector(sizes.begin(), sizes.begin() + 3),
               (std::vector<std::string>{"smoke", "desk", "paper"}))
         << name;
     for (const auto& size : sizes) {
-      const auto study = parse_study(source.toml, source.place, size);
+      const auto study = parse_study(file.toml, file.path, size);
       EXPECT_FALSE(study.question.empty()) << name;
       for (const auto& arm : grid_points(study)) {
         EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
@@ -264,10 +264,10 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
 // After Holm's correction, if all agree.
 TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
   for (const auto& name : catalogue()) {
-    const auto source = find_study(name);
-    for (const auto& size : sizes_of(source.toml, source.place)) {
+    const auto file = find_study(name);
+    for (const auto& size : sizes_of(file.toml, file.path)) {
       if (!size.starts_with("desk")) continue;  // others are for a look, or too dear
-      const auto study = parse_study(source.toml, source.place, size);
+      const auto study = parse_study(file.toml, file.path, size);
       const bool asks =
           std::any_of(study.claims.begin(), study.claims.end(),
                       [](const Claim& each) { return each.kind == Claim::Kind::further; });
@@ -279,8 +279,8 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
 }
 
 TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
-  const auto source = find_study("addition");
-  const auto study = parse_study(source.toml, source.place, "desk");
+  const auto file = find_study("addition");
+  const auto study = parse_study(file.toml, file.path, "desk");
   for (const auto& arm : grid_points(study)) {
     EXPECT_EQ(config_of(study, arm, 1, {}).model.init, "megatron") << arm.name;
   }
@@ -289,8 +289,8 @@ TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
 TEST(Studies, HaveNoSizeThatTheDocumentationDoesNotName) {
   const auto words = read_file(EK_TESTS "/../docs/studies.md");
   for (const auto& name : catalogue()) {
-    const auto source = find_study(name);
-    for (const auto& size : sizes_of(source.toml, source.place)) {
+    const auto file = find_study(name);
+    for (const auto& size : sizes_of(file.toml, file.path)) {
       EXPECT_NE(words.find("`" + size + "`"), std::string::npos) << name << ", " << size;
     }
   }

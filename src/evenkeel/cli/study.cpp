@@ -75,9 +75,9 @@ Exit list(const Options& options) {
   const bool json = options.common.json;
   auto all = nlohmann::ordered_json::array();
   for (const auto& name : study::catalogue()) {
-    const auto source = study::find_study(name);
-    const auto sizes = study::sizes_of(source.toml, source.place);
-    const auto first = study::parse_study(source.toml, source.place, sizes.front());
+    const auto file = study::find_study(name);
+    const auto sizes = study::sizes_of(file.toml, file.path);
+    const auto first = study::parse_study(file.toml, file.path, sizes.front());
     all.push_back({{"study", name}, {"sizes", sizes}, {"title", first.title}});
     if (json) continue;
     std::string joined;
@@ -89,9 +89,9 @@ Exit list(const Options& options) {
 }
 
 /// The one that is asked for, or the first of the file.
-std::string size_of(const Options& options, const study::Source& source) {
+std::string size_of(const Options& options, const study::StudyFile& file) {
   if (!options.size.empty()) return options.size;
-  const auto sizes = study::sizes_of(source.toml, source.place);
+  const auto sizes = study::sizes_of(file.toml, file.path);
   return sizes.empty() ? "" : sizes.front();
 }
 
@@ -105,9 +105,9 @@ std::string command_of(const Options& options, const std::string& size) {
 }
 
 study::StudyRequest request_of(const Options& options) {
-  const auto source = study::find_study(options.study);
-  const auto size = size_of(options, source);
-  study::StudyRequest request{.study = study::parse_study(source.toml, source.place, size)};
+  const auto file = study::find_study(options.study);
+  const auto size = size_of(options, file);
+  study::StudyRequest request{.study = study::parse_study(file.toml, file.path, size)};
   if (!options.seeds.empty()) study::set_seeds(request.study, options.seeds);
   for (const auto& set : options.common.sets) study::add_setting(request.study, set);
   const auto own = text(request.study.name, size.empty() ? "" : "-" + size,

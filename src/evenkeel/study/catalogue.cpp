@@ -19,7 +19,7 @@ std::vector<std::string> catalogue() {
   return names;
 }
 
-Source find_study(const std::string& name_or_file) {
+StudyFile find_study(const std::string& name_or_file) {
   if (name_or_file.ends_with(".toml")) return {name_or_file, read_file(name_or_file)};
   for (const auto& [name, toml] : embedded_studies()) {
     if (name == name_or_file) return {text("studies/", name, ".toml"), std::string(toml)};

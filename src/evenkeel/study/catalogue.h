@@ -10,11 +10,11 @@ namespace evenkeel::study {
 std::vector<std::string> catalogue();
 
 /// A study file: of the catalogue by its name, or any by its path.
-struct Source {
-  std::string place;  // for messages: "studies/placement.toml"
+struct StudyFile {
+  std::string path;  // for messages: "studies/placement.toml"
   std::string toml;
 };
 /// \throws Error (usage) with the nearest name; Error (io)
-Source find_study(const std::string& name_or_file);
+StudyFile find_study(const std::string& name_or_file);
 
 }  // namespace evenkeel::study

@@ -103,12 +103,12 @@ struct Study {
 std::optional<double> number_of(const std::string& label);
 
 /// The sizes that a study file has, in its order; \throws as parse_study()
-std::vector<std::string> sizes_of(const std::string& toml, const std::string& place);
+std::vector<std::string> sizes_of(const std::string& toml, const std::string& path);
 
-/// \param toml  the content of a file, `place` its name for messages; `size` must be one of its
+/// \param toml  the content of a file, `path` its name for messages; `size` must be one of its
 ///              sizes, or empty if it has none
 /// \throws Error (usage): unknown keys, empty grids, claims about arms that the grid does not have
-Study parse_study(const std::string& toml, const std::string& place, const std::string& size);
+Study parse_study(const std::string& toml, const std::string& path, const std::string& size);
 
 /// Sets a key of all runs beside the file: `--set KEY=VALUE`. It replaces what [settings] says of
 /// it.

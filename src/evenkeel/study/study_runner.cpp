@@ -15,7 +15,7 @@
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/fairness.h"
-#include "evenkeel/study/folder.h"
+#include "evenkeel/study/study_folder.h"
 #include "evenkeel/study/judge.h"
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measure.h"
@@ -224,7 +224,7 @@ void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
 
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
   check_runs(request.study, grid_points(request.study));
-  const Folder folder(request.folder, request.study, request.allow_changes);
+  const StudyFolder folder(request.folder, request.study, request.allow_changes);
   resources.logs = folder.logs();
   resources.exclusive = request.study.exclusive;
   auto results = StudyRunner(request, std::move(resources), progress_table).run();

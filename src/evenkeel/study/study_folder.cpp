@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/folder.h"
+#include "evenkeel/study/study_folder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kChanges = "changed with --override";
 
 /// What is asked of the runs, in one line.
-std::string words_of(const Claim& claim) {
+std::string claim_line(const Claim& claim) {
   const auto arms = [](const Selection& selection) {
     std::string out;
     for (const auto& [axis, label] : selection) out += text(out.empty() ? "" : ", ", label);
@@ -38,29 +38,29 @@ std::string words_of(const Claim& claim) {
 }
 
 /// What decides the runs and what is asked of them, by name, as text.
-Json traits_of(const Study& study) {
-  Json traits = {{"the study", study.name},
+Json study_identity(const Study& study) {
+  Json identity = {{"the study", study.name},
                  {"the size", study.size},
                  {"[settings]", study.settings},
                  {"seeds", study.seeds},
                  {"fails_above", study.fails_above}};
-  if (study.exclusive) traits["alone"] = true;
+  if (study.exclusive) identity["alone"] = true;
   for (const auto& axis : study.axes) {
     auto values = Json::array();
     for (const auto& [label, settings] : axis.values) {
       const bool is_self_explanatory = settings.size() == 1 && settings.front().starts_with(axis.name + "=");
       values.push_back(is_self_explanatory ? Json(label) : Json{{label, settings}});
     }
-    traits["grid." + axis.name] = std::move(values);
+    identity["grid." + axis.name] = std::move(values);
   }
   if (study.tune) {
-    traits["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed};
+    identity["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed};
   }
-  traits["measure"] = study.measure.name();
-  traits["baseline"] = study.baseline;
-  traits["[[claims]]"] = Json::array();
-  for (const auto& claim : study.claims) traits["[[claims]]"].push_back(words_of(claim));
-  return traits;
+  identity["measure"] = study.measure.name();
+  identity["baseline"] = study.baseline;
+  identity["[[claims]]"] = Json::array();
+  for (const auto& claim : study.claims) identity["[[claims]]"].push_back(claim_line(claim));
+  return identity;
 }
 
 /// The items of a list that the other has not.
@@ -94,10 +94,10 @@ bool is_unknown(const Json& before, const std::string& name) {
          std::find(kQuestions.begin(), kQuestions.end(), name) != kQuestions.end();
 }
 
-/// All traits that differ.
+/// All parts of the identity that differ.
 std::vector<std::string> differences_between(const Json& before, const Json& now) {
-  const auto of = [](const Json& traits, const std::string& name) {
-    return traits.contains(name) ? traits.at(name) : Json("nothing");
+  const auto of = [](const Json& identity, const std::string& name) {
+    return identity.contains(name) ? identity.at(name) : Json("nothing");
   };
   std::vector<std::string> out;
   for (const auto& [name, value] : now.items()) {
@@ -111,7 +111,7 @@ std::vector<std::string> differences_between(const Json& before, const Json& now
   return out;
 }
 
-bool is_untouched(const fs::path& folder) {
+bool is_unused(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().filename() != "lock" && entry.path().filename() != "logs") return false;
   }
@@ -120,13 +120,13 @@ bool is_untouched(const fs::path& folder) {
 
 }  // namespace
 
-Folder::Folder(const fs::path& folder, const Study& study, bool allow_changes) : folder_(folder) {
+StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes) : folder_(folder) {
   std::error_code none;
   if (exists(folder, none) && !is_directory(folder, none)) {
     throw Error(Exit::usage, text("--run must name a folder, but ", folder.string(), " is a file"));
   }
   const auto file = folder / "study.json";
-  if (exists(folder, none) && !exists(file, none) && !is_untouched(folder)) {
+  if (exists(folder, none) && !exists(file, none) && !is_unused(folder)) {
     throw Error(Exit::usage, text(folder.string(),
                                   " holds something else than a study; name another "
                                   "folder with --run"));
@@ -134,7 +134,7 @@ Folder::Folder(const fs::path& folder, const Study& study, bool allow_changes) :
   store::make_run_folder(folder);
   lock_ = std::make_unique<store::Lock>(folder);
   store::make_run_folder(logs());
-  auto now = traits_of(study);
+  auto now = study_identity(study);
   if (exists(file, none)) {
     const auto before = Json::parse(read_file(file), nullptr, false);
     const auto differences = before.is_object() ? differences_between(before, now)

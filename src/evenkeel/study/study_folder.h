@@ -17,13 +17,13 @@ namespace evenkeel::study {
 ///                them
 ///   logs/        what each process printed, and what it was started with
 ///   report.html  report.md  runs.csv
-class Folder {
+class StudyFolder {
  public:
   /// Begins it, or goes on with it.
-  /// \param takes_over  the study may differ from what the folder was begun with
+  /// \param allow_changes  the study may differ from what the folder was begun with
   /// \throws Error (differs) that names what differs; Error (usage) for what is no study's folder;
   ///         Error (busy); Error (io)
-  Folder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
+  StudyFolder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
 
   std::filesystem::path logs() const { return folder_ / "logs"; }
 
