@@ -272,7 +272,7 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
           std::any_of(study.claims.begin(), study.claims.end(),
                       [](const Claim& each) { return each.kind == Claim::Kind::further; });
       if (!asks) continue;
-      const auto needed = signs_needed(0.05 / static_cast<double>(questions_of(study)));
+      const auto needed = sign_test_required_pairs(0.05 / static_cast<double>(questions_of(study)));
       EXPECT_GE(static_cast<std::int64_t>(study.seeds.size()), needed) << name << ", " << size;
     }
   }

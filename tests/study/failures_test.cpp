@@ -32,7 +32,7 @@ TEST(Judge, FailuresDecideWhereThereAreSurvivorsToo) {
   const double x = kFailed;
   const auto verdict = verdict_of(two({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(verdict.outcome, Outcome::contradicted);
-  EXPECT_NEAR(verdict.p, 2 * p_of_shares(6, 8, 0, 8), 1e-12);
+  EXPECT_NEAR(verdict.p, 2 * fisher_exact_p(6, 8, 0, 8), 1e-12);
   EXPECT_TRUE(verdict.sentence.ends_with(
       "(2 seeds) of those that finished; 6 of 8 runs of hybrid failed; that hybrid fails more "
       "often: p 0.014 (Fisher)"))
@@ -49,13 +49,13 @@ TEST(Judge, ArmsOfWhichOneFailsMoreOftenAreNotAlike) {
   auto verdict = verdict_of(results);
   EXPECT_EQ(verdict.outcome, Outcome::undecided);
   EXPECT_EQ(verdict.p, 1);
-  EXPECT_NEAR(verdict.p_beyond, 4 * p_of_shares(5, 8, 0, 8), 1e-12);  // two looks, two questions
+  EXPECT_NEAR(verdict.p_beyond, 4 * fisher_exact_p(5, 8, 0, 8), 1e-12);  // two looks, two questions
   EXPECT_TRUE(verdict.sentence.ends_with("that hybrid fails more often: p 0.103 (Fisher)"))
       << verdict.sentence;
   results.arms[0] = two({x, x, x, x, x, x, x, x}, {}).arms[0];
   verdict = verdict_of(results);
   EXPECT_EQ(verdict.outcome, Outcome::contradicted);
-  EXPECT_NEAR(verdict.p_beyond, 2 * p_of_shares(8, 8, 0, 8), 1e-12);
+  EXPECT_NEAR(verdict.p_beyond, 2 * fisher_exact_p(8, 8, 0, 8), 1e-12);
 }
 
 // A crash, a stop: nobody knows what the missing runs would have said.
@@ -89,7 +89,7 @@ TEST(Judge, FailureAndSurvivalAreClaims) {
   judge(results);
   EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::holds);
-  EXPECT_NEAR(results.verdicts[1].p, 2 * p_of_signs(7, 0), 1e-12);
+  EXPECT_NEAR(results.verdicts[1].p, 2 * sign_test_p(7, 0), 1e-12);
   results.arms[1].members[3] = member(4, 1.0);
   judge(results);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::undecided);
@@ -169,10 +169,10 @@ TEST(Judge, SaysNoneWhereTheFirstValueAlreadyFails) {
 
 // 6 would do for one question: 2 / 2^6 is 0.031.
 TEST(Judge, KnowsHowManySeedsASignTestNeedsAmongOtherQuestions) {
-  EXPECT_EQ(signs_needed(0.05), 6);
-  EXPECT_EQ(signs_needed(0.05 / 4), 8);
-  EXPECT_EQ(signs_needed(0.05 / 6), 8);
-  EXPECT_EQ(signs_needed(0.05 / 7), 9);
+  EXPECT_EQ(sign_test_required_pairs(0.05), 6);
+  EXPECT_EQ(sign_test_required_pairs(0.05 / 4), 8);
+  EXPECT_EQ(sign_test_required_pairs(0.05 / 6), 8);
+  EXPECT_EQ(sign_test_required_pairs(0.05 / 7), 9);
 }
 
 }  // namespace

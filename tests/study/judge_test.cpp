@@ -42,7 +42,7 @@ TEST(Judge, PairsRunsBySeedNotByRank) {
   // The same values in another order: no difference in the mean, but a wide spread of pairs.
   const auto verdict = verdict_of(two({1.0, 2.0, 3.0}, {2.0, 3.0, 1.0}));
   EXPECT_NEAR(verdict.difference->mean, 0, 1e-12);
-  EXPECT_GT(verdict.difference->deviation, 1);
+  EXPECT_GT(verdict.difference->standard_deviation, 1);
 }
 
 TEST(Judge, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
@@ -121,7 +121,7 @@ TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
   }
   judge(results);
   EXPECT_EQ(results.verdicts[0].needed,
-            pairs_needed(results.verdicts[0].difference->effect, 0.05 / 2));
+            required_pairs(results.verdicts[0].difference->effect_size, 0.05 / 2));
 }
 
 TEST(Judge, NeedsMoreSeedsWhereMoreIsAsked) {

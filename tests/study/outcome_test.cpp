@@ -15,7 +15,7 @@ Claim published(double paper) {
 }
 
 Verdict measured(Outcome outcome, double mean, const Interval& interval) {
-  return {.outcome = outcome, .difference = Difference{.mean = mean, .interval = interval}};
+  return {.outcome = outcome, .difference = PairedDifference{.mean = mean, .interval = interval}};
 }
 
 TEST(Direction, IsTheSignOfOursAgainstThatOfThePaper) {

@@ -217,7 +217,7 @@ TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
 TEST(StudyPage, ComparesTheDirectionWithThePapers) {
   auto results = sample();
   auto& verdict = results.verdicts.at(0);
-  verdict.difference = Difference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
+  verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
   verdict.outcome = Verdict::Outcome::holds;
   const auto paper = section_of(checked(results), "Beside the paper");
   EXPECT_EQ(row_of(paper, "HybridNorm ends lower than Pre-Norm."),

@@ -19,8 +19,8 @@ TEST(PowerLaw, RecoversALawWithoutNoise) {
   const PowerLaw law = power_law(sizes, {3, 1.5, 0.75, 0.1875});
   EXPECT_NEAR(law.factor, 3, kDouble);
   EXPECT_NEAR(law.exponent, 0.25, kDouble);
-  EXPECT_NEAR(law.of_exponent.low, 0.25, kDouble);
-  EXPECT_NEAR(law.of_exponent.high, 0.25, kDouble);
+  EXPECT_NEAR(law.exponent_interval.low, 0.25, kDouble);
+  EXPECT_NEAR(law.exponent_interval.high, 0.25, kDouble);
   EXPECT_NEAR(law.at(16), 1.5, kDouble);
   EXPECT_NEAR(law.at(0x1p32), 3.0 / 256, kDouble);
 }
@@ -34,8 +34,8 @@ TEST(PowerLaw, GivesTheIntervalOfARegressionLine) {
   const PowerLaw law = power_law({100, 200, 400, 800, 1600}, {4.1, 3.5, 3.05, 2.6, 2.31});
   EXPECT_NEAR(law.factor, 10.624198752086892, kDouble * 10);
   EXPECT_NEAR(law.exponent, 0.20843054149826515, kDouble);
-  EXPECT_NEAR(law.of_exponent.low, 0.19078461514285563, kDouble);
-  EXPECT_NEAR(law.of_exponent.high, 0.22607646785367466, kDouble);
+  EXPECT_NEAR(law.exponent_interval.low, 0.19078461514285563, kDouble);
+  EXPECT_NEAR(law.exponent_interval.high, 0.22607646785367466, kDouble);
 }
 
 TEST(PowerLaw, ScalesItsFactorWithTheUnitOfTheValues) {
@@ -43,14 +43,14 @@ TEST(PowerLaw, ScalesItsFactorWithTheUnitOfTheValues) {
   const PowerLaw scaled = power_law({1, 2, 5}, {400, 300, 100});
   EXPECT_NEAR(scaled.factor, 100 * law.factor, kDouble * scaled.factor);
   EXPECT_NEAR(scaled.exponent, law.exponent, kDouble);
-  EXPECT_NEAR(scaled.of_exponent.high, law.of_exponent.high, kDouble * 10);
+  EXPECT_NEAR(scaled.exponent_interval.high, law.exponent_interval.high, kDouble * 10);
 }
 
 TEST(PowerLaw, HasNoIntervalThroughTwoPoints) {
   const PowerLaw law = power_law({1, 4}, {8, 4});
   EXPECT_NEAR(law.exponent, 0.5, kDouble);
-  EXPECT_TRUE(std::isnan(law.of_exponent.low));
-  EXPECT_TRUE(std::isnan(law.of_exponent.high));
+  EXPECT_TRUE(std::isnan(law.exponent_interval.low));
+  EXPECT_TRUE(std::isnan(law.exponent_interval.high));
 }
 
 TEST(PowerLaw, RefusesWhatHasNoLogarithmOrNoSlope) {
@@ -73,7 +73,7 @@ TEST(PowerLaw, HasAnIntervalThatCoversTheExponent) {
       values.push_back(std::pow(sizes[i], -kExponent) *
                        std::exp(kNoise * random.normal(i, simulation)));
     }
-    const auto [low, high] = power_law(sizes, values).of_exponent;
+    const auto [low, high] = power_law(sizes, values).exponent_interval;
     covered += low <= kExponent && kExponent <= high ? 1 : 0;
   }
   EXPECT_NEAR(static_cast<double>(covered) / kSimulations, 0.95, 0.014);

@@ -57,7 +57,7 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
       if (arm.labels.at(scale.name) != tick.label) continue;
       const auto values = values_of(arm);
       const auto interval =
-          values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_of(values).interval;
+          values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
       const auto& measure = results.study.measure;
       line.points.add(tick.at, shown(mean_value(arm), measure));
       line.spread.low.push_back(shown(interval.low, measure));

@@ -32,13 +32,13 @@ bool is_asked(const Verdict& verdict) {
 
 /// The seeds that would tell what these did not, at the strictest level of the family.
 std::optional<std::int64_t> needed_by(const Verdict& verdict, const Claim* claim, double level) {
-  if (claim != nullptr && is_of_signs(*claim)) return signs_needed(level);
+  if (claim != nullptr && is_of_signs(*claim)) return sign_test_required_pairs(level);
   if (!verdict.difference || verdict.by_failures) return std::nullopt;
-  const auto& [pairs, mean, deviation, interval, p, effect] = *verdict.difference;
-  if (claim == nullptr || claim->kind != Claim::Kind::alike) return pairs_needed(effect, level);
-  if (deviation == 0) return std::nullopt;
+  const auto& [pairs, mean, standard_deviation, interval, p, effect_size] = *verdict.difference;
+  if (claim == nullptr || claim->kind != Claim::Kind::alike) return required_pairs(effect_size, level);
+  if (standard_deviation == 0) return std::nullopt;
   // One-sided tests at a level call what a two-sided one calls at twice that.
-  return pairs_needed((claim->margin - std::abs(mean)) / deviation, 2 * level);
+  return required_pairs((claim->margin - std::abs(mean)) / standard_deviation, 2 * level);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void correct(Results& results) {
     (is_claimed.back() ? claimed : explored).ask(question, verdict.p);
   }
   const auto level_of = [](const Family& family) {
-    return kLevel / static_cast<double>(std::max<std::size_t>(1, family.size()));
+    return kSignificanceLevel / static_cast<double>(std::max<std::size_t>(1, family.size()));
   };
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];

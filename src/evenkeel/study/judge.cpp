@@ -84,7 +84,7 @@ void count_failures(Verdict& verdict, double& p, const Arm& of, const Arm& than)
   verdict.by_failures = false;
   if (failed == others) return;
   const auto all = static_cast<std::int64_t>(of.members.size());
-  const double p_failures = p_of_shares(failed, all, others, all);
+  const double p_failures = fisher_exact_p(failed, all, others, all);
   verdict.by_failures = !verdict.difference || p_failures < p;
   p = std::min(p, p_failures);
   if (verdict.difference) p = std::min(1.0, 2 * p);
@@ -97,7 +97,7 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   const auto differences = differences_of(of, than, measure);
   const bool has_difference = differences.size() >= 2;
   if (has_difference) {
-    verdict.difference = paired(differences);
+    verdict.difference = paired_test(differences);
     verdict.unjudged = incompleteness_of(of, than);
     if (verdict.unjudged.empty() && measure.kind == Measure::Kind::step_time) {
       verdict.unjudged = disturbance_of(of, than);
@@ -116,7 +116,7 @@ Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
   if (!verdict.difference && (failed == others || !is_whole(of) || !is_whole(than))) {
     return Outcome::unmeasured;
   }
-  if (verdict.p >= kLevel) return Outcome::undecided;
+  if (verdict.p >= kSignificanceLevel) return Outcome::undecided;
   if (verdict.by_failures) return failed < others ? Outcome::holds : Outcome::contradicted;
   if (verdict.difference->mean < 0) return failed > others ? Outcome::undecided : Outcome::holds;
   return others > failed ? Outcome::undecided : Outcome::contradicted;
@@ -124,8 +124,8 @@ Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
 
 Outcome alike_outcome(const Verdict& verdict) {
   if (!verdict.difference && !verdict.by_failures) return Outcome::unmeasured;
-  if (verdict.p < kLevel) return Outcome::holds;
-  return verdict.p_beyond < kLevel ? Outcome::contradicted : Outcome::undecided;
+  if (verdict.p < kSignificanceLevel) return Outcome::holds;
+  return verdict.p_beyond < kSignificanceLevel ? Outcome::contradicted : Outcome::undecided;
 }
 
 /// The arms of a claim and, at each place, their partner.
@@ -158,7 +158,7 @@ Verdict judged_runs(const Claim& claim, const Arm& arm) {
   if (!is_whole(arm)) return verdict;
   const auto failed = count_of(arm, State::failed), finished = count_of(arm, State::finished);
   const bool wants_failure = claim.kind == Claim::Kind::fails;
-  verdict.p = p_of_signs(failed, finished);
+  verdict.p = sign_test_p(failed, finished);
   verdict.outcome =  // if p allows
       (failed > finished) == wants_failure ? Outcome::holds : Outcome::contradicted;
   return verdict;
@@ -177,8 +177,8 @@ void test_margin(Verdict& verdict, const Arm& of, const Arm& than, const Claim& 
   }
   if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return;
   const bool fail_alike = count_of(of, State::failed) == count_of(than, State::failed);
-  if (verdict.difference && fail_alike) verdict.p = p_of_alike(*verdict.difference, claim.margin);
-  if (verdict.difference) verdict.p_beyond = p_of_beyond(*verdict.difference, claim.margin);
+  if (verdict.difference && fail_alike) verdict.p = tost_p(*verdict.difference, claim.margin);
+  if (verdict.difference) verdict.p_beyond = nonequivalence_p(*verdict.difference, claim.margin);
   count_failures(verdict, verdict.p_beyond, of, than);
 }
 
@@ -250,7 +250,7 @@ void conclude(Results& results) {
       }
       if (verdict.outcome == Outcome::unmeasured) continue;
       verdict.sentence += sign_words(verdict) + searched_words(results.study);
-      if (verdict.p >= kLevel) verdict.outcome = Outcome::undecided;
+      if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::undecided;
       continue;
     }
     const auto* const of = arm_named(results, verdict.of);
@@ -277,7 +277,7 @@ void fit(Results& results) {
       std::erase_if(values, [](double each) { return !(each > 0); });  // have no logarithm
       if (values.empty()) continue;
       fit.sizes.push_back(static_cast<double>(arm.parameters));
-      fit.values.push_back(mean_of(values).mean);
+      fit.values.push_back(mean_estimate(values).mean);
     }
     if (std::set(fit.sizes.begin(), fit.sizes.end()).size() < 2) continue;
     fit.law = power_law(fit.sizes, fit.values);

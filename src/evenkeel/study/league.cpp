@@ -27,7 +27,7 @@ std::vector<double> values_of(const Arm& arm) {
 
 double mean_value(const Arm& arm) {
   const auto values = values_of(arm);
-  return values.empty() ? std::nan("") : mean_of(values).mean;
+  return values.empty() ? std::nan("") : mean_estimate(values).mean;
 }
 
 bool is_baseline(const Study& study, const Arm& arm) {

@@ -51,11 +51,11 @@ PowerLaw power_law(const std::vector<double>& sizes, const std::vector<double>& 
   }
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const double degrees = static_cast<double>(x.size()) - 2;  // two are spent on the line
-  const double reach =
-      degrees > 0 ? students_reach(degrees) * std::sqrt(residual / degrees / xx) : kNaN;
+  const double half_width =
+      degrees > 0 ? t_critical_value(degrees) * std::sqrt(residual / degrees / xx) : kNaN;
   return {.factor = std::exp(y_mean - slope * x_mean),
           .exponent = -slope,
-          .of_exponent = {.low = -slope - reach, .high = -slope + reach}};
+          .exponent_interval = {.low = -slope - half_width, .high = -slope + half_width}};
 }
 
 }  // namespace evenkeel::study

@@ -11,7 +11,7 @@ namespace evenkeel::study {
 /// percent of the value, not in its unit.
 struct PowerLaw {
   double factor = 0, exponent = 0;
-  Interval of_exponent;  // 95 %, Student's t of the residuals; NaN with fewer than 3 points
+  Interval exponent_interval;  // 95 %, Student's t of the residuals; NaN with fewer than 3 points
 
   /// The value on the fitted line. \param size  above 0
   double at(double size) const;

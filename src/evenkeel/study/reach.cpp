@@ -64,7 +64,7 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
       if (ours[i] < theirs[i]) ++shorter;
     }
     if (is_measured) {
-      verdict.p = p_of_signs(further, shorter);
+      verdict.p = sign_test_p(further, shorter);
       verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::holds;  // if p allows
     }
     verdict.sentence = reach_sentence(claim, verdict, ours, theirs);

@@ -64,7 +64,7 @@ struct Verdict {
   std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
   std::string where;                     // "layers 16"; "" where the claim has one place only
   std::string of, than;                  // names of the arms
-  std::optional<Difference> difference;  // of less than
+  std::optional<PairedDifference> difference;  // of less than
   std::string unjudged;                  // why nothing follows from it; "" where something does
   bool by_failures = false;              // p (of `alike`: p_beyond) is of how often the arms fail
   double p = 1;                          // corrected with its family (Holm)

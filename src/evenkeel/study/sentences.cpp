@@ -35,7 +35,7 @@ std::string failures(const Arm& arm) {
 }
 
 std::string needed_words(const Verdict& verdict) {
-  if (verdict.difference->effect == 0) return "";
+  if (verdict.difference->effect_size == 0) return "";
   if (!verdict.needed) {
     return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
   }
@@ -70,7 +70,7 @@ std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
-std::string difference_words(const Difference& difference, const Measure& measure, int sign = 1) {
+std::string difference_words(const PairedDifference& difference, const Measure& measure, int sign = 1) {
   const auto word = [&](double value) { return number(sign * shown_difference(value, measure)); };
   const auto& [low, high] = difference.interval;
   const auto unit = measure.difference_unit();
@@ -80,7 +80,7 @@ std::string difference_words(const Difference& difference, const Measure& measur
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
 /// seeds)"
-std::string less_words(const Difference& difference, const Arm& of, const Arm& than,
+std::string less_words(const PairedDifference& difference, const Arm& of, const Arm& than,
                        const Measure& measure) {
   return text(measure.name(), " of ", of.name, " less that of ", than.name, ": ",
               difference_words(difference, measure), " (", seeds_text(difference.pairs), ")");
@@ -112,12 +112,12 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
     return less_words(difference, of, than, measure) + " of those that finished" + failed +
            failure_words(verdict.p, of, than);
   }
-  if (verdict.p < kLevel || verdict.outcome == Verdict::Outcome::holds) {
+  if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::holds) {
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
                 than.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
                 seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
-                number(difference.effect), ")", failed);
+                number(difference.effect_size), ")", failed);
   }
   return text(of.name, " and ", than.name, " are not told apart with ",
               seeds_text(difference.pairs), ": ", difference_words(difference, measure), " (", "p ",
@@ -147,7 +147,7 @@ std::string runs_sentence(const Arm& arm, const Study& study) {
   const auto finished = count_of(arm, Member::State::finished);
   const auto all = failed + finished;
   if (all == 0) return text("no run of ", arm.name, " is there");
-  const auto share = share_of(failed, all);
+  const auto share = clopper_pearson_interval(failed, all);
   auto out =
       text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
            number(share.low), " to ", number(share.high), ")");
@@ -173,7 +173,7 @@ std::string reach_sentence(const Claim& claim, const Verdict& verdict,
 
 std::string sign_words(const Verdict& verdict) {
   auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
-  if (verdict.p < kLevel || !verdict.needed) return out;
+  if (verdict.p < kSignificanceLevel || !verdict.needed) return out;
   return out + text(", ", *verdict.needed, " seeds that all agree would tell");
 }
 

@@ -11,7 +11,7 @@
 namespace evenkeel::study {
 
 /// A p-value below this tells two arms apart.
-inline constexpr double kLevel = 0.05;
+inline constexpr double kSignificanceLevel = 0.05;
 
 std::int64_t count_of(const Arm& arm, Member::State state);
 

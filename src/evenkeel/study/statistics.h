@@ -15,18 +15,18 @@ struct Interval {
 };
 
 /// The mean of paired differences, and how sure it is.
-struct Difference {
+struct PairedDifference {
   std::int64_t pairs = 0;
   double mean = 0;
-  double deviation = 0;  // of the differences, with pairs - 1
+  double standard_deviation = 0;  // of the differences, with pairs - 1
   Interval interval;     // of the mean, 95 %
   double p = 1;          // two-sided, of the mean being 0
-  double effect = 0;     // mean / deviation (Cohen's d of pairs); 0 where all differences are 0,
+  double effect_size = 0;     // mean / standard_deviation (Cohen's d of pairs); 0 where all differences are 0,
                          // infinite where they are all the same, but not 0
 };
 
 /// How far a 95 % interval reaches on either side, in standard errors, by Student's t.
-double students_reach(double degrees);
+double t_critical_value(double degrees);
 
 /// Student's t below kBootstrapFrom pairs; from there on the symmetric bootstrap of the studentised
 /// mean, with kResamples resamples of a fixed random stream, so that equal numbers give equal
@@ -36,22 +36,22 @@ double students_reach(double degrees);
 /// width and p = 0, or p = 1 where they are all 0.
 /// \param differences  at least 2, finite
 /// \source Student 1908; Hall 1988, "On symmetric bootstrap confidence intervals"
-Difference paired(const std::vector<double>& differences);
+PairedDifference paired_test(const std::vector<double>& differences);
 inline constexpr std::size_t kBootstrapFrom = 10;
 inline constexpr int kResamples = 4999;  // (count + 1) / (kResamples + 1) hits 5 % exactly
 
 /// The mean of independent values with its 95 % interval by Student's t; neither deviation nor
 /// interval (NaN) below 2 values, and no mean of none.
-struct Mean {
-  double mean = 0, deviation = 0;
+struct MeanEstimate {
+  double mean = 0, standard_deviation = 0;
   Interval interval;
 };
-Mean mean_of(const std::vector<double>& values);
+MeanEstimate mean_estimate(const std::vector<double>& values);
 
 /// Two one-sided t-tests: the largest of their p-values is that of the claim |mean| < margin.
 /// \param margin  above 0, in the unit of the differences
 /// \source Schuirmann 1987
-double p_of_alike(const Difference& difference, double margin);
+double tost_p(const PairedDifference& difference, double margin);
 
 /// The p-values of one family, corrected so that no more than 5 % of families without any
 /// difference call one. In the order given; each at most 1, never below the one it comes from.
@@ -59,36 +59,36 @@ double p_of_alike(const Difference& difference, double margin);
 /// \source Holm 1979
 std::vector<double> holm(const std::vector<double>& p);
 
-/// The chance that the paired t-test at 5 % calls a difference of `effect` deviations with so many
-/// pairs: by the noncentral t distribution. The bootstrap of paired() calls somewhat fewer: in
+/// The chance that the paired t-test at 5 % calls a difference of `effect_size` standard deviations with so many
+/// pairs: by the noncentral t distribution. The bootstrap of paired_test() calls somewhat fewer: in
 /// 20,000 simulations each 74 % instead of 80 % at 10 pairs, 76 % at 12, 79 % at 20.
-/// \param effect  mean / deviation, of either sign, may be infinite
+/// \param effect_size  mean / standard_deviation, of either sign, may be infinite
 /// \param pairs   at least 2
-double power_of(double effect, std::int64_t pairs, double level = 0.05);
+double t_test_power(double effect_size, std::int64_t pairs, double level = 0.05);
 
 /// The least effect that so many pairs call with a chance of 80 %.
-double effect_told(std::int64_t pairs, double level = 0.05);
+double minimum_detectable_effect(std::int64_t pairs, double level = 0.05);
 
 /// The fewest pairs that call such a difference with a chance of 80 %; empty above kMostPairs.
-std::optional<std::int64_t> pairs_needed(double effect, double level = 0.05);
+std::optional<std::int64_t> required_pairs(double effect_size, double level = 0.05);
 inline constexpr std::int64_t kMostPairs = 1000;
 
 /// The opposite claim: |mean| > margin.
-double p_of_beyond(const Difference& difference, double margin);
+double nonequivalence_p(const PairedDifference& difference, double margin);
 
 /// Whether two shares differ: `count` of `all` and `other_count` of `other_all`, two-sided, exact.
 /// \source Fisher 1922
-double p_of_shares(std::int64_t count, std::int64_t all, std::int64_t other_count,
+double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_count,
                    std::int64_t other_all);
 
 /// Whether one side wins more often: the exact sign test, two-sided; ties are left out.
-double p_of_signs(std::int64_t count, std::int64_t other_count);
+double sign_test_p(std::int64_t count, std::int64_t other_count);
 
 /// The fewest pairs that the sign test tells apart at this level if all agree.
-std::int64_t signs_needed(double level);
+std::int64_t sign_test_required_pairs(double level);
 
 /// The 95 % interval of a share, `count` of `all`; 0 .. 1 where `all` is 0.
 /// \source Clopper and Pearson 1934
-Interval share_of(std::int64_t count, std::int64_t all);
+Interval clopper_pearson_interval(std::int64_t count, std::int64_t all);
 
 }  // namespace evenkeel::study

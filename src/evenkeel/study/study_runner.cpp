@@ -254,8 +254,8 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   out.search_runs = arms.size() * effort.runs;
   out.hypotheses = std::max<std::size_t>(1, questions_of(request.study));
   if (request.study.seeds.size() >= 2) {
-    out.minimum_detectable_effect = effect_told(static_cast<std::int64_t>(request.study.seeds.size()),
-                                  kLevel / static_cast<double>(out.hypotheses));
+    out.minimum_detectable_effect = minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
+                                  kSignificanceLevel / static_cast<double>(out.hypotheses));
   }
   for (const auto& arm : arms) {
     for (const auto seed : request.study.seeds) {

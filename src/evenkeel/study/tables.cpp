@@ -50,7 +50,7 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
     return {{difference}, {kNothing}, {word_of(verdict->outcome)}, {kNothing}};
   }
   return {{difference},
-          {effect_text(verdict->difference->effect)},
+          {effect_text(verdict->difference->effect_size)},
           {p_text(verdict->p)},
           {verdict->by_failures ? kNothing : needed_text(*verdict)}};
 }

@@ -53,12 +53,12 @@ std::string number_text(double value, const Measure& measure) {
 std::string mean_text(const std::vector<double>& values, const Measure& measure) {
   if (values.empty()) return kNothing;
   if (values.size() == 1) return number_text(values.front(), measure) + " (one run)";
-  const auto mean = mean_of(values);
+  const auto mean = mean_estimate(values);
   return text(number_text(mean.mean, measure), " [", number_text(mean.interval.low, measure), ", ",
               number_text(mean.interval.high, measure), "]");
 }
 
-std::string difference_text(const Difference& difference, const Measure& measure) {
+std::string difference_text(const PairedDifference& difference, const Measure& measure) {
   const auto& interval = difference.interval;
   return text(signed_text(difference.mean, measure), " [", signed_text(interval.low, measure), ", ",
               signed_text(interval.high, measure), is_time(measure) ? "] %" : "]");
@@ -70,13 +70,13 @@ std::string p_text(double p) {
   return p < kSmallest ? "< 0.001" : report::fixed(p, kPlaces);
 }
 
-std::string effect_text(double effect) {
-  if (std::isinf(effect)) return effect > 0 ? "∞" : "-∞";
-  return report::fixed(effect, 2);
+std::string effect_text(double effect_size) {
+  if (std::isinf(effect_size)) return effect_size > 0 ? "∞" : "-∞";
+  return report::fixed(effect_size, 2);
 }
 
 std::string needed_text(const Verdict& verdict) {
-  if (!verdict.difference || verdict.difference->effect == 0) return kNothing;
+  if (!verdict.difference || verdict.difference->effect_size == 0) return kNothing;
   return verdict.needed ? with_commas(*verdict.needed) : "more than " + with_commas(kMostPairs);
 }
 

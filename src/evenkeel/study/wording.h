@@ -24,13 +24,13 @@ std::string number_text(double value, const Measure& measure);
 std::string mean_text(const std::vector<double>& values, const Measure& measure);
 
 /// "-0.0123 [-0.0205, -0.0041]"
-std::string difference_text(const Difference& difference, const Measure& measure);
+std::string difference_text(const PairedDifference& difference, const Measure& measure);
 
 /// "< 0.001", "0.012"
 std::string p_text(double p);
 
 /// Cohen's d with two decimals; "∞" where all seeds differ by the same.
-std::string effect_text(double effect);
+std::string effect_text(double effect_size);
 
 /// "11", "more than 1,000".
 std::string needed_text(const Verdict& verdict);
