@@ -12,18 +12,18 @@ using Outcome = Verdict::Outcome;
 
 TEST(Judge, RunsThatFailAreAnOutcomeThatFourSeedsCanTell) {
   const auto four = verdict_of(two({1.0, 1.1, 1.2, 1.3}, {kFailed, kFailed, kFailed, kFailed}));
-  EXPECT_EQ(four.outcome, Outcome::holds);  // Fisher: 2 / 70
+  EXPECT_EQ(four.outcome, Outcome::supported);  // Fisher: 2 / 70
   EXPECT_NEAR(four.p, 2.0 / 70, 1e-12);
   const auto ours = verdict_of(two({kFailed, kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2, 1.3}));
   EXPECT_EQ(ours.outcome, Outcome::contradicted);
   const auto three = verdict_of(two({1.0, 1.1, 1.2}, {kFailed, kFailed, kFailed}));
-  EXPECT_EQ(three.outcome, Outcome::undecided);
+  EXPECT_EQ(three.outcome, Outcome::inconclusive);
   EXPECT_NE(three.sentence.find("3 of 3 runs of pre failed"), std::string::npos) << three.sentence;
 }
 
 TEST(Judge, ALowerMeanDoesNotHideThatMoreRunsFailed) {
   const auto verdict = verdict_of(two({1.00, 1.11, 1.19, kFailed}, {1.10, 1.20, 1.30, 1.4}));
-  EXPECT_EQ(verdict.outcome, Outcome::undecided);
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   EXPECT_NE(verdict.sentence.find("1 of 4 runs of hybrid failed"), std::string::npos);
 }
 
@@ -44,30 +44,30 @@ TEST(Judge, ArmsOfWhichOneFailsMoreOftenAreNotAlike) {
   const double x = kFailed;
   auto results =
       two({1.000, 1.101, 1.199, x, x, x, x, x}, {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3});
-  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].kind = Claim::Kind::equivalent;
   results.study.claims[0].margin = 0.01;
   auto verdict = verdict_of(results);
-  EXPECT_EQ(verdict.outcome, Outcome::undecided);
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   EXPECT_EQ(verdict.p, 1);
-  EXPECT_NEAR(verdict.p_beyond, 4 * fisher_exact_p(5, 8, 0, 8), 1e-12);  // two looks, two questions
+  EXPECT_NEAR(verdict.p_nonequivalence, 4 * fisher_exact_p(5, 8, 0, 8), 1e-12);  // two looks, two questions
   EXPECT_TRUE(verdict.sentence.ends_with("that hybrid fails more often: p 0.103 (Fisher)"))
       << verdict.sentence;
   results.arms[0] = two({x, x, x, x, x, x, x, x}, {}).arms[0];
   verdict = verdict_of(results);
   EXPECT_EQ(verdict.outcome, Outcome::contradicted);
-  EXPECT_NEAR(verdict.p_beyond, 2 * fisher_exact_p(8, 8, 0, 8), 1e-12);
+  EXPECT_NEAR(verdict.p_nonequivalence, 2 * fisher_exact_p(8, 8, 0, 8), 1e-12);
 }
 
 // A crash, a stop: nobody knows what the missing runs would have said.
 TEST(Judge, WaitsForAllRuns) {
   auto results = two({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
-  ASSERT_EQ(verdict_of(results).outcome, Outcome::holds);
+  ASSERT_EQ(verdict_of(results).outcome, Outcome::supported);
   results.study.baseline = {{"scheme", "pre"}};
   for (const auto state : {Member::State::missing, Member::State::crashed}) {
     results.arms[0].members[3].state = state;
     judge(results);
     for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
-      EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+      EXPECT_EQ(verdict.outcome, Outcome::not_tested);
       EXPECT_EQ(verdict.p, 1);
       EXPECT_NE(verdict.sentence.find("; not judged: runs of hybrid are missing"),
                 std::string::npos)
@@ -87,12 +87,12 @@ TEST(Judge, FailureAndSurvivalAreClaims) {
   fails.of = {{"scheme", "pre"}};
   results.study.claims = {trains, fails};
   judge(results);
-  EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
-  EXPECT_EQ(results.verdicts[1].outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::supported);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::supported);
   EXPECT_NEAR(results.verdicts[1].p, 2 * sign_test_p(7, 0), 1e-12);
   results.arms[1].members[3] = member(4, 1.0);
   judge(results);
-  EXPECT_EQ(results.verdicts[1].outcome, Outcome::undecided);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::inconclusive);
   EXPECT_NE(results.verdicts[1].sentence.find("6 of 7 runs of pre failed"), std::string::npos);
   EXPECT_TRUE(results.verdicts[1].sentence.ends_with("p 0.125, 7 seeds that all agree would tell"))
       << results.verdicts[1].sentence;
@@ -141,7 +141,7 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
   add("post", "16", bad);
   add("post", "32", good);  // beyond a failure: does not count
   judge(results);
-  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::supported);
   EXPECT_NEAR(results.verdicts.at(0).p, 2.0 / 64, 1e-12);
   EXPECT_EQ(results.verdicts.at(0).sentence,
             "hybrid trains up to model.layers 32, 16, 32, 32, 32, 32 (seed by seed), post up to 8, "
@@ -149,7 +149,7 @@ TEST(Judge, FollowsAnAxisToTheFirstValueThatFails) {
   results.arms[1] =
       arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {1, kFailed, 1, 1, 1, 1});  // a tie
   judge(results);
-  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::undecided);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Outcome::inconclusive);
   EXPECT_TRUE(
       results.verdicts.at(0).sentence.ends_with("p 0.062, 6 seeds that all agree would tell"))
       << results.verdicts.at(0).sentence;

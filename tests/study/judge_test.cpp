@@ -18,7 +18,7 @@ using Outcome = Verdict::Outcome;
 
 TEST(Judge, CallsADifferenceThatIsThereInEverySeed) {
   const auto verdict = verdict_of(two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30}));
-  EXPECT_EQ(verdict.outcome, Outcome::holds);
+  EXPECT_EQ(verdict.outcome, Outcome::supported);
   ASSERT_TRUE(verdict.difference.has_value());
   EXPECT_NEAR(verdict.difference->mean, -0.1, 1e-12);
   EXPECT_NE(verdict.sentence.find("validation loss of hybrid is lower than of pre by 0.1 ["),
@@ -32,8 +32,8 @@ TEST(Judge, ContradictsAClaimOfTheOtherSign) {
 
 TEST(Judge, SaysHowManySeedsADifferenceWouldNeed) {
   const auto verdict = verdict_of(two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
-  EXPECT_EQ(verdict.outcome, Outcome::undecided);
-  ASSERT_TRUE(verdict.needed.has_value());
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  ASSERT_TRUE(verdict.required_seeds.has_value());
   EXPECT_NE(verdict.sentence.find("are not told apart with 3 seeds"), std::string::npos);
   EXPECT_NE(verdict.sentence.find(" seeds would be needed"), std::string::npos);
 }
@@ -55,7 +55,7 @@ TEST(Judge, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
   judge(results);
   ASSERT_EQ(results.verdicts.size(), 2U);
   EXPECT_EQ(results.verdicts[0].where, "layers 2");
-  EXPECT_EQ(results.verdicts[0].outcome, Outcome::holds);
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::supported);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
   results.study.claims[0].at = {{"model.layers", "4"}};
   judge(results);
@@ -109,7 +109,7 @@ TEST(Judge, CountsQuestionsThatHaveNoAnswerYet) {
   results.arms[2].members[1].state = Member::State::missing;
   judge(results);
   EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
-  EXPECT_EQ(results.verdicts[1].outcome, Outcome::unjudged);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::not_tested);
 }
 
 TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
@@ -120,20 +120,20 @@ TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
     for (auto& member : arm.members) member.run.loss.add(1, member.value);
   }
   judge(results);
-  EXPECT_EQ(results.verdicts[0].needed,
+  EXPECT_EQ(results.verdicts[0].required_seeds,
             required_pairs(results.verdicts[0].difference->effect_size, 0.05 / 2));
 }
 
 TEST(Judge, NeedsMoreSeedsWhereMoreIsAsked) {
   auto results = two({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   judge(results);
-  const auto alone = results.verdicts[0].needed;
+  const auto alone = results.verdicts[0].required_seeds;
   results.study.claims.push_back(results.study.claims[0]);
-  results.study.claims[1].kind = Claim::Kind::alike;
+  results.study.claims[1].kind = Claim::Kind::equivalent;
   results.study.claims[1].margin = 1;
   judge(results);
-  ASSERT_TRUE(alone && results.verdicts[0].needed);
-  EXPECT_GE(*results.verdicts[0].needed, *alone);
+  ASSERT_TRUE(alone && results.verdicts[0].required_seeds);
+  EXPECT_GE(*results.verdicts[0].required_seeds, *alone);
 }
 
 TEST(Judge, ComparesEveryArmWithTheBaseline) {
@@ -143,18 +143,18 @@ TEST(Judge, ComparesEveryArmWithTheBaseline) {
   judge(results);
   ASSERT_EQ(results.against_baseline.size(), 1U);
   EXPECT_EQ(results.against_baseline[0].of, "hybrid");
-  EXPECT_EQ(results.against_baseline[0].outcome, Outcome::holds);
+  EXPECT_EQ(results.against_baseline[0].outcome, Outcome::supported);
 }
 
 TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
   auto results = two({1.000, 1.101, 1.199}, {1.001, 1.100, 1.200});
-  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].kind = Claim::Kind::equivalent;
   results.study.claims[0].margin = 0.01;
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::supported);
   results.study.claims[0].margin = 0.0005;
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::undecided);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::inconclusive);
   auto apart = two({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
-  apart.study.claims[0].kind = Claim::Kind::alike;
+  apart.study.claims[0].kind = Claim::Kind::equivalent;
   apart.study.claims[0].margin = 0.01;
   EXPECT_EQ(verdict_of(apart).outcome, Outcome::contradicted);
 }
@@ -162,19 +162,19 @@ TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
 // As where no answer is right: tests of equivalence go by how differences scatter.
 TEST(Judge, DoesNotCallEqualConstantsAProvenEquivalence) {
   auto results = two({1, 1, 1}, {1, 1, 1});
-  results.study.claims[0].kind = Claim::Kind::alike;
+  results.study.claims[0].kind = Claim::Kind::equivalent;
   results.study.claims[0].margin = 0.05;
   const auto verdict = verdict_of(results);
-  EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+  EXPECT_EQ(verdict.outcome, Outcome::not_tested);
   EXPECT_EQ(verdict.p, 1);
   EXPECT_EQ(verdict.sentence,
             "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
             "judged: no seed changes what either arm comes to, and runs that do not scatter cannot "
             "show that two arms are alike");
   results.arms = two({1, 1, 1}, {1.01, 1.01, 1.01}).arms;
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::unjudged);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::not_tested);
   results.arms = two({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2}).arms;  // the same bits, seed by seed
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::supported);
 }
 
 // The rule of `bench`: timings are void where others took more than a tenth of the machine.
@@ -189,11 +189,11 @@ TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
       member.run.others = Load::kMost;
     }
   }
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::holds);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::supported);
   results.arms[1].members[2].run.others = 0.34;
   judge(results);
   for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
-    EXPECT_EQ(verdict.outcome, Outcome::unjudged);
+    EXPECT_EQ(verdict.outcome, Outcome::not_tested);
     EXPECT_EQ(verdict.p, 1);
     EXPECT_NE(verdict.sentence.find("; not judged: others took up to 34 % of the processors' time "
                                     "while 1 of 6 runs were timed"),
@@ -201,14 +201,14 @@ TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
         << verdict.sentence;
   }
   results.study.claims[0].measure.kind = Measure::Kind::val_loss;  // which no load changes
-  EXPECT_EQ(verdict_of(results).outcome, Outcome::undecided);
+  EXPECT_EQ(verdict_of(results).outcome, Outcome::inconclusive);
 }
 
 TEST(Judge, SaysSoWhereFinishedRunsDidNotMeasure) {
   auto results = two({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
   results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
   const auto verdict = verdict_of(results);
-  EXPECT_EQ(verdict.outcome, Outcome::unmeasured);
+  EXPECT_EQ(verdict.outcome, Outcome::not_measured);
   EXPECT_EQ(verdict.sentence,
             "hybrid and pre have finished, but have no mean of grad_norm over blocks");
 }

@@ -40,7 +40,7 @@ Results timed() {
   results.study.axes = {{"scheme", {{"pre_norm", {}}, {"hybrid_norm", {}}}}};
   results.study.baseline = {{"scheme", "pre_norm"}};
   Claim claim;
-  claim.kind = Claim::Kind::alike;
+  claim.kind = Claim::Kind::equivalent;
   claim.of = {{"scheme", "hybrid_norm"}};
   claim.than = {{"scheme", "pre_norm"}};
   claim.margin = 0.02;

@@ -80,7 +80,7 @@ TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
 
 TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
   auto results = sample();
-  results.verdicts = {{.outcome = Verdict::Outcome::holds,
+  results.verdicts = {{.outcome = Verdict::Outcome::supported,
                        .claim = 0,
                        .where = "layers 4",
                        .sentence = "it is lower"},
@@ -218,7 +218,7 @@ TEST(StudyPage, ComparesTheDirectionWithThePapers) {
   auto results = sample();
   auto& verdict = results.verdicts.at(0);
   verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
-  verdict.outcome = Verdict::Outcome::holds;
+  verdict.outcome = Verdict::Outcome::supported;
   const auto paper = section_of(checked(results), "Beside the paper");
   EXPECT_EQ(row_of(paper, "HybridNorm ends lower than Pre-Norm."),
             (Words{"HybridNorm ends lower than Pre-Norm.", "-0.02", "-0.0300 [-0.0400, -0.0200]",

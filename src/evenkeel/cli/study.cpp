@@ -175,7 +175,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
 void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    std::printf("%-13s %s%s\n              %s\n", study::word_of(verdict.outcome).c_str(),
+    std::printf("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
                 claim.says.c_str(),
                 verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
                 verdict.sentence.c_str());
@@ -194,13 +194,13 @@ nlohmann::ordered_json results_json(const study::Results& results, const fs::pat
     const auto& claim = results.study.claims[verdict.claim];
     nlohmann::ordered_json line = {{"claim", claim.says},
                                    {"where", verdict.where},
-                                   {"outcome", study::word_of(verdict.outcome)},
+                                   {"outcome", study::to_string(verdict.outcome)},
                                    {"sentence", verdict.sentence}};
     if (verdict.difference) {
       line["difference"] = verdict.difference->mean;
       line["low"] = verdict.difference->interval.low;
       line["high"] = verdict.difference->interval.high;
-      if (verdict.unjudged.empty()) line["p"] = verdict.p;
+      if (verdict.not_tested_reason.empty()) line["p"] = verdict.p;
     }
     verdicts.push_back(std::move(line));
   }

@@ -32,7 +32,7 @@ const EnumNames<Measure::Reduction> kReductions = {
     {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
     {"last", Measure::Reduction::last}};
 const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
-                                   {"alike", Claim::Kind::alike},
+                                   {"alike", Claim::Kind::equivalent},
                                    {"trains", Claim::Kind::trains},
                                    {"fails", Claim::Kind::fails},
                                    {"further", Claim::Kind::further}};
@@ -131,11 +131,11 @@ bool has_same_axes(const Selection& one, const Selection& other) {
 }
 
 bool is_pair(Claim::Kind kind) {
-  return kind == Claim::Kind::lower || kind == Claim::Kind::alike || kind == Claim::Kind::further;
+  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent || kind == Claim::Kind::further;
 }
 
 bool is_difference(Claim::Kind kind) {
-  return kind == Claim::Kind::lower || kind == Claim::Kind::alike;
+  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
 }
 
 /// What its kind needs is there, and nothing that it does not read.
@@ -155,8 +155,8 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
     must(claim.of != claim.than, "`of` and `than` are the same arm");
   }
   must(
-      (claim.margin > 0) == (claim.kind == Claim::Kind::alike),
-      claim.kind == Claim::Kind::alike
+      (claim.margin > 0) == (claim.kind == Claim::Kind::equivalent),
+      claim.kind == Claim::Kind::equivalent
           ? "a claim of the kind \"alike\" needs the difference that does not matter: margin = 0.01"
           : "margin has no effect but in a claim of the kind \"alike\"");
   must(

@@ -27,15 +27,15 @@ std::string pair_of(const Verdict& verdict, const Measure& measure) {
 /// Whether its p-value is one of something; of what is not measured or judged it is 1.
 bool is_asked(const Verdict& verdict) {
   const bool is_measured = verdict.difference || verdict.p < 1;
-  return verdict.unjudged.empty() && (is_measured || verdict.outcome != Outcome::unmeasured);
+  return verdict.not_tested_reason.empty() && (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
 /// The seeds that would tell what these did not, at the strictest level of the family.
-std::optional<std::int64_t> needed_by(const Verdict& verdict, const Claim* claim, double level) {
+std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Claim* claim, double level) {
   if (claim != nullptr && is_of_signs(*claim)) return sign_test_required_pairs(level);
-  if (!verdict.difference || verdict.by_failures) return std::nullopt;
+  if (!verdict.difference || verdict.is_failure_test) return std::nullopt;
   const auto& [pairs, mean, standard_deviation, interval, p, effect_size] = *verdict.difference;
-  if (claim == nullptr || claim->kind != Claim::Kind::alike) return required_pairs(effect_size, level);
+  if (claim == nullptr || claim->kind != Claim::Kind::equivalent) return required_pairs(effect_size, level);
   if (standard_deviation == 0) return std::nullopt;
   // One-sided tests at a level call what a two-sided one calls at twice that.
   return required_pairs((claim->margin - std::abs(mean)) / standard_deviation, 2 * level);
@@ -59,7 +59,7 @@ std::size_t questions_of(const Study& study) {
     if (claim.kind == Claim::Kind::further) {
       ++count;
     } else {
-      count += claim.kind == Claim::Kind::alike ? 2 * places : places;
+      count += claim.kind == Claim::Kind::equivalent ? 2 * places : places;
     }
   }
   return count;
@@ -73,10 +73,10 @@ void correct(Results& results) {
       claimed.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
     } else if (is_of_signs(claim)) {
       claimed.ask("fails " + verdict.of, verdict.p);
-    } else if (claim.kind == Claim::Kind::alike) {
+    } else if (claim.kind == Claim::Kind::equivalent) {
       const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
       claimed.ask("within " + margin, verdict.p);
-      claimed.ask("beyond " + margin, verdict.p_beyond);
+      claimed.ask("beyond " + margin, verdict.p_nonequivalence);
     } else if (claim.kind == Claim::Kind::lower) {
       claimed.ask(pair_of(verdict, claim.measure), verdict.p);
     }
@@ -92,12 +92,12 @@ void correct(Results& results) {
   };
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (is_asked(verdict)) verdict.needed = needed_by(verdict, &claim, level_of(claimed));
+    if (is_asked(verdict)) verdict.required_seeds = required_seeds_of(verdict, &claim, level_of(claimed));
   }
   for (std::size_t i = 0; i < is_claimed.size(); ++i) {
     auto& verdict = results.against_baseline[i];
     const double level = level_of(is_claimed[i] ? claimed : explored);
-    if (is_asked(verdict)) verdict.needed = needed_by(verdict, nullptr, level);
+    if (is_asked(verdict)) verdict.required_seeds = required_seeds_of(verdict, nullptr, level);
   }
   claimed.correct();
   explored.correct();

@@ -54,7 +54,7 @@ std::string csv(const Results& results) {
       const bool is_finished = member.state == Member::State::finished;
       fields.insert(
           fields.end(),
-          {text(member.seed), word_of(member.state), member.why,
+          {text(member.seed), to_string(member.state), member.why,
            is_finished ? number(shown(member.value, results.study.measure)) : "",
            number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
            text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, member.key});

@@ -56,7 +56,7 @@ struct Measure {
 struct Claim {
   enum class Kind {
     lower,    // the measure is lower in `of` than in `than`
-    alike,    // they differ by less than `margin`
+    equivalent,    // they differ by less than `margin`
     trains,   // fewer than half of the runs of `of` fail
     fails,    // more than half of them do
     further,  // along an axis `of` trains up to a larger value than `than`
@@ -66,7 +66,7 @@ struct Claim {
   Selection of, than;
   Selection at;  // where it is looked at; everywhere without it
   Measure measure;
-  double margin = 0;  // of `alike`
+  double margin = 0;  // of `equivalent`
   std::string along;  // of `further`: an axis whose labels are numbers
   double paper = std::numeric_limits<double>::quiet_NaN();  // `of` less `than`, as published
   std::string source;                                       // where: "Table 13"

@@ -83,9 +83,9 @@ report::Axis axis_of(const std::vector<Row>& rows) {
 const char* colour_of(const Verdict& verdict) {
   const auto outcome = verdict.outcome;
   const bool is_decided =
-      outcome == Verdict::Outcome::holds || outcome == Verdict::Outcome::contradicted;
+      outcome == Verdict::Outcome::supported || outcome == Verdict::Outcome::contradicted;
   if (!is_decided) return kOpen;
-  if (verdict.by_failures) return outcome == Verdict::Outcome::holds ? kLower : kHigher;
+  if (verdict.is_failure_test) return outcome == Verdict::Outcome::supported ? kLower : kHigher;
   return verdict.difference->mean < 0 ? kLower : kHigher;
 }
 

@@ -81,11 +81,11 @@ std::string incompleteness_of(const Arm& of, const Arm& than) {
 /// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
 void count_failures(Verdict& verdict, double& p, const Arm& of, const Arm& than) {
   const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
-  verdict.by_failures = false;
+  verdict.is_failure_test = false;
   if (failed == others) return;
   const auto all = static_cast<std::int64_t>(of.members.size());
   const double p_failures = fisher_exact_p(failed, all, others, all);
-  verdict.by_failures = !verdict.difference || p_failures < p;
+  verdict.is_failure_test = !verdict.difference || p_failures < p;
   p = std::min(p, p_failures);
   if (verdict.difference) p = std::min(1.0, 2 * p);
 }
@@ -98,12 +98,12 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
   const bool has_difference = differences.size() >= 2;
   if (has_difference) {
     verdict.difference = paired_test(differences);
-    verdict.unjudged = incompleteness_of(of, than);
-    if (verdict.unjudged.empty() && measure.kind == Measure::Kind::step_time) {
-      verdict.unjudged = disturbance_of(of, than);
+    verdict.not_tested_reason = incompleteness_of(of, than);
+    if (verdict.not_tested_reason.empty() && measure.kind == Measure::Kind::step_time) {
+      verdict.not_tested_reason = disturbance_of(of, than);
     }
   }
-  if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return verdict;
+  if (!verdict.not_tested_reason.empty() || !is_whole(of) || !is_whole(than)) return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
   count_failures(verdict, verdict.p, of, than);
   return verdict;
@@ -114,18 +114,18 @@ Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
 Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
   const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
   if (!verdict.difference && (failed == others || !is_whole(of) || !is_whole(than))) {
-    return Outcome::unmeasured;
+    return Outcome::not_measured;
   }
-  if (verdict.p >= kSignificanceLevel) return Outcome::undecided;
-  if (verdict.by_failures) return failed < others ? Outcome::holds : Outcome::contradicted;
-  if (verdict.difference->mean < 0) return failed > others ? Outcome::undecided : Outcome::holds;
-  return others > failed ? Outcome::undecided : Outcome::contradicted;
+  if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
+  if (verdict.is_failure_test) return failed < others ? Outcome::supported : Outcome::contradicted;
+  if (verdict.difference->mean < 0) return failed > others ? Outcome::inconclusive : Outcome::supported;
+  return others > failed ? Outcome::inconclusive : Outcome::contradicted;
 }
 
-Outcome alike_outcome(const Verdict& verdict) {
-  if (!verdict.difference && !verdict.by_failures) return Outcome::unmeasured;
-  if (verdict.p < kSignificanceLevel) return Outcome::holds;
-  return verdict.p_beyond < kSignificanceLevel ? Outcome::contradicted : Outcome::undecided;
+Outcome equivalence_outcome(const Verdict& verdict) {
+  if (!verdict.difference && !verdict.is_failure_test) return Outcome::not_measured;
+  if (verdict.p < kSignificanceLevel) return Outcome::supported;
+  return verdict.p_nonequivalence < kSignificanceLevel ? Outcome::contradicted : Outcome::inconclusive;
 }
 
 /// The arms of a claim and, at each place, their partner.
@@ -160,26 +160,26 @@ Verdict judged_runs(const Claim& claim, const Arm& arm) {
   const bool wants_failure = claim.kind == Claim::Kind::fails;
   verdict.p = sign_test_p(failed, finished);
   verdict.outcome =  // if p allows
-      (failed > finished) == wants_failure ? Outcome::holds : Outcome::contradicted;
+      (failed > finished) == wants_failure ? Outcome::supported : Outcome::contradicted;
   return verdict;
 }
 
-/// Tests for the kind `alike`, in place of that for a difference. They go by how differences
+/// Tests for the kind `equivalent`, in place of that for a difference. They go by how differences
 /// scatter: where no seed changes anything, as where no answer is right, there is nothing to go by.
 /// Arms of which one fails more often are not alike, whatever those say that finished.
-void test_margin(Verdict& verdict, const Arm& of, const Arm& than, const Claim& claim) {
-  verdict.p = verdict.p_beyond = 1;
-  if (verdict.unjudged.empty() && verdict.difference && is_constant(of, claim.measure) &&
+void test_equivalence(Verdict& verdict, const Arm& of, const Arm& than, const Claim& claim) {
+  verdict.p = verdict.p_nonequivalence = 1;
+  if (verdict.not_tested_reason.empty() && verdict.difference && is_constant(of, claim.measure) &&
       is_constant(than, claim.measure)) {
-    verdict.unjudged =
+    verdict.not_tested_reason =
         "no seed changes what either arm comes to, and runs that do not scatter cannot show that "
         "two arms are alike";
   }
-  if (!verdict.unjudged.empty() || !is_whole(of) || !is_whole(than)) return;
-  const bool fail_alike = count_of(of, State::failed) == count_of(than, State::failed);
-  if (verdict.difference && fail_alike) verdict.p = tost_p(*verdict.difference, claim.margin);
-  if (verdict.difference) verdict.p_beyond = nonequivalence_p(*verdict.difference, claim.margin);
-  count_failures(verdict, verdict.p_beyond, of, than);
+  if (!verdict.not_tested_reason.empty() || !is_whole(of) || !is_whole(than)) return;
+  const bool fail_equally = count_of(of, State::failed) == count_of(than, State::failed);
+  if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
+  if (verdict.difference) verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
+  count_failures(verdict, verdict.p_nonequivalence, of, than);
 }
 
 void judge_claims(Results& results) {
@@ -195,8 +195,8 @@ void judge_claims(Results& results) {
           verdict = judged_runs(claim, *place.of);
         } else {
           verdict = compared(*place.of, *place.than, claim.measure);
-          if (claim.kind == Claim::Kind::alike) {
-            test_margin(verdict, *place.of, *place.than, claim);
+          if (claim.kind == Claim::Kind::equivalent) {
+            test_equivalence(verdict, *place.of, *place.than, claim);
           }
         }
         verdict.where = place.name;
@@ -228,12 +228,12 @@ void compare_with_baseline(Results& results) {
 /// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
 void conclude(Verdict& verdict, const Arm& of, const Arm& than, const Measure& measure,
               const Claim* claim) {
-  if (!verdict.unjudged.empty()) {
-    verdict.outcome = Outcome::unjudged;
-    verdict.sentence = unjudged_sentence(verdict, of, than, measure);
-  } else if (claim != nullptr && claim->kind == Claim::Kind::alike) {
-    verdict.outcome = alike_outcome(verdict);
-    verdict.sentence = margin_sentence(verdict, of, than, *claim);
+  if (!verdict.not_tested_reason.empty()) {
+    verdict.outcome = Outcome::not_tested;
+    verdict.sentence = not_tested_sentence(verdict, of, than, measure);
+  } else if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
+    verdict.outcome = equivalence_outcome(verdict);
+    verdict.sentence = equivalence_sentence(verdict, of, than, *claim);
   } else {
     verdict.outcome = outcome_of(verdict, of, than);
     verdict.sentence = difference_sentence(verdict, of, than, measure);
@@ -248,9 +248,9 @@ void conclude(Results& results) {
       if (claim.kind != Claim::Kind::further) {
         verdict.sentence = runs_sentence(*arm_named(results, verdict.of), results.study);
       }
-      if (verdict.outcome == Outcome::unmeasured) continue;
+      if (verdict.outcome == Outcome::not_measured) continue;
       verdict.sentence += sign_words(verdict) + searched_words(results.study);
-      if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::undecided;
+      if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::inconclusive;
       continue;
     }
     const auto* const of = arm_named(results, verdict.of);

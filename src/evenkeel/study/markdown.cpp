@@ -35,7 +35,7 @@ std::string fenced(const std::string& content) {
 }
 
 std::string outcome_line(const Verdict& verdict) {
-  return text("- **", word_of(verdict.outcome), "** ", escaped_markdown(verdict.where),
+  return text("- **", to_string(verdict.outcome), "** ", escaped_markdown(verdict.where),
               verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
 }
 
@@ -70,7 +70,7 @@ std::string fairness(const Results& results) {
 std::string markdown(const Results& results) {
   const auto& study = results.study;
   auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
-  out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(summary_of(results)) +
+  out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(outcome_summary(results)) +
          paragraph(unfinished_text(results)) + paragraph(changed_text(results));
   out += section("Verdicts", claims(results));
   out += section(results.against_baseline.empty() ? "Arms" : "Against the baseline",

@@ -24,29 +24,29 @@ bool contains_zero(const Interval& interval) {
 
 }  // namespace
 
-std::string word_of(Outcome outcome) {
+std::string to_string(Outcome outcome) {
   switch (outcome) {
-    case Outcome::holds:
+    case Outcome::supported:
       return "holds";
     case Outcome::contradicted:
       return "contradicted";
-    case Outcome::undecided:
+    case Outcome::inconclusive:
       return "undecided";
-    case Outcome::unmeasured:
+    case Outcome::not_measured:
       return "not measured";
-    case Outcome::unjudged:
+    case Outcome::not_tested:
       return "not judged";
   }
   return {};
 }
 
-std::string word_of(Direction direction) {
+std::string to_string(Direction direction) {
   switch (direction) {
     case Direction::agrees:
       return "agrees";
     case Direction::disagrees:
       return "disagrees";
-    case Direction::undecided:
+    case Direction::inconclusive:
       return "undecided";
     case Direction::unknown:
       return "unknown";
@@ -54,7 +54,7 @@ std::string word_of(Direction direction) {
   return {};
 }
 
-std::string word_of(Member::State state) {
+std::string to_string(Member::State state) {
   switch (state) {
     case Member::State::finished:
       return "finished";
@@ -68,13 +68,13 @@ std::string word_of(Member::State state) {
   return {};
 }
 
-std::string class_of(Outcome outcome) {
-  const bool is_open = outcome == Outcome::unmeasured || outcome == Outcome::unjudged;
-  return is_open ? "unmeasured" : word_of(outcome);
+std::string css_class(Outcome outcome) {
+  const bool is_open = outcome == Outcome::not_measured || outcome == Outcome::not_tested;
+  return is_open ? "unmeasured" : to_string(outcome);
 }
 
-std::string class_of(Member::State state) {
-  return state == Member::State::missing ? "unmeasured" : word_of(state);
+std::string css_class(Member::State state) {
+  return state == Member::State::missing ? "unmeasured" : to_string(state);
 }
 
 bool is_published(const Claim& claim) {
@@ -88,20 +88,20 @@ bool is_published(const Claim& claim) {
                      [&](const char* place) { return source.starts_with(place); });
 }
 
-std::string summary_of(const Results& results) {
+std::string outcome_summary(const Results& results) {
   const auto all = results.verdicts.size();
   if (results.study.claims.empty()) return "The study makes no claim.";
   if (all == 0) return "No claim is measured yet.";
   auto out = text("Of ", all, all == 1 ? " outcome" : " outcomes");
   const char* before = " ";
-  for (const auto outcome : {Outcome::holds, Outcome::contradicted, Outcome::undecided,
-                             Outcome::unmeasured, Outcome::unjudged}) {
+  for (const auto outcome : {Outcome::supported, Outcome::contradicted, Outcome::inconclusive,
+                             Outcome::not_measured, Outcome::not_tested}) {
     const auto count =
         std::count_if(results.verdicts.begin(), results.verdicts.end(),
                       [&](const Verdict& verdict) { return verdict.outcome == outcome; });
     if (count == 0) continue;
-    const auto word = outcome == Outcome::holds ? std::string(count == 1 ? "holds" : "hold")
-                                                : (count == 1 ? "is " : "are ") + word_of(outcome);
+    const auto word = outcome == Outcome::supported ? std::string(count == 1 ? "holds" : "hold")
+                                                : (count == 1 ? "is " : "are ") + to_string(outcome);
     out += text(before, count, ' ', word);
     before = ", ";
   }
@@ -111,16 +111,16 @@ std::string summary_of(const Results& results) {
 /// Where both sides have a number, its sign: a difference that is not told from none has none. What
 /// a paper says without a number, or says to be alike, is the claim itself.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
-  if (class_of(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
-  const bool has_sign = std::isfinite(claim.paper) && verdict.difference && !verdict.by_failures &&
-                        (claim.kind != Claim::Kind::alike || std::abs(claim.paper) >= claim.margin);
+  if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
+  const bool has_sign = std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&
+                        (claim.kind != Claim::Kind::equivalent || std::abs(claim.paper) >= claim.margin);
   if (has_sign) {
-    const bool is_open = verdict.outcome == Outcome::undecided && claim.kind == Claim::Kind::lower;
-    if (is_open || contains_zero(verdict.difference->interval)) return Direction::undecided;
+    const bool is_open = verdict.outcome == Outcome::inconclusive && claim.kind == Claim::Kind::lower;
+    if (is_open || contains_zero(verdict.difference->interval)) return Direction::inconclusive;
     return direction_of(verdict.difference->mean * claim.paper > 0);
   }
-  if (verdict.outcome == Outcome::undecided) return Direction::undecided;
-  return direction_of(verdict.outcome == Outcome::holds);
+  if (verdict.outcome == Outcome::inconclusive) return Direction::inconclusive;
+  return direction_of(verdict.outcome == Outcome::supported);
 }
 
 }  // namespace evenkeel::study

@@ -31,14 +31,14 @@ std::string header(const Results& results) {
   const auto& study = results.study;
   const auto content = element("h1", escaped(study.title.empty() ? study.name : study.title)) +
                        "\n" + paragraph(about_text(study), "about") + paragraph(study.question) +
-                       paragraph(summary_of(results), "verdict") +
+                       paragraph(outcome_summary(results), "verdict") +
                        paragraph(unfinished_text(results), "notice") +
                        paragraph(changed_text(results), "notice");
   return element("header", content) + "\n";
 }
 
 std::string outcome_line(const Verdict& verdict) {
-  const auto chip = element("span", word_of(verdict.outcome), "state " + class_of(verdict.outcome));
+  const auto chip = element("span", to_string(verdict.outcome), "state " + css_class(verdict.outcome));
   const auto where = verdict.where.empty() ? "" : element("strong", escaped(verdict.where)) + ": ";
   return element("div", chip + element("span", where + escaped(verdict.sentence)), "outcome") +
          "\n";

@@ -65,7 +65,7 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
     }
     if (is_measured) {
       verdict.p = sign_test_p(further, shorter);
-      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::holds;  // if p allows
+      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
     }
     verdict.sentence = reach_sentence(claim, verdict, ours, theirs);
     out.push_back(std::move(verdict));

@@ -59,22 +59,22 @@ struct SearchResult {
 
 /// What became of one claim at one place, or of one arm against the baseline.
 struct Verdict {
-  enum class Outcome { holds, contradicted, undecided, unmeasured, unjudged };
-  Outcome outcome = Outcome::unmeasured;
+  enum class Outcome { supported, contradicted, inconclusive, not_measured, not_tested };
+  Outcome outcome = Outcome::not_measured;
   std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
   std::string where;                     // "layers 16"; "" where the claim has one place only
   std::string of, than;                  // names of the arms
   std::optional<PairedDifference> difference;  // of less than
-  std::string unjudged;                  // why nothing follows from it; "" where something does
-  bool by_failures = false;              // p (of `alike`: p_beyond) is of how often the arms fail
+  std::string not_tested_reason;                  // why nothing follows from it; "" where something does
+  bool is_failure_test = false;              // p (of `equivalent`: p_nonequivalence) is of how often the arms fail
   double p = 1;                          // corrected with its family (Holm)
-  double p_beyond = 1;                   // of `alike`: that they are not; corrected
-  std::optional<std::int64_t> needed;    // seeds to tell such a difference apart
+  double p_nonequivalence = 1;                   // of `equivalent`: that they are not; corrected
+  std::optional<std::int64_t> required_seeds;    // seeds to tell such a difference apart
   std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
 };
 
 /// A table of outcomes beside the paper's: the sign of ours against that of `Claim::paper`.
-enum class Direction { agrees, disagrees, undecided, unknown };
+enum class Direction { agrees, disagrees, inconclusive, unknown };
 Direction direction_of(const Claim& claim, const Verdict& verdict);
 
 struct Fit {

@@ -34,12 +34,12 @@ std::string failures(const Arm& arm) {
   return out;
 }
 
-std::string needed_words(const Verdict& verdict) {
+std::string required_seeds_words(const Verdict& verdict) {
   if (verdict.difference->effect_size == 0) return "";
-  if (!verdict.needed) {
+  if (!verdict.required_seeds) {
     return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
   }
-  return text("; ", *verdict.needed, " seeds would be needed for a difference of this size");
+  return text("; ", *verdict.required_seeds, " seeds would be needed for a difference of this size");
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
@@ -65,7 +65,7 @@ std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm
   const auto others = count_of(than, Member::State::failed);
   auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", of.name, " and ",
                   than.name);
-  const double p = std::min(verdict.p, verdict.p_beyond);
+  const double p = std::min(verdict.p, verdict.p_nonequivalence);
   return failed != others && p < 1 ? out + failure_words(p, of, than) : out;
 }
 
@@ -108,11 +108,11 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return no_difference_words(verdict, of, than, measure) + failed;
   const auto& difference = *verdict.difference;
-  if (verdict.by_failures) {
+  if (verdict.is_failure_test) {
     return less_words(difference, of, than, measure) + " of those that finished" + failed +
            failure_words(verdict.p, of, than);
   }
-  if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::holds) {
+  if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
                 than.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
@@ -121,25 +121,25 @@ std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm
   }
   return text(of.name, " and ", than.name, " are not told apart with ",
               seeds_text(difference.pairs), ": ", difference_words(difference, measure), " (", "p ",
-              p_text(verdict.p), ")", needed_words(verdict), failed);
+              p_text(verdict.p), ")", required_seeds_words(verdict), failed);
 }
 
-std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string equivalence_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                             const Claim& claim) {
   const auto failed = failures(of) + failures(than);
   if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
-  const bool is_open = verdict.outcome == Verdict::Outcome::undecided;
+  const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
   return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
               number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
-              "p ", p_text(verdict.p), is_open && failed.empty() ? needed_words(verdict) : "",
-              failed, verdict.by_failures ? failure_words(verdict.p_beyond, of, than) : "");
+              "p ", p_text(verdict.p), is_open && failed.empty() ? required_seeds_words(verdict) : "",
+              failed, verdict.is_failure_test ? failure_words(verdict.p_nonequivalence, of, than) : "");
 }
 
-std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string not_tested_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                               const Measure& measure) {
   return text(less_words(*verdict.difference, of, than, measure),
-              "; not judged: ", verdict.unjudged, failures(of), failures(than));
+              "; not judged: ", verdict.not_tested_reason, failures(of), failures(than));
 }
 
 std::string runs_sentence(const Arm& arm, const Study& study) {
@@ -173,8 +173,8 @@ std::string reach_sentence(const Claim& claim, const Verdict& verdict,
 
 std::string sign_words(const Verdict& verdict) {
   auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
-  if (verdict.p < kSignificanceLevel || !verdict.needed) return out;
-  return out + text(", ", *verdict.needed, " seeds that all agree would tell");
+  if (verdict.p < kSignificanceLevel || !verdict.required_seeds) return out;
+  return out + text(", ", *verdict.required_seeds, " seeds that all agree would tell");
 }
 
 }  // namespace evenkeel::study

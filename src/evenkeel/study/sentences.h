@@ -21,14 +21,14 @@ std::int64_t count_of(const Arm& arm, Member::State state);
 std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                                 const Measure& measure);
 
-/// Of a claim of the kind `alike`: "validation loss of qkv_pre less that of hybrid_norm: 0.001
+/// Of a claim of the kind `equivalent`: "validation loss of qkv_pre less that of hybrid_norm: 0.001
 /// [-0.002, 0.004] nats a token (3 seeds); that it is within 0.01: p 0.013"
-std::string margin_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string equivalence_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                             const Claim& claim);
 
 /// Of numbers that nothing follows from: "time of a step of hybrid_norm less that of pre_norm: 1.2
 /// [0.4, 2.1] % (8 seeds); not judged: others took up to 34 % of the processors' time ..."
-std::string unjudged_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string not_tested_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
                               const Measure& measure);
 
 /// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"

@@ -11,7 +11,7 @@ namespace {
 using report::element;
 using report::escaped;
 
-std::string class_of(Column::Kind kind) {
+std::string css_class(Column::Kind kind) {
   switch (kind) {
     case Column::Kind::text:
       return "";
@@ -50,7 +50,7 @@ std::string html(const Table& table) {
   for (const auto& row : table.rows) {
     std::string cells;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      cells += element("td", html(row[at]), class_of(table.columns[at].kind));
+      cells += element("td", html(row[at]), css_class(table.columns[at].kind));
     }
     rows += element("tr", cells) + "\n";
   }

@@ -46,13 +46,13 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
     return {{kNothing}, {kNothing}, {p}, {kNothing}};
   }
   const auto difference = difference_text(*verdict->difference, results.study.measure);
-  if (!verdict->unjudged.empty()) {
-    return {{difference}, {kNothing}, {word_of(verdict->outcome)}, {kNothing}};
+  if (!verdict->not_tested_reason.empty()) {
+    return {{difference}, {kNothing}, {to_string(verdict->outcome)}, {kNothing}};
   }
   return {{difference},
           {effect_text(verdict->difference->effect_size)},
           {p_text(verdict->p)},
-          {verdict->by_failures ? kNothing : needed_text(*verdict)}};
+          {verdict->is_failure_test ? kNothing : required_seeds_text(*verdict)}};
 }
 
 /// "+0.01", "–" where there is no figure.
@@ -160,9 +160,9 @@ Table paper_table(const Results& results) {
       {{"paper", Kind::number}, {"ours", Kind::number}, {"direction"}, {"source"}});
   for (const auto* const verdict : published) {
     const auto& claim = results.study.claims.at(verdict->claim);
-    const auto direction = word_of(direction_of(claim, *verdict));
+    const auto direction = to_string(direction_of(claim, *verdict));
     const auto ours = verdict->difference ? difference_text(*verdict->difference, claim.measure)
-                                          : word_of(verdict->outcome);
+                                          : to_string(verdict->outcome);
     auto& row = table.rows.emplace_back(std::vector<Cell>{{claim.says}});
     if (has_places) row.push_back({verdict->where});
     row.insert(row.end(), {{paper_text(claim)}, {ours}, {direction, direction}, {claim.source}});
@@ -212,7 +212,7 @@ Table runs_table(const Results& results) {
     for (const auto& member : arm.members) {
       table.rows.push_back({{arm.name},
                             {text(member.seed)},
-                            {word_of(member.state), class_of(member.state)},
+                            {to_string(member.state), css_class(member.state)},
                             {number_text(member.value, results.study.measure)},
                             {member.key},
                             {member.why}});

@@ -75,9 +75,9 @@ std::string effect_text(double effect_size) {
   return report::fixed(effect_size, 2);
 }
 
-std::string needed_text(const Verdict& verdict) {
+std::string required_seeds_text(const Verdict& verdict) {
   if (!verdict.difference || verdict.difference->effect_size == 0) return kNothing;
-  return verdict.needed ? with_commas(*verdict.needed) : "more than " + with_commas(kMostPairs);
+  return verdict.required_seeds ? with_commas(*verdict.required_seeds) : "more than " + with_commas(kMostPairs);
 }
 
 std::string lost_text(const Arm& arm) {
@@ -85,7 +85,7 @@ std::string lost_text(const Arm& arm) {
   std::string out;
   for (const auto state : {State::failed, State::crashed, State::missing}) {
     const auto count = count_of(arm, state);
-    if (count > 0) out += text(out.empty() ? "" : ", ", count, ' ', word_of(state));
+    if (count > 0) out += text(out.empty() ? "" : ", ", count, ' ', to_string(state));
   }
   return out;
 }

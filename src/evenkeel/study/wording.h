@@ -33,7 +33,7 @@ std::string p_text(double p);
 std::string effect_text(double effect_size);
 
 /// "11", "more than 1,000".
-std::string needed_text(const Verdict& verdict);
+std::string required_seeds_text(const Verdict& verdict);
 
 /// "1 failed, 1 missing"; "" if all finished.
 std::string lost_text(const Arm& arm);
