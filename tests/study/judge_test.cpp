@@ -142,7 +142,7 @@ TEST(Judge, ComparesEveryArmWithTheBaseline) {
   results.study.baseline = {{"scheme", "pre"}};
   judge(results);
   ASSERT_EQ(results.against_baseline.size(), 1U);
-  EXPECT_EQ(results.against_baseline[0].of, "hybrid");
+  EXPECT_EQ(results.against_baseline[0].arm, "hybrid");
   EXPECT_EQ(results.against_baseline[0].outcome, Outcome::supported);
 }
 

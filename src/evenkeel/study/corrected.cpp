@@ -20,7 +20,7 @@ using Outcome = Verdict::Outcome;
 
 /// The same for A against B and B against A.
 std::string pair_of(const Verdict& verdict, const Measure& measure) {
-  const auto& [first, second] = std::minmax(verdict.of, verdict.than);
+  const auto& [first, second] = std::minmax(verdict.arm, verdict.reference);
   return text(measure.name(), '\n', first, '\n', second, '\n');
 }
 
@@ -72,7 +72,7 @@ void correct(Results& results) {
     if (claim.kind == Claim::Kind::further) {
       claimed.ask(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
     } else if (is_of_signs(claim)) {
-      claimed.ask("fails " + verdict.of, verdict.p);
+      claimed.ask("fails " + verdict.arm, verdict.p);
     } else if (claim.kind == Claim::Kind::equivalent) {
       const auto margin = text(pair_of(verdict, claim.measure), claim.margin);
       claimed.ask("within " + margin, verdict.p);

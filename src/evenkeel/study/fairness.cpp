@@ -59,8 +59,8 @@ std::vector<std::string> unfair(const Results& results) {
   for (const auto& trait : traits()) {
     std::set<const Arm*> arms;
     const auto check = [&](const Verdict& verdict) {
-      const auto* const one = arm_named(results, verdict.of);
-      const auto* const other = arm_named(results, verdict.than);
+      const auto* const one = arm_named(results, verdict.arm);
+      const auto* const other = arm_named(results, verdict.reference);
       if (one == nullptr || other == nullptr || trait.of(*one) == trait.of(*other)) return;
       if (is_compared(results.study, *one, *other, trait)) return;
       arms.insert(one);

@@ -102,7 +102,7 @@ std::string drawn(const Row& row, const Measure& measure, const Field& field, do
 
 std::string note_of(const std::vector<Row>& rows) {
   std::set<std::string> baselines;
-  for (const auto& row : rows) baselines.insert(row.verdict->than);
+  for (const auto& row : rows) baselines.insert(row.verdict->reference);
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
   return text("Difference to ", to,
               " with 95 % interval, paired by seed; below zero is lower. Blue: lower, orange: "

@@ -24,10 +24,10 @@ using Outcome = Verdict::Outcome;
 using State = Member::State;
 
 /// Differences of the seeds that both arms finished.
-std::vector<double> differences_of(const Arm& of, const Arm& than, const Measure& measure) {
+std::vector<double> differences_of(const Arm& arm, const Arm& reference, const Measure& measure) {
   std::vector<double> out;
-  for (std::size_t i = 0; i < of.members.size(); ++i) {
-    const auto &one = of.members[i], &other = than.members[i];
+  for (std::size_t i = 0; i < arm.members.size(); ++i) {
+    const auto &one = arm.members[i], &other = reference.members[i];
     if (one.state != State::finished || other.state != State::finished) continue;
     const double difference = measured_value(one.run, measure) - measured_value(other.run, measure);
     if (std::isfinite(difference)) out.push_back(difference);
@@ -36,16 +36,16 @@ std::vector<double> differences_of(const Arm& of, const Arm& than, const Measure
 }
 
 /// Why times of these two can't be compared; "" if they can.
-std::string disturbance_of(const Arm& of, const Arm& than) {
+std::string disturbance_of(const Arm& arm, const Arm& reference) {
   std::int64_t disturbed = 0, all = 0;
   double most = 0;
-  for (const auto* const arm : {&of, &than}) {
-    for (const auto& member : arm->members) {
+  for (const auto* const each : {&arm, &reference}) {
+    for (const auto& member : each->members) {
       if (member.state != State::finished) continue;
-      const double others = member.run.others.value_or(0);
+      const double contention = member.run.others.value_or(0);
       ++all;
-      if (others > Load::kMost) ++disturbed;
-      most = std::max(most, others);
+      if (contention > Load::kMost) ++disturbed;
+      most = std::max(most, contention);
     }
   }
   if (disturbed == 0) return "";
@@ -70,21 +70,21 @@ bool is_whole(const Arm& arm) {
 }
 
 /// Why a difference of these two says nothing yet; "" if all runs have finished or failed.
-std::string incompleteness_of(const Arm& of, const Arm& than) {
+std::string incompleteness_of(const Arm& arm, const Arm& reference) {
   std::string out;
-  for (const auto* const arm : {&of, &than}) {
-    if (!is_whole(*arm)) out += text(out.empty() ? "" : " and ", "runs of ", arm->name);
+  for (const auto* const each : {&arm, &reference}) {
+    if (!is_whole(*each)) out += text(out.empty() ? "" : " and ", "runs of ", each->name);
   }
   return out.empty() ? "" : out + " are missing, and a verdict waits for all";
 }
 
 /// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
-void count_failures(Verdict& verdict, double& p, const Arm& of, const Arm& than) {
-  const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
+void count_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
+  const auto failed = count_of(arm, State::failed), reference_failed = count_of(reference, State::failed);
   verdict.is_failure_test = false;
-  if (failed == others) return;
-  const auto all = static_cast<std::int64_t>(of.members.size());
-  const double p_failures = fisher_exact_p(failed, all, others, all);
+  if (failed == reference_failed) return;
+  const auto all = static_cast<std::int64_t>(arm.members.size());
+  const double p_failures = fisher_exact_p(failed, all, reference_failed, all);
   verdict.is_failure_test = !verdict.difference || p_failures < p;
   p = std::min(p, p_failures);
   if (verdict.difference) p = std::min(1.0, 2 * p);
@@ -92,34 +92,34 @@ void count_failures(Verdict& verdict, double& p, const Arm& of, const Arm& than)
 
 /// What the seeds say before any correction: of the differences, of the failures if more runs of
 /// one arm failed, and of both if both can be asked, whose smaller p-value then counts twice.
-Verdict compared(const Arm& of, const Arm& than, const Measure& measure) {
-  Verdict verdict{.of = of.name, .than = than.name};
-  const auto differences = differences_of(of, than, measure);
+Verdict compared(const Arm& arm, const Arm& reference, const Measure& measure) {
+  Verdict verdict{.arm = arm.name, .reference = reference.name};
+  const auto differences = differences_of(arm, reference, measure);
   const bool has_difference = differences.size() >= 2;
   if (has_difference) {
     verdict.difference = paired_test(differences);
-    verdict.not_tested_reason = incompleteness_of(of, than);
+    verdict.not_tested_reason = incompleteness_of(arm, reference);
     if (verdict.not_tested_reason.empty() && measure.kind == Measure::Kind::step_time) {
-      verdict.not_tested_reason = disturbance_of(of, than);
+      verdict.not_tested_reason = disturbance_of(arm, reference);
     }
   }
-  if (!verdict.not_tested_reason.empty() || !is_whole(of) || !is_whole(than)) return verdict;
+  if (!verdict.not_tested_reason.empty() || !is_whole(arm) || !is_whole(reference)) return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
-  count_failures(verdict, verdict.p, of, than);
+  count_failures(verdict, verdict.p, arm, reference);
   return verdict;
 }
 
 /// Where failures tell the arms apart, who fails less is better; else a difference decides by its
 /// sign, unless more runs of the better arm failed.
-Outcome outcome_of(const Verdict& verdict, const Arm& of, const Arm& than) {
-  const auto failed = count_of(of, State::failed), others = count_of(than, State::failed);
-  if (!verdict.difference && (failed == others || !is_whole(of) || !is_whole(than))) {
+Outcome outcome_of(const Verdict& verdict, const Arm& arm, const Arm& reference) {
+  const auto failed = count_of(arm, State::failed), reference_failed = count_of(reference, State::failed);
+  if (!verdict.difference && (failed == reference_failed || !is_whole(arm) || !is_whole(reference))) {
     return Outcome::not_measured;
   }
   if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
-  if (verdict.is_failure_test) return failed < others ? Outcome::supported : Outcome::contradicted;
-  if (verdict.difference->mean < 0) return failed > others ? Outcome::inconclusive : Outcome::supported;
-  return others > failed ? Outcome::inconclusive : Outcome::contradicted;
+  if (verdict.is_failure_test) return failed < reference_failed ? Outcome::supported : Outcome::contradicted;
+  if (verdict.difference->mean < 0) return failed > reference_failed ? Outcome::inconclusive : Outcome::supported;
+  return reference_failed > failed ? Outcome::inconclusive : Outcome::contradicted;
 }
 
 Outcome equivalence_outcome(const Verdict& verdict) {
@@ -128,33 +128,33 @@ Outcome equivalence_outcome(const Verdict& verdict) {
   return verdict.p_nonequivalence < kSignificanceLevel ? Outcome::contradicted : Outcome::inconclusive;
 }
 
-/// The arms of a claim and, at each place, their partner.
-struct Place {
-  const Arm* of = nullptr;
-  const Arm* than = nullptr;
-  std::string name;
+/// An arm of a claim and the arm that it is compared with.
+struct ArmPair {
+  const Arm* arm = nullptr;
+  const Arm* reference = nullptr;
+  std::string where;
 };
 
-std::vector<Place> places_of(const Results& results, const Claim& claim) {
-  std::vector<Place> places;
-  for (const auto& of : results.arms) {
-    if (!matches(of.labels, claim.of) || !matches(of.labels, claim.at)) continue;
-    const auto rest = remaining_labels(of.labels, claim.of);
-    Place place{&of, nullptr, labels_text(results.study, rest)};
-    for (const auto& than : results.arms) {
-      if (!claim.than.empty() && matches(than.labels, claim.than) &&
-          remaining_labels(than.labels, claim.than) == rest) {
-        place.than = &than;
+std::vector<ArmPair> arm_pairs(const Results& results, const Claim& claim) {
+  std::vector<ArmPair> pairs;
+  for (const auto& arm : results.arms) {
+    if (!matches(arm.labels, claim.of) || !matches(arm.labels, claim.at)) continue;
+    const auto rest = remaining_labels(arm.labels, claim.of);
+    ArmPair pair{&arm, nullptr, labels_text(results.study, rest)};
+    for (const auto& reference : results.arms) {
+      if (!claim.than.empty() && matches(reference.labels, claim.than) &&
+          remaining_labels(reference.labels, claim.than) == rest) {
+        pair.reference = &reference;
       }
     }
-    places.push_back(place);
+    pairs.push_back(pair);
   }
-  return places;
+  return pairs;
 }
 
 /// Whether more than half of such runs fail, or fewer: by the sign test.
 Verdict judged_runs(const Claim& claim, const Arm& arm) {
-  Verdict verdict{.of = arm.name};
+  Verdict verdict{.arm = arm.name};
   if (!is_whole(arm)) return verdict;
   const auto failed = count_of(arm, State::failed), finished = count_of(arm, State::finished);
   const bool wants_failure = claim.kind == Claim::Kind::fails;
@@ -167,19 +167,19 @@ Verdict judged_runs(const Claim& claim, const Arm& arm) {
 /// Tests for the kind `equivalent`, in place of that for a difference. They go by how differences
 /// scatter: where no seed changes anything, as where no answer is right, there is nothing to go by.
 /// Arms of which one fails more often are not alike, whatever those say that finished.
-void test_equivalence(Verdict& verdict, const Arm& of, const Arm& than, const Claim& claim) {
+void test_equivalence(Verdict& verdict, const Arm& arm, const Arm& reference, const Claim& claim) {
   verdict.p = verdict.p_nonequivalence = 1;
-  if (verdict.not_tested_reason.empty() && verdict.difference && is_constant(of, claim.measure) &&
-      is_constant(than, claim.measure)) {
+  if (verdict.not_tested_reason.empty() && verdict.difference && is_constant(arm, claim.measure) &&
+      is_constant(reference, claim.measure)) {
     verdict.not_tested_reason =
         "no seed changes what either arm comes to, and runs that do not scatter cannot show that "
         "two arms are alike";
   }
-  if (!verdict.not_tested_reason.empty() || !is_whole(of) || !is_whole(than)) return;
-  const bool fail_equally = count_of(of, State::failed) == count_of(than, State::failed);
+  if (!verdict.not_tested_reason.empty() || !is_whole(arm) || !is_whole(reference)) return;
+  const bool fail_equally = count_of(arm, State::failed) == count_of(reference, State::failed);
   if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
   if (verdict.difference) verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
-  count_failures(verdict, verdict.p_nonequivalence, of, than);
+  count_failures(verdict, verdict.p_nonequivalence, arm, reference);
 }
 
 void judge_claims(Results& results) {
@@ -189,17 +189,17 @@ void judge_claims(Results& results) {
     if (claim.kind == Claim::Kind::further) {
       verdicts = judged_reach(results, claim);
     } else {
-      for (const auto& place : places_of(results, claim)) {
+      for (const auto& pair : arm_pairs(results, claim)) {
         Verdict verdict;
-        if (place.than == nullptr) {
-          verdict = judged_runs(claim, *place.of);
+        if (pair.reference == nullptr) {
+          verdict = judged_runs(claim, *pair.arm);
         } else {
-          verdict = compared(*place.of, *place.than, claim.measure);
+          verdict = compared(*pair.arm, *pair.reference, claim.measure);
           if (claim.kind == Claim::Kind::equivalent) {
-            test_equivalence(verdict, *place.of, *place.than, claim);
+            test_equivalence(verdict, *pair.arm, *pair.reference, claim);
           }
         }
-        verdict.where = place.name;
+        verdict.where = pair.where;
         verdicts.push_back(std::move(verdict));
       }
     }
@@ -213,30 +213,30 @@ void judge_claims(Results& results) {
 void compare_with_baseline(Results& results) {
   const auto& baseline = results.study.baseline;
   if (baseline.empty()) return;
-  for (const auto& of : results.arms) {
-    if (matches(of.labels, baseline)) continue;
+  for (const auto& arm : results.arms) {
+    if (matches(arm.labels, baseline)) continue;
     Selection named;  // the axes of the baseline, with this arm's own values
-    for (const auto& [axis, label] : baseline) named[axis] = of.labels.at(axis);
-    const auto rest = remaining_labels(of.labels, named);
-    for (const auto& than : results.arms) {
-      if (!matches(than.labels, baseline) || remaining_labels(than.labels, named) != rest) continue;
-      results.against_baseline.push_back(compared(of, than, results.study.measure));
+    for (const auto& [axis, label] : baseline) named[axis] = arm.labels.at(axis);
+    const auto rest = remaining_labels(arm.labels, named);
+    for (const auto& reference : results.arms) {
+      if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest) continue;
+      results.against_baseline.push_back(compared(arm, reference, results.study.measure));
     }
   }
 }
 
 /// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
-void conclude(Verdict& verdict, const Arm& of, const Arm& than, const Measure& measure,
+void conclude(Verdict& verdict, const Arm& arm, const Arm& reference, const Measure& measure,
               const Claim* claim) {
   if (!verdict.not_tested_reason.empty()) {
     verdict.outcome = Outcome::not_tested;
-    verdict.sentence = not_tested_sentence(verdict, of, than, measure);
+    verdict.sentence = not_tested_sentence(verdict, arm, reference, measure);
   } else if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
     verdict.outcome = equivalence_outcome(verdict);
-    verdict.sentence = equivalence_sentence(verdict, of, than, *claim);
+    verdict.sentence = equivalence_sentence(verdict, arm, reference, *claim);
   } else {
-    verdict.outcome = outcome_of(verdict, of, than);
-    verdict.sentence = difference_sentence(verdict, of, than, measure);
+    verdict.outcome = outcome_of(verdict, arm, reference);
+    verdict.sentence = difference_sentence(verdict, arm, reference, measure);
   }
 }
 
@@ -246,20 +246,20 @@ void conclude(Results& results) {
     const auto& claim = results.study.claims[verdict.claim];
     if (is_of_signs(claim)) {
       if (claim.kind != Claim::Kind::further) {
-        verdict.sentence = runs_sentence(*arm_named(results, verdict.of), results.study);
+        verdict.sentence = runs_sentence(*arm_named(results, verdict.arm), results.study);
       }
       if (verdict.outcome == Outcome::not_measured) continue;
       verdict.sentence += sign_words(verdict) + searched_words(results.study);
       if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::inconclusive;
       continue;
     }
-    const auto* const of = arm_named(results, verdict.of);
-    const auto* const than = arm_named(results, verdict.than);
-    EK_ASSERT(of != nullptr && than != nullptr);
-    conclude(verdict, *of, *than, claim.measure, &claim);
+    const auto* const arm = arm_named(results, verdict.arm);
+    const auto* const reference = arm_named(results, verdict.reference);
+    EK_ASSERT(arm != nullptr && reference != nullptr);
+    conclude(verdict, *arm, *reference, claim.measure, &claim);
   }
   for (auto& verdict : results.against_baseline) {
-    conclude(verdict, *arm_named(results, verdict.of), *arm_named(results, verdict.than),
+    conclude(verdict, *arm_named(results, verdict.arm), *arm_named(results, verdict.reference),
              results.study.measure, nullptr);
   }
 }

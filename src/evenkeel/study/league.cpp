@@ -37,7 +37,7 @@ bool is_baseline(const Study& study, const Arm& arm) {
 const Verdict* against_baseline(const Results& results, const Arm& arm) {
   const auto& all = results.against_baseline;
   const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Verdict& verdict) { return verdict.of == arm.name; });
+                                  [&](const Verdict& verdict) { return verdict.arm == arm.name; });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -54,8 +54,8 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
     const auto ours = reach_of(results, claim, claim.of, rest);
     const auto theirs = reach_of(results, claim, claim.than, rest);
     Verdict verdict{.where = labels_text(results.study, rest),
-                    .of = labels_text(results.study, claim.of),
-                    .than = labels_text(results.study, claim.than)};
+                    .arm = labels_text(results.study, claim.of),
+                    .reference = labels_text(results.study, claim.than)};
     std::int64_t further = 0, shorter = 0;
     bool is_measured = true;
     for (std::size_t i = 0; i < ours.size(); ++i) {

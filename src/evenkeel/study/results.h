@@ -63,8 +63,8 @@ struct Verdict {
   Outcome outcome = Outcome::not_measured;
   std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
   std::string where;                     // "layers 16"; "" where the claim has one place only
-  std::string of, than;                  // names of the arms
-  std::optional<PairedDifference> difference;  // of less than
+  std::string arm, reference;                  // names of the arms
+  std::optional<PairedDifference> difference;  // arm minus reference
   std::string not_tested_reason;                  // why nothing follows from it; "" where something does
   bool is_failure_test = false;              // p (of `equivalent`: p_nonequivalence) is of how often the arms fail
   double p = 1;                          // corrected with its family (Holm)

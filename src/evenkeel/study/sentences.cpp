@@ -43,30 +43,30 @@ std::string required_seeds_words(const Verdict& verdict) {
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
-std::string failure_words(double p, const Arm& of, const Arm& than) {
-  const bool less = count_of(of, Member::State::failed) < count_of(than, Member::State::failed);
-  return text("; that ", of.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
+std::string failure_words(double p, const Arm& arm, const Arm& reference) {
+  const bool less = count_of(arm, Member::State::failed) < count_of(reference, Member::State::failed);
+  return text("; that ", arm.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
               " (Fisher)");
 }
 
 /// Why there is nothing to compare.
-std::string no_difference_words(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string no_difference_words(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   std::int64_t pairs = 0;
-  for (std::size_t i = 0; i < of.members.size(); ++i) {
-    const bool both = of.members[i].state == Member::State::finished &&
-                      than.members[i].state == Member::State::finished;
+  for (std::size_t i = 0; i < arm.members.size(); ++i) {
+    const bool both = arm.members[i].state == Member::State::finished &&
+                      reference.members[i].state == Member::State::finished;
     if (both) ++pairs;
   }
   if (pairs >= 2) {
-    return text(of.name, " and ", than.name, " have finished, but have no ", measure.name());
+    return text(arm.name, " and ", reference.name, " have finished, but have no ", measure.name());
   }
-  const auto failed = count_of(of, Member::State::failed);
-  const auto others = count_of(than, Member::State::failed);
-  auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", of.name, " and ",
-                  than.name);
+  const auto failed = count_of(arm, Member::State::failed);
+  const auto reference_failed = count_of(reference, Member::State::failed);
+  auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", arm.name, " and ",
+                  reference.name);
   const double p = std::min(verdict.p, verdict.p_nonequivalence);
-  return failed != others && p < 1 ? out + failure_words(p, of, than) : out;
+  return failed != reference_failed && p < 1 ? out + failure_words(p, arm, reference) : out;
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
@@ -80,9 +80,9 @@ std::string difference_words(const PairedDifference& difference, const Measure& 
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
 /// seeds)"
-std::string less_words(const PairedDifference& difference, const Arm& of, const Arm& than,
+std::string less_words(const PairedDifference& difference, const Arm& arm, const Arm& reference,
                        const Measure& measure) {
-  return text(measure.name(), " of ", of.name, " less that of ", than.name, ": ",
+  return text(measure.name(), " of ", arm.name, " less that of ", reference.name, ": ",
               difference_words(difference, measure), " (", seeds_text(difference.pairs), ")");
 }
 
@@ -103,43 +103,43 @@ std::int64_t count_of(const Arm& arm, Member::State state) {
                        [&](const Member& member) { return member.state == state; });
 }
 
-std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
-  const auto failed = failures(of) + failures(than);
-  if (!verdict.difference) return no_difference_words(verdict, of, than, measure) + failed;
+  const auto failed = failures(arm) + failures(reference);
+  if (!verdict.difference) return no_difference_words(verdict, arm, reference, measure) + failed;
   const auto& difference = *verdict.difference;
   if (verdict.is_failure_test) {
-    return less_words(difference, of, than, measure) + " of those that finished" + failed +
-           failure_words(verdict.p, of, than);
+    return less_words(difference, arm, reference, measure) + " of those that finished" + failed +
+           failure_words(verdict.p, arm, reference);
   }
   if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
     const bool lower = difference.mean < 0;
-    return text(measure.name(), " of ", of.name, " is ", lower ? "lower" : "higher", " than of ",
-                than.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
+    return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
+                reference.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
                 seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
                 number(difference.effect_size), ")", failed);
   }
-  return text(of.name, " and ", than.name, " are not told apart with ",
+  return text(arm.name, " and ", reference.name, " are not told apart with ",
               seeds_text(difference.pairs), ": ", difference_words(difference, measure), " (", "p ",
               p_text(verdict.p), ")", required_seeds_words(verdict), failed);
 }
 
-std::string equivalence_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                             const Claim& claim) {
-  const auto failed = failures(of) + failures(than);
-  if (!verdict.difference) return difference_sentence(verdict, of, than, claim.measure);
+  const auto failed = failures(arm) + failures(reference);
+  if (!verdict.difference) return difference_sentence(verdict, arm, reference, claim.measure);
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
-  return text(less_words(*verdict.difference, of, than, claim.measure), "; that it is within ",
+  return text(less_words(*verdict.difference, arm, reference, claim.measure), "; that it is within ",
               number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
               "p ", p_text(verdict.p), is_open && failed.empty() ? required_seeds_words(verdict) : "",
-              failed, verdict.is_failure_test ? failure_words(verdict.p_nonequivalence, of, than) : "");
+              failed, verdict.is_failure_test ? failure_words(verdict.p_nonequivalence, arm, reference) : "");
 }
 
-std::string not_tested_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                               const Measure& measure) {
-  return text(less_words(*verdict.difference, of, than, measure),
-              "; not judged: ", verdict.not_tested_reason, failures(of), failures(than));
+  return text(less_words(*verdict.difference, arm, reference, measure),
+              "; not judged: ", verdict.not_tested_reason, failures(arm), failures(reference));
 }
 
 std::string runs_sentence(const Arm& arm, const Study& study) {
@@ -167,8 +167,8 @@ std::string searched_words(const Study& study) {
 
 std::string reach_sentence(const Claim& claim, const Verdict& verdict,
                            const std::vector<double>& ours, const std::vector<double>& theirs) {
-  return text(verdict.of, " trains up to ", claim.along, " ", joined(ours), " (seed by seed), ",
-              verdict.than, " up to ", joined(theirs));
+  return text(verdict.arm, " trains up to ", claim.along, " ", joined(ours), " (seed by seed), ",
+              verdict.reference, " up to ", joined(theirs));
 }
 
 std::string sign_words(const Verdict& verdict) {

@@ -18,17 +18,17 @@ std::int64_t count_of(const Arm& arm, Member::State state);
 /// "hybrid_norm is lower than pre_norm by 0.0123 [0.0041, 0.0205] nats a token (3 seeds, p 0.012,
 /// effect 1.9)", or "... and ... are not told apart with 3 seeds: ...; 11 seeds would be needed for
 /// a difference of this size", and what failed.
-std::string difference_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure);
 
 /// Of a claim of the kind `equivalent`: "validation loss of qkv_pre less that of hybrid_norm: 0.001
 /// [-0.002, 0.004] nats a token (3 seeds); that it is within 0.01: p 0.013"
-std::string equivalence_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                             const Claim& claim);
 
 /// Of numbers that nothing follows from: "time of a step of hybrid_norm less that of pre_norm: 1.2
 /// [0.4, 2.1] % (8 seeds); not judged: others took up to 34 % of the processors' time ..."
-std::string not_tested_sentence(const Verdict& verdict, const Arm& of, const Arm& than,
+std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                               const Measure& measure);
 
 /// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"

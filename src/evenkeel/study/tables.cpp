@@ -32,7 +32,7 @@ std::vector<std::optional<report::Style>> lines_of(const Results& results) {
 
 bool has_several_baselines(const Results& results) {
   std::set<std::string> names;
-  for (const auto& verdict : results.against_baseline) names.insert(verdict.than);
+  for (const auto& verdict : results.against_baseline) names.insert(verdict.reference);
   return names.size() > 1;
 }
 
