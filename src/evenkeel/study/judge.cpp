@@ -13,7 +13,7 @@
 #include "evenkeel/study/corrected.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/measure.h"
-#include "evenkeel/study/reach.h"
+#include "evenkeel/study/max_trainable.h"
 #include "evenkeel/study/sentences.h"
 
 namespace evenkeel::study {
@@ -187,7 +187,7 @@ void judge_claims(Results& results) {
     const auto& claim = results.study.claims[i];
     std::vector<Verdict> verdicts;
     if (claim.kind == Claim::Kind::further) {
-      verdicts = judged_reach(results, claim);
+      verdicts = max_trainable_verdicts(results, claim);
     } else {
       for (const auto& pair : arm_pairs(results, claim)) {
         Verdict verdict;

@@ -87,9 +87,9 @@ std::string less_words(const PairedDifference& difference, const Arm& arm, const
 }
 
 /// "32, none, –": up to where a scheme trains, by seed; nowhere; not known.
-std::string joined(const std::vector<double>& reach) {
+std::string joined(const std::vector<double>& max_trainable) {
   std::string out;
-  for (const auto value : reach) {
+  for (const auto value : max_trainable) {
     const auto word = std::isnan(value) ? "–" : std::isinf(value) ? "none" : number(value);
     out += text(out.empty() ? "" : ", ", word);
   }
@@ -165,10 +165,10 @@ std::string searched_words(const Study& study) {
   return text("; each arm with the ", study.tune->key, " at which a search found its lowest loss");
 }
 
-std::string reach_sentence(const Claim& claim, const Verdict& verdict,
-                           const std::vector<double>& ours, const std::vector<double>& theirs) {
-  return text(verdict.arm, " trains up to ", claim.along, " ", joined(ours), " (seed by seed), ",
-              verdict.reference, " up to ", joined(theirs));
+std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
+                           const std::vector<double>& arm_values, const std::vector<double>& reference_values) {
+  return text(verdict.arm, " trains up to ", claim.along, " ", joined(arm_values), " (seed by seed), ",
+              verdict.reference, " up to ", joined(reference_values));
 }
 
 std::string sign_words(const Verdict& verdict) {

@@ -35,8 +35,8 @@ std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Ar
 std::string runs_sentence(const Arm& arm, const Study& study);
 
 /// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
-std::string reach_sentence(const Claim& claim, const Verdict& verdict,
-                           const std::vector<double>& ours, const std::vector<double>& theirs);
+std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
+                           const std::vector<double>& arm_values, const std::vector<double>& reference_values);
 
 /// That a search has looked for what trains; "" without one.
 std::string searched_words(const Study& study);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/reach.h"
+#include "evenkeel/study/max_trainable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,31 +19,31 @@ using State = Member::State;
 
 /// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
 /// of the runs is missing, -infinity where the first already fails.
-std::vector<double> reach_of(const Results& results, const Claim& claim, const Selection& arms,
+std::vector<double> max_trainable_by_seed(const Results& results, const Claim& claim, const Selection& arms,
                              const Selection& rest) {
   std::vector<std::pair<double, const Arm*>> along;
   for (const auto& arm : results.arms) {
-    auto others = remaining_labels(arm.labels, arms);
-    const auto label = others[claim.along];
-    others.erase(claim.along);
-    if (matches(arm.labels, arms) && others == rest) along.emplace_back(*number_of(label), &arm);
+    auto other_labels = remaining_labels(arm.labels, arms);
+    const auto label = other_labels[claim.along];
+    other_labels.erase(claim.along);
+    if (matches(arm.labels, arms) && other_labels == rest) along.emplace_back(*number_of(label), &arm);
   }
   std::sort(along.begin(), along.end());
-  std::vector<double> reach(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
-  for (std::size_t seed = 0; seed < reach.size(); ++seed) {
+  std::vector<double> max_trainable(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
+  for (std::size_t seed = 0; seed < max_trainable.size(); ++seed) {
     for (const auto& [value, arm] : along) {
       const auto state = arm->members[seed].state;
-      if (state == State::missing || state == State::crashed) reach[seed] = std::nan("");
+      if (state == State::missing || state == State::crashed) max_trainable[seed] = std::nan("");
       if (state != State::finished) break;
-      reach[seed] = value;
+      max_trainable[seed] = value;
     }
   }
-  return reach;
+  return max_trainable;
 }
 
 }  // namespace
 
-std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
+std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim) {
   std::vector<Verdict> out;
   std::set<Selection> seen;
   for (const auto& arm : results.arms) {
@@ -51,23 +51,23 @@ std::vector<Verdict> judged_reach(const Results& results, const Claim& claim) {
     auto rest = remaining_labels(arm.labels, claim.of);
     rest.erase(claim.along);
     if (!seen.insert(rest).second) continue;
-    const auto ours = reach_of(results, claim, claim.of, rest);
-    const auto theirs = reach_of(results, claim, claim.than, rest);
+    const auto arm_values = max_trainable_by_seed(results, claim, claim.of, rest);
+    const auto reference_values = max_trainable_by_seed(results, claim, claim.than, rest);
     Verdict verdict{.where = labels_text(results.study, rest),
                     .arm = labels_text(results.study, claim.of),
                     .reference = labels_text(results.study, claim.than)};
     std::int64_t further = 0, shorter = 0;
     bool is_measured = true;
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      is_measured = is_measured && !std::isnan(ours[i]) && !std::isnan(theirs[i]);
-      if (ours[i] > theirs[i]) ++further;
-      if (ours[i] < theirs[i]) ++shorter;
+    for (std::size_t i = 0; i < arm_values.size(); ++i) {
+      is_measured = is_measured && !std::isnan(arm_values[i]) && !std::isnan(reference_values[i]);
+      if (arm_values[i] > reference_values[i]) ++further;
+      if (arm_values[i] < reference_values[i]) ++shorter;
     }
     if (is_measured) {
       verdict.p = sign_test_p(further, shorter);
       verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
     }
-    verdict.sentence = reach_sentence(claim, verdict, ours, theirs);
+    verdict.sentence = max_trainable_sentence(claim, verdict, arm_values, reference_values);
     out.push_back(std::move(verdict));
   }
   return out;
