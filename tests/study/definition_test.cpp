@@ -11,7 +11,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/catalogue.h"
-#include "evenkeel/study/corrected.h"
+#include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/statistics.h"
 
 namespace evenkeel::study {
@@ -272,7 +272,7 @@ TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
           std::any_of(study.claims.begin(), study.claims.end(),
                       [](const Claim& each) { return each.kind == Claim::Kind::further; });
       if (!asks) continue;
-      const auto needed = sign_test_required_pairs(0.05 / static_cast<double>(questions_of(study)));
+      const auto needed = sign_test_required_pairs(0.05 / static_cast<double>(hypothesis_count(study)));
       EXPECT_GE(static_cast<std::int64_t>(study.seeds.size()), needed) << name << ", " << size;
     }
   }

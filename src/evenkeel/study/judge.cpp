@@ -10,7 +10,7 @@
 #include "evenkeel/base/load.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/grid.h"
-#include "evenkeel/study/corrected.h"
+#include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/league.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/max_trainable.h"
@@ -244,7 +244,7 @@ void conclude(Verdict& verdict, const Arm& arm, const Arm& reference, const Meas
 void conclude(Results& results) {
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (is_of_signs(claim)) {
+    if (uses_sign_test(claim)) {
       if (claim.kind != Claim::Kind::further) {
         verdict.sentence = runs_sentence(*arm_named(results, verdict.arm), results.study);
       }
@@ -293,7 +293,7 @@ void judge(Results& results) {
   results.fits.clear();
   judge_claims(results);
   compare_with_baseline(results);
-  correct(results);
+  correct_p_values(results);
   conclude(results);
   fit(results);
 }

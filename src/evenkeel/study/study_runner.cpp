@@ -12,7 +12,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/grid.h"
-#include "evenkeel/study/corrected.h"
+#include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/fairness.h"
 #include "evenkeel/study/study_folder.h"
@@ -252,7 +252,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   out.arms = arms.size();
   const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};
   out.search_runs = arms.size() * effort.runs;
-  out.hypotheses = std::max<std::size_t>(1, questions_of(request.study));
+  out.hypotheses = std::max<std::size_t>(1, hypothesis_count(request.study));
   if (request.study.seeds.size() >= 2) {
     out.minimum_detectable_effect = minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
                                   kSignificanceLevel / static_cast<double>(out.hypotheses));
