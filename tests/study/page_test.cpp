@@ -237,7 +237,7 @@ TEST(StudyPage, EscapesWhatTheStudySays) {
   results.study.title = "<Norms> & co";
   results.study.text = "</pre><script>";
   results.arms[0].members[0].why = "<why>";
-  results.unfair = {"<unfair>"};
+  results.confounders = {"<unfair>"};
   const auto text = checked(results);
   EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));
   EXPECT_FALSE(has(text, "a<b>"));

@@ -185,7 +185,7 @@ Results sample(const Shape& shape) {
     results.arms.push_back(std::move(arm));
   }
   judge(results);
-  results.unfair = {"hybrid_norm has 768 parameters more"};
+  results.confounders = {"hybrid_norm has 768 parameters more"};
   results.provenance = "evenkeel 0.1.0 (abc1234) on a processor, float32";
   results.command = "./ek study sample --size smoke";
   results.seconds = 3723;

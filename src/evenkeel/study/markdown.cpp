@@ -57,9 +57,9 @@ std::string laws(const Results& results) {
 
 std::string fairness(const Results& results) {
   auto out = markdown(fairness_table(results));
-  out += paragraph(unfair_text(results));
-  for (const auto& each : results.unfair) out += "- " + escaped_markdown(each) + "\n";
-  if (!results.unfair.empty()) out += "\n";
+  out += paragraph(confounders_text(results));
+  for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
+  if (!results.confounders.empty()) out += "\n";
   out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
   if (!results.search_results.empty()) out += markdown(search_table(results));
   return out;

@@ -67,9 +67,9 @@ std::string beside_paper(const Results& results) {
 
 std::string fairness(const Results& results) {
   auto out = html(fairness_table(results));
-  out += paragraph(unfair_text(results));
+  out += paragraph(confounders_text(results));
   std::string items;
-  for (const auto& each : results.unfair) items += element("li", escaped(each));
+  for (const auto& each : results.confounders) items += element("li", escaped(each));
   if (!items.empty()) out += element("ul", items) + "\n";
   out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
   if (!results.search_results.empty())

@@ -90,7 +90,7 @@ struct Results {
   std::vector<Verdict> against_baseline;  // of arms, in their order
   std::vector<SearchResult> search_results;
   std::vector<Fit> fits;
-  std::vector<std::string> unfair;   // what differs between arms beside what is compared
+  std::vector<std::string> confounders;   // what differs between arms beside what is compared
   std::vector<std::string> changed;  // of the study file, after it was begun
   std::string provenance;               // version, commit, processor
   std::string command;               // that repeats it

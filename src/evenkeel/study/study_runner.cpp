@@ -14,7 +14,7 @@
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/csv.h"
-#include "evenkeel/study/fairness.h"
+#include "evenkeel/study/confounders.h"
 #include "evenkeel/study/study_folder.h"
 #include "evenkeel/study/judge.h"
 #include "evenkeel/study/markdown.h"
@@ -229,7 +229,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   resources.exclusive = request.study.exclusive;
   auto results = StudyRunner(request, std::move(resources), progress_table).run();
   judge(results);
-  results.unfair = unfair(results);
+  results.confounders = confounders(results);
   results.changed = folder.changes();
   write_file(request.folder / "report.html", page(results));
   write_file(request.folder / "report.md", markdown(results));

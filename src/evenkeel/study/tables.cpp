@@ -123,8 +123,8 @@ std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim) {
   return out;
 }
 
-std::string unfair_text(const Results& results) {
-  return results.unfair.empty()
+std::string confounders_text(const Results& results) {
+  return results.confounders.empty()
              ? "Tokens, parameters without those of norms, initialisation and precision differ "
                "nowhere but where just that is compared."
              : "Arms that are compared for something else differ, too, in";

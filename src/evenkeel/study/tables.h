@@ -18,8 +18,8 @@ Table arms_table(const Results& results);
 /// What became of a claim, place by place; one that says so where nothing did.
 std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim);
 
-/// What stands before the list of `unfair`, or in its place.
-std::string unfair_text(const Results& results);
+/// What stands before the list of confounders, or in its place.
+std::string confounders_text(const Results& results);
 
 /// Which runs failed, or are not there; "" if all finished.
 std::string failures_text(const Results& results);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/fairness.h"
+#include "evenkeel/study/confounders.h"
 
 #include <gtest/gtest.h>
 
@@ -24,33 +24,33 @@ Results three(const Axis& axis, const Lines& inits) {
   return results;
 }
 
-TEST(Unfair, NamesWhatDiffersBesideTheScheme) {
+TEST(Confounders, NameWhatDiffersApartFromTheScheme) {
   const Axis axis{"arm",
                   {{"Pre", {"scheme=pre_norm", "model.init=normal"}},
                    {"Hybrid", {"scheme=hybrid_norm", "model.init=megatron"}},
                    {"Star", {"scheme=hybrid_norm_star", "model.init=megatron"}}}};
-  EXPECT_EQ(unfair(three(axis, {"normal", "megatron", "megatron"})),
+  EXPECT_EQ(confounders(three(axis, {"normal", "megatron", "megatron"})),
             Lines{"initialisation: normal (Pre); megatron (Hybrid, Star)"});
-  EXPECT_EQ(unfair(three(axis, {"normal", "normal", "normal"})), Lines{});
+  EXPECT_EQ(confounders(three(axis, {"normal", "normal", "normal"})), Lines{});
 }
 
-TEST(Unfair, SaysNothingOfWhatIsCompared) {
+TEST(Confounders, LeaveOutWhatIsCompared) {
   const Axis axis{"model.init",
                   {{"normal", {"model.init=normal"}},
                    {"megatron", {"model.init=megatron"}},
                    {"depth_scaled", {"model.init=depth_scaled"}}}};
-  EXPECT_EQ(unfair(three(axis, {"normal", "megatron", "depth_scaled"})), Lines{});
+  EXPECT_EQ(confounders(three(axis, {"normal", "megatron", "depth_scaled"})), Lines{});
 }
 
-TEST(Unfair, LeavesTheParametersOfNormsAside) {
+TEST(Confounders, LeaveOutTheParametersOfNorms) {
   const Axis axis{"scheme", {{"pre", {"scheme=pre"}}, {"hybrid", {"scheme=hybrid"}}}};
   auto results = three(axis, {"normal", "normal"});
   results.arms[1].parameters = 110;
   results.arms[1].norm_parameters = 10;
-  EXPECT_EQ(unfair(results), Lines{});
+  EXPECT_EQ(confounders(results), Lines{});
   results.arms[1].parameters = 1110;
   results.arms[1].tokens = 2048;
-  EXPECT_EQ(unfair(results),
+  EXPECT_EQ(confounders(results),
             (Lines{"tokens a run: 512 (pre); 2,048 (hybrid)",
                    "parameters without those of norms: 100 (pre); 1,100 (hybrid)"}));
 }

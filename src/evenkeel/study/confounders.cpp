@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/fairness.h"
+#include "evenkeel/study/confounders.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,13 +16,13 @@ namespace evenkeel::study {
 namespace {
 
 /// Something that should be the same, and what may set it.
-struct Trait {
+struct Covariate {
   const char* name;
   std::function<std::string(const Arm&)> of;
   std::vector<std::string> keys;  // or how they begin
 };
 
-std::vector<Trait> traits() {
+std::vector<Covariate> covariates() {
   const auto whole = [](double value) { return with_commas(std::llround(value)); };
   return {
       {"tokens a run",
@@ -37,32 +37,32 @@ std::vector<Trait> traits() {
 
 /// Whether an axis on which the two differ sets nothing but such keys: then they are what is
 /// compared.
-bool is_compared(const Study& study, const Arm& one, const Arm& other, const Trait& trait) {
+bool is_compared_difference(const Study& study, const Arm& one, const Arm& other, const Covariate& covariate) {
   const auto is_key = [&](const std::string& setting) {
-    return std::any_of(trait.keys.begin(), trait.keys.end(),
+    return std::any_of(covariate.keys.begin(), covariate.keys.end(),
                        [&](const std::string& key) { return setting.starts_with(key); });
   };
   return std::any_of(study.axes.begin(), study.axes.end(), [&](const Axis& axis) {
-    const auto &ours = one.labels.at(axis.name), &theirs = other.labels.at(axis.name);
-    if (ours == theirs) return false;
+    const auto &one_label = one.labels.at(axis.name), &other_label = other.labels.at(axis.name);
+    if (one_label == other_label) return false;
     return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
-      const bool is_theirs = value.label == ours || value.label == theirs;
-      return !is_theirs || std::all_of(value.settings.begin(), value.settings.end(), is_key);
+      const bool is_label_of_either = value.label == one_label || value.label == other_label;
+      return !is_label_of_either || std::all_of(value.settings.begin(), value.settings.end(), is_key);
     });
   });
 }
 
 }  // namespace
 
-std::vector<std::string> unfair(const Results& results) {
+std::vector<std::string> confounders(const Results& results) {
   std::vector<std::string> out;
-  for (const auto& trait : traits()) {
+  for (const auto& covariate : covariates()) {
     std::set<const Arm*> arms;
     const auto check = [&](const Verdict& verdict) {
       const auto* const one = arm_named(results, verdict.arm);
       const auto* const other = arm_named(results, verdict.reference);
-      if (one == nullptr || other == nullptr || trait.of(*one) == trait.of(*other)) return;
-      if (is_compared(results.study, *one, *other, trait)) return;
+      if (one == nullptr || other == nullptr || covariate.of(*one) == covariate.of(*other)) return;
+      if (is_compared_difference(results.study, *one, *other, covariate)) return;
       arms.insert(one);
       arms.insert(other);
     };
@@ -72,7 +72,7 @@ std::vector<std::string> unfair(const Results& results) {
     std::vector<std::pair<std::string, std::string>> groups;  // a value, and who has it
     for (const auto& arm : results.arms) {
       if (!arms.contains(&arm)) continue;
-      const auto value = trait.of(arm);
+      const auto value = covariate.of(arm);
       const auto group = std::find_if(groups.begin(), groups.end(),
                                       [&](const auto& each) { return each.first == value; });
       if (group == groups.end()) {
@@ -81,7 +81,7 @@ std::vector<std::string> unfair(const Results& results) {
         group->second += ", " + arm.name;
       }
     }
-    auto line = text(trait.name, ":");
+    auto line = text(covariate.name, ":");
     for (const auto& [value, names] : groups) {
       line += text(line.ends_with(":") ? " " : "; ", value, " (", names, ")");
     }

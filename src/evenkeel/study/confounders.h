@@ -11,6 +11,6 @@ namespace evenkeel::study {
 /// What is not the same in arms that are compared, though no axis between them is about just that:
 /// such a comparison is one of two things at once.
 ///   "initialisation: normal (Pre-Norm); megatron (HybridNorm, HybridNorm*)"
-std::vector<std::string> unfair(const Results& results);
+std::vector<std::string> confounders(const Results& results);
 
 }  // namespace evenkeel::study
