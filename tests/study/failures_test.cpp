@@ -66,7 +66,7 @@ TEST(Judge, WaitsForAllRuns) {
   for (const auto state : {Member::State::missing, Member::State::crashed}) {
     results.arms[0].members[3].state = state;
     judge(results);
-    for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
+    for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
       EXPECT_EQ(verdict.outcome, Outcome::not_tested);
       EXPECT_EQ(verdict.p, 1);
       EXPECT_NE(verdict.sentence.find("; not judged: runs of hybrid are missing"),

@@ -231,7 +231,7 @@ TEST(Forest, FitsPrintedPagesWithAHundredArms) {
 
 TEST(Forest, KeepsAnOutlierFromFlatteningTheRest) {
   auto results = sample({.schemes = many(6)});
-  results.against_baseline.back().difference = PairedDifference{3, 50, 1, {45, 55}, 0.001, 50};
+  results.baseline_verdicts.back().difference = PairedDifference{3, 50, 1, {45, 55}, 0.001, 50};
   const auto drawn = checked(forest(results));
   EXPECT_FALSE(has(drawn, ">50</text>"));  // no tick
   EXPECT_TRUE(has(drawn, ">+50.0000 [+45.0000, +55.0000]</text>"));

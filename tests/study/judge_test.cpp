@@ -73,7 +73,7 @@ TEST(Judge, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
   judge(results);
   EXPECT_EQ(results.verdicts[0].p, alone);  // the same question, three times
   EXPECT_EQ(results.verdicts[1].p, alone);
-  EXPECT_EQ(results.against_baseline[0].p, alone);
+  EXPECT_EQ(results.baseline_verdicts[0].p, alone);
   results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
     for (auto& member : arm.members) member.run.loss.add(1, member.value);
@@ -94,8 +94,8 @@ TEST(Judge, CorrectsWhatNobodyClaimsApart) {
   results.arms.push_back(arm({{"scheme", "mix"}}, {1.10, 1.24, 1.29}));
   judge(results);
   EXPECT_EQ(results.verdicts[0].p, alone);
-  EXPECT_EQ(results.against_baseline[0].p, alone);  // the claim's question
-  EXPECT_NEAR(results.against_baseline[1].p, 2 * alone, 1e-12);
+  EXPECT_EQ(results.baseline_verdicts[0].p, alone);  // the claim's question
+  EXPECT_NEAR(results.baseline_verdicts[1].p, 2 * alone, 1e-12);
 }
 
 // What was decided before the last run is there would else be taken back by it.
@@ -141,9 +141,9 @@ TEST(Judge, ComparesEveryArmWithTheBaseline) {
   results.study.claims.clear();
   results.study.baseline = {{"scheme", "pre"}};
   judge(results);
-  ASSERT_EQ(results.against_baseline.size(), 1U);
-  EXPECT_EQ(results.against_baseline[0].arm, "hybrid");
-  EXPECT_EQ(results.against_baseline[0].outcome, Outcome::supported);
+  ASSERT_EQ(results.baseline_verdicts.size(), 1U);
+  EXPECT_EQ(results.baseline_verdicts[0].arm, "hybrid");
+  EXPECT_EQ(results.baseline_verdicts[0].outcome, Outcome::supported);
 }
 
 TEST(Judge, AlikeWantsTheWholeIntervalWithinTheMargin) {
@@ -192,7 +192,7 @@ TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
   EXPECT_EQ(verdict_of(results).outcome, Outcome::supported);
   results.arms[1].members[2].run.others = 0.34;
   judge(results);
-  for (const auto& verdict : {results.verdicts.at(0), results.against_baseline.at(0)}) {
+  for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
     EXPECT_EQ(verdict.outcome, Outcome::not_tested);
     EXPECT_EQ(verdict.p, 1);
     EXPECT_NE(verdict.sentence.find("; not judged: others took up to 34 % of the processors' time "

@@ -98,10 +98,10 @@ TEST(Times, AreShownInMillisecondsAndTheirDifferencesInPerCent) {
   EXPECT_EQ(table.rows[1][3].text, "+5 [+4.975, +5.025] %");
   EXPECT_NE(table.below.find("time of a step, ms;"), std::string::npos) << table.below;
   EXPECT_NE(table.below.find("means are geometric"), std::string::npos);
-  EXPECT_EQ(results.against_baseline.at(0).sentence.find(
+  EXPECT_EQ(results.baseline_verdicts.at(0).sentence.find(
                 "time of a step of hybrid_norm is higher than of pre_norm by 5 [4.98, 5.02] % ("),
             0U)
-      << results.against_baseline.at(0).sentence;
+      << results.baseline_verdicts.at(0).sentence;
   EXPECT_NE(results.verdicts.at(0).sentence.find("; that it is within 2.02 %: p "),
             std::string::npos)
       << results.verdicts.at(0).sentence;

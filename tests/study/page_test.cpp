@@ -130,17 +130,17 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
   for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged at step 12");
   judge(results);
-  results.against_baseline[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
-  const auto league = section_of(checked(results), "Against the baseline");
-  const auto hybrid = league.find("</svg> hybrid_norm"), pre = league.find("</svg> pre_norm"),
-             post = league.find("</svg> post_norm");
+  results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
+  const auto arms_section = section_of(checked(results), "Against the baseline");
+  const auto hybrid = arms_section.find("</svg> hybrid_norm"), pre = arms_section.find("</svg> pre_norm"),
+             post = arms_section.find("</svg> post_norm");
   EXPECT_LT(hybrid, pre);
   EXPECT_LT(pre, post);
   ASSERT_NE(post, std::string::npos);
-  EXPECT_EQ(row_of(league, "post_norm"),
+  EXPECT_EQ(row_of(arms_section, "post_norm"),
             (Words{"post_norm", "<span class=\"state failed\">0 of 3; 3 failed</span>", "–", "–",
                    "–", "0.100", "–"}));
-  EXPECT_EQ(row_of(league, "pre_norm")[3], "baseline");
+  EXPECT_EQ(row_of(arms_section, "pre_norm")[3], "baseline");
 }
 
 TEST(StudyPage, StatesEveryRunThatFailed) {
@@ -194,9 +194,9 @@ TEST(StudyPage, HasNoDifferencesWithoutABaseline) {
 
 TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
   for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
-    const auto league = section_of(checked(sample({.seeds = seeds})), "Against the baseline");
+    const auto arms_section = section_of(checked(sample({.seeds = seeds})), "Against the baseline");
     for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
-      const auto mean = row_of(league, arm).at(2);
+      const auto mean = row_of(arms_section, arm).at(2);
       EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
     }
   }

@@ -181,7 +181,7 @@ void print_results(const study::Results& results, const fs::path& folder) {
                 verdict.sentence.c_str());
   }
   if (results.verdicts.empty()) {
-    for (const auto& verdict : results.against_baseline)
+    for (const auto& verdict : results.baseline_verdicts)
       std::printf("%s\n", verdict.sentence.c_str());
   }
   if (!results.is_whole) std::printf("not all runs are done: give the same command to go on\n");

@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/panels.h"
 #include "evenkeel/study/sentences.h"
 #include "evenkeel/study/wording.h"
@@ -55,7 +55,7 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
     for (const auto at : bundle.arms) {
       const auto& arm = results.arms[at];
       if (arm.labels.at(scale.name) != tick.label) continue;
-      const auto values = values_of(arm);
+      const auto values = finished_values(arm);
       const auto interval =
           values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
       const auto& measure = results.study.measure;

@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 
 namespace evenkeel::study {
 
@@ -59,15 +59,15 @@ std::vector<std::string> confounders(const Results& results) {
   for (const auto& covariate : covariates()) {
     std::set<const Arm*> arms;
     const auto check = [&](const Verdict& verdict) {
-      const auto* const one = arm_named(results, verdict.arm);
-      const auto* const other = arm_named(results, verdict.reference);
+      const auto* const one = find_arm(results, verdict.arm);
+      const auto* const other = find_arm(results, verdict.reference);
       if (one == nullptr || other == nullptr || covariate.of(*one) == covariate.of(*other)) return;
       if (is_compared_difference(results.study, *one, *other, covariate)) return;
       arms.insert(one);
       arms.insert(other);
     };
     for (const auto& verdict : results.verdicts) check(verdict);
-    for (const auto& verdict : results.against_baseline) check(verdict);
+    for (const auto& verdict : results.baseline_verdicts) check(verdict);
     if (arms.empty()) continue;
     std::vector<std::pair<std::string, std::string>> groups;  // a value, and who has it
     for (const auto& arm : results.arms) {

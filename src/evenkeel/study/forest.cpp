@@ -10,7 +10,7 @@
 #include "evenkeel/report/axis.h"
 #include "evenkeel/report/row_figure.h"
 #include "evenkeel/report/series.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
@@ -46,7 +46,7 @@ std::vector<Row> rows_of(const Results& results) {
   std::vector<Row> rows;
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
-    const auto* const verdict = against_baseline(results, arm);
+    const auto* const verdict = baseline_verdict(results, arm);
     if (verdict != nullptr) rows.push_back(row_of(arm, *verdict, results.study.measure));
   }
   return rows;

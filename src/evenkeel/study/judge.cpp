@@ -11,7 +11,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/multiple_testing.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/max_trainable.h"
 #include "evenkeel/study/sentences.h"
@@ -220,7 +220,7 @@ void compare_with_baseline(Results& results) {
     const auto rest = remaining_labels(arm.labels, named);
     for (const auto& reference : results.arms) {
       if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest) continue;
-      results.against_baseline.push_back(compared(arm, reference, results.study.measure));
+      results.baseline_verdicts.push_back(compared(arm, reference, results.study.measure));
     }
   }
 }
@@ -246,20 +246,20 @@ void conclude(Results& results) {
     const auto& claim = results.study.claims[verdict.claim];
     if (uses_sign_test(claim)) {
       if (claim.kind != Claim::Kind::further) {
-        verdict.sentence = runs_sentence(*arm_named(results, verdict.arm), results.study);
+        verdict.sentence = runs_sentence(*find_arm(results, verdict.arm), results.study);
       }
       if (verdict.outcome == Outcome::not_measured) continue;
       verdict.sentence += sign_words(verdict) + searched_words(results.study);
       if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::inconclusive;
       continue;
     }
-    const auto* const arm = arm_named(results, verdict.arm);
-    const auto* const reference = arm_named(results, verdict.reference);
+    const auto* const arm = find_arm(results, verdict.arm);
+    const auto* const reference = find_arm(results, verdict.reference);
     EK_ASSERT(arm != nullptr && reference != nullptr);
     conclude(verdict, *arm, *reference, claim.measure, &claim);
   }
-  for (auto& verdict : results.against_baseline) {
-    conclude(verdict, *arm_named(results, verdict.arm), *arm_named(results, verdict.reference),
+  for (auto& verdict : results.baseline_verdicts) {
+    conclude(verdict, *find_arm(results, verdict.arm), *find_arm(results, verdict.reference),
              results.study.measure, nullptr);
   }
 }
@@ -273,7 +273,7 @@ void fit(Results& results) {
     Fit fit{.name = value.label, .sizes = {}, .values = {}, .law = {}};
     for (const auto& arm : results.arms) {
       if (arm.labels.at(leading.name) != value.label) continue;
-      auto values = values_of(arm);
+      auto values = finished_values(arm);
       std::erase_if(values, [](double each) { return !(each > 0); });  // have no logarithm
       if (values.empty()) continue;
       fit.sizes.push_back(static_cast<double>(arm.parameters));
@@ -289,7 +289,7 @@ void fit(Results& results) {
 
 void judge(Results& results) {
   results.verdicts.clear();
-  results.against_baseline.clear();
+  results.baseline_verdicts.clear();
   results.fits.clear();
   judge_claims(results);
   compare_with_baseline(results);

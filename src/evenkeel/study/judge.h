@@ -6,7 +6,7 @@
 namespace evenkeel::study {
 
 /// Judges the claims and compares every arm with the baseline, from `study` and `arms`: fills
-/// `verdicts`, `against_baseline` and `fits`. The p-values of claims are one family (Holm); those
+/// `verdicts`, `baseline_verdicts` and `fits`. The p-values of claims are one family (Holm); those
 /// of comparisons with the baseline that no claim asks for are another.
 void judge(Results& results);
 

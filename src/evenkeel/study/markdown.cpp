@@ -73,7 +73,7 @@ std::string markdown(const Results& results) {
   out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(outcome_summary(results)) +
          paragraph(unfinished_text(results)) + paragraph(changed_text(results));
   out += section("Verdicts", claims(results));
-  out += section(results.against_baseline.empty() ? "Arms" : "Against the baseline",
+  out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
                  markdown(arms_table(results)) + paragraph(failures_text(results)));
   out += section("Scaling", laws(results));
   const auto overhead = overhead_table(results);

@@ -82,7 +82,7 @@ void correct_p_values(Results& results) {
     }
   }
   std::vector<bool> is_confirmatory;
-  for (auto& verdict : results.against_baseline) {
+  for (auto& verdict : results.baseline_verdicts) {
     const auto hypothesis = hypothesis_name(verdict, results.study.measure);
     is_confirmatory.push_back(confirmatory.contains(hypothesis));
     (is_confirmatory.back() ? confirmatory : exploratory).add(hypothesis, verdict.p);
@@ -95,7 +95,7 @@ void correct_p_values(Results& results) {
     if (is_tested(verdict)) verdict.required_seeds = required_seeds_of(verdict, &claim, level_of(confirmatory));
   }
   for (std::size_t i = 0; i < is_confirmatory.size(); ++i) {
-    auto& verdict = results.against_baseline[i];
+    auto& verdict = results.baseline_verdicts[i];
     const double level = level_of(is_confirmatory[i] ? confirmatory : exploratory);
     if (is_tested(verdict)) verdict.required_seeds = required_seeds_of(verdict, nullptr, level);
   }

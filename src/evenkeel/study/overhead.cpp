@@ -6,7 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/wording.h"
 
@@ -32,7 +32,7 @@ Times times_of(const Arm& arm) {
 
 std::string difference_of(const Results& results, const Arm& arm) {
   if (is_baseline(results.study, arm)) return "baseline";
-  const auto* const verdict = against_baseline(results, arm);
+  const auto* const verdict = baseline_verdict(results, arm);
   const bool has_difference = verdict != nullptr && verdict->difference;
   return has_difference ? difference_text(*verdict->difference, results.study.measure) : kNothing;
 }

@@ -56,7 +56,7 @@ std::string claims(const Results& results) {
 }
 
 std::string arms(const Results& results) {
-  const auto* const heading = results.against_baseline.empty() ? "Arms" : "Against the baseline";
+  const auto* const heading = results.baseline_verdicts.empty() ? "Arms" : "Against the baseline";
   return section(heading, html(arms_table(results)) + paragraph(failures_text(results)));
 }
 

@@ -9,7 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/study/grid.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 
 namespace evenkeel::study {
 

@@ -61,7 +61,7 @@ struct SearchResult {
 struct Verdict {
   enum class Outcome { supported, contradicted, inconclusive, not_measured, not_tested };
   Outcome outcome = Outcome::not_measured;
-  std::size_t claim = 0;                 // index into the study's claims; not of `against_baseline`
+  std::size_t claim = 0;                 // index into the study's claims; not of `baseline_verdicts`
   std::string where;                     // "layers 16"; "" where the claim has one place only
   std::string arm, reference;                  // names of the arms
   std::optional<PairedDifference> difference;  // arm minus reference
@@ -87,7 +87,7 @@ struct Results {
   Study study;
   std::vector<Arm> arms;
   std::vector<Verdict> verdicts;          // of claims, in their order
-  std::vector<Verdict> against_baseline;  // of arms, in their order
+  std::vector<Verdict> baseline_verdicts;  // of arms, in their order
   std::vector<SearchResult> search_results;
   std::vector<Fit> fits;
   std::vector<std::string> confounders;   // what differs between arms beside what is compared

@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/panels.h"
@@ -32,13 +32,13 @@ std::vector<std::optional<report::Style>> lines_of(const Results& results) {
 
 bool has_several_baselines(const Results& results) {
   std::set<std::string> names;
-  for (const auto& verdict : results.against_baseline) names.insert(verdict.reference);
+  for (const auto& verdict : results.baseline_verdicts) names.insert(verdict.reference);
   return names.size() > 1;
 }
 
 /// Difference, effect, p and seeds needed.
 std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
-  const auto* const verdict = against_baseline(results, arm);
+  const auto* const verdict = baseline_verdict(results, arm);
   if (is_baseline(results.study, arm)) return {{"baseline"}, {kNothing}, {kNothing}, {kNothing}};
   if (verdict == nullptr) return {{kNothing}, {kNothing}, {kNothing}, {kNothing}};
   if (!verdict->difference) {  // p is then of the shares that failed
@@ -78,7 +78,7 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
 
 Table arms_table(const Results& results) {
   const auto& study = results.study;
-  const bool compares = !results.against_baseline.empty();
+  const bool compares = !results.baseline_verdicts.empty();
   Table table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
   if (compares) {
     table.columns.insert(table.columns.end(), {{"difference", Kind::number},
@@ -91,7 +91,7 @@ Table arms_table(const Results& results) {
     const auto& arm = results.arms[at];
     std::vector<Cell> row = {{arm.name, "", lines[at]},
                              {runs_text(arm), count_of(arm, State::failed) > 0 ? "failed" : ""},
-                             {mean_text(values_of(arm), study.measure)}};
+                             {mean_text(finished_values(arm), study.measure)}};
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
     }

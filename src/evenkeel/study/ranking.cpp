@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/league.h"
+#include "evenkeel/study/ranking.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@
 
 namespace evenkeel::study {
 
-const Arm* arm_named(const Results& results, const std::string& name) {
+const Arm* find_arm(const Results& results, const std::string& name) {
   const auto found = std::find_if(results.arms.begin(), results.arms.end(),
                                   [&](const Arm& arm) { return arm.name == name; });
   return found == results.arms.end() ? nullptr : &*found;
 }
 
-std::vector<double> values_of(const Arm& arm) {
+std::vector<double> finished_values(const Arm& arm) {
   std::vector<double> values;
   for (const auto& member : arm.members) {
     const bool counts = member.state == Member::State::finished && std::isfinite(member.value);
@@ -26,7 +26,7 @@ std::vector<double> values_of(const Arm& arm) {
 }
 
 double mean_value(const Arm& arm) {
-  const auto values = values_of(arm);
+  const auto values = finished_values(arm);
   return values.empty() ? std::nan("") : mean_estimate(values).mean;
 }
 
@@ -34,8 +34,8 @@ bool is_baseline(const Study& study, const Arm& arm) {
   return !study.baseline.empty() && matches(arm.labels, study.baseline);
 }
 
-const Verdict* against_baseline(const Results& results, const Arm& arm) {
-  const auto& all = results.against_baseline;
+const Verdict* baseline_verdict(const Results& results, const Arm& arm) {
+  const auto& all = results.baseline_verdicts;
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Verdict& verdict) { return verdict.arm == arm.name; });
   return found == all.end() ? nullptr : &*found;
@@ -43,12 +43,12 @@ const Verdict* against_baseline(const Results& results, const Arm& arm) {
 
 std::vector<std::size_t> ranking(const Results& results) {
   const bool compares =
-      std::any_of(results.against_baseline.begin(), results.against_baseline.end(),
+      std::any_of(results.baseline_verdicts.begin(), results.baseline_verdicts.end(),
                   [](const Verdict& verdict) { return verdict.difference.has_value(); });
   enum Tier { compared, measured, without };
   const auto place = [&](std::size_t at) -> std::pair<Tier, double> {
     const auto& arm = results.arms[at];
-    const auto* const verdict = against_baseline(results, arm);
+    const auto* const verdict = baseline_verdict(results, arm);
     const double mean = mean_value(arm);
     if (!std::isfinite(mean)) return {without, 0};
     if (compares && is_baseline(results.study, arm)) return {compared, 0};

@@ -10,10 +10,10 @@
 namespace evenkeel::study {
 
 /// nullptr if there is none.
-const Arm* arm_named(const Results& results, const std::string& name);
+const Arm* find_arm(const Results& results, const std::string& name);
 
 /// The measure of the runs that finished.
-std::vector<double> values_of(const Arm& arm);
+std::vector<double> finished_values(const Arm& arm);
 
 /// Their mean; NaN without any.
 double mean_value(const Arm& arm);
@@ -22,7 +22,7 @@ double mean_value(const Arm& arm);
 bool is_baseline(const Study& study, const Arm& arm);
 
 /// How an arm compares with its baseline; nullptr if it does not.
-const Verdict* against_baseline(const Results& results, const Arm& arm);
+const Verdict* baseline_verdict(const Results& results, const Arm& arm);
 
 /// The arms from the lowest difference to the highest, a baseline at 0; where nothing can be
 /// compared, by their means. Arms without a difference follow, those without any value come last.
