@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/study/gathered.h"
+#include "evenkeel/study/mean_curve.h"
 #include "evenkeel/study/sentences.h"
 
 namespace evenkeel::study {
@@ -64,7 +64,7 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
     }
     if (curves.empty()) continue;
     counts.push_back(curves.size());
-    chart.lines.push_back(gathered(curves, Averaging::arithmetic, bundle));
+    chart.lines.push_back(mean_curve(curves, Averaging::arithmetic, bundle));
   }
   chart.note = text(panel.note, panel.note.empty() ? "" : " ",
                     quantity.is_validation ? "" : "Moving means. ",

@@ -8,7 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/heat_map.h"
-#include "evenkeel/study/gathered.h"
+#include "evenkeel/study/mean_curve.h"
 
 namespace evenkeel::study {
 
@@ -76,7 +76,7 @@ std::string figure_of(const Results& results, const Shown& shown, const Panel& p
     }
     if (curves.empty()) continue;
     counts.push_back(curves.size());
-    chart.lines.push_back(gathered(curves, shown.averaging, bundle));
+    chart.lines.push_back(mean_curve(curves, shown.averaging, bundle));
   }
   if (chart.lines.empty()) return "";
   chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, shown.averaging));

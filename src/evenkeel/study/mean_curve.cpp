@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/gathered.h"
+#include "evenkeel/study/mean_curve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ bool is_good(double value, Averaging kind) {
 
 }  // namespace
 
-report::Line gathered(const std::vector<report::Series>& curves, Averaging kind,
+report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
                       const Bundle& bundle) {
   std::map<double, std::vector<double>> all;
   for (const auto& curve : curves) {

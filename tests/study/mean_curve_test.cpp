@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/gathered.h"
+#include "evenkeel/study/mean_curve.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-report::Line gathered(const std::vector<report::Series>& curves, Averaging kind) {
-  return gathered(curves, kind, Bundle{"arm", {0}, {3, 2}});
+report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind) {
+  return mean_curve(curves, kind, Bundle{"arm", {0}, {3, 2}});
 }
 
-TEST(Gathered, IsTheMeanAtTheStepsThatAllHaveWithABandFromLeastToLargest) {
+TEST(MeanCurve, IsTheMeanAtTheStepsThatAllHaveWithABandFromLeastToLargest) {
   const auto line =
-      gathered({{{0, 10, 20}, {1, 2, 3}}, {{0, 20, 30}, {3, 5, 9}}}, Averaging::arithmetic);
+      mean_curve({{{0, 10, 20}, {1, 2, 3}}, {{0, 20, 30}, {3, 5, 9}}}, Averaging::arithmetic);
   EXPECT_EQ(line.points.x, (Numbers{0, 20}));
   EXPECT_EQ(line.points.y, (Numbers{2, 4}));
   EXPECT_EQ(line.spread.low, (Numbers{1, 3}));
@@ -26,28 +26,28 @@ TEST(Gathered, IsTheMeanAtTheStepsThatAllHaveWithABandFromLeastToLargest) {
   EXPECT_EQ(line.dash, 2);
 }
 
-TEST(Gathered, IsTheRootOfTheProductWhereMeansAreGeometric) {
-  const auto line = gathered({{{1, 2}, {1, 4}}, {{1, 2}, {4, 9}}}, Averaging::geometric);
+TEST(MeanCurve, IsTheRootOfTheProductWhereMeansAreGeometric) {
+  const auto line = mean_curve({{{1, 2}, {1, 4}}, {{1, 2}, {4, 9}}}, Averaging::geometric);
   ASSERT_EQ(line.points.size(), 2u);
   EXPECT_DOUBLE_EQ(line.points.y[0], 2);
   EXPECT_DOUBLE_EQ(line.points.y[1], 6);
 }
 
-TEST(Gathered, LeavesOutWhatIsNotFiniteOrHasNoLogarithm) {
+TEST(MeanCurve, LeavesOutWhatIsNotFiniteOrHasNoLogarithm) {
   const std::vector<report::Series> curves = {{{1, 2, 3}, {0, NAN, 4}}, {{1, 2, 3}, {1, 1, 4}}};
-  EXPECT_EQ(gathered(curves, Averaging::geometric).points.x, (Numbers{3}));
-  EXPECT_EQ(gathered(curves, Averaging::arithmetic).points.x, (Numbers{1, 3}));
+  EXPECT_EQ(mean_curve(curves, Averaging::geometric).points.x, (Numbers{3}));
+  EXPECT_EQ(mean_curve(curves, Averaging::arithmetic).points.x, (Numbers{1, 3}));
 }
 
-TEST(Gathered, HasNoBandForOneCurve) {
-  const auto line = gathered({{{0, 10}, {1, 2}}}, Averaging::arithmetic);
+TEST(MeanCurve, HasNoBandForOneCurve) {
+  const auto line = mean_curve({{{0, 10}, {1, 2}}}, Averaging::arithmetic);
   EXPECT_EQ(line.points.y, (Numbers{1, 2}));
   EXPECT_TRUE(line.spread.high.empty());
 }
 
 // A run that went on from a checkpoint may have a step twice.
-TEST(Gathered, TakesTheLastOfAStepThatWasDoneTwice) {
-  const auto line = gathered({{{0, 10, 10}, {1, 2, 5}}}, Averaging::arithmetic);
+TEST(MeanCurve, TakesTheLastOfAStepThatWasDoneTwice) {
+  const auto line = mean_curve({{{0, 10, 10}, {1, 2, 5}}}, Averaging::arithmetic);
   EXPECT_EQ(line.points.y, (Numbers{1, 5}));
 }
 
