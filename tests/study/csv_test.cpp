@@ -53,14 +53,14 @@ TEST(StudyCsv, KeepsFailedRunsWithoutAValue) {
 
 TEST(StudyCsv, LeavesEmptyWhatIsNotThere) {
   auto results = sample();
-  results.arms[0].members[0] = Member{.seed = 1};
+  results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
   EXPECT_EQ(read(csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
                                            "800000", "", "bfloat16", "0.002", ""}));
 }
 
 TEST(StudyCsv, QuotesCommasQuotesAndLines) {
   auto results = sample();
-  results.arms[0].members[0].why = "said \"no\",\nthen left";
+  results.arms[0].seed_runs[0].reason = "said \"no\",\nthen left";
   EXPECT_NE(csv(results).find("\"said \"\"no\"\",\nthen left\""), std::string::npos);
   EXPECT_EQ(read(csv(results))[1][4], "said \"no\",\nthen left");
 }
@@ -68,7 +68,7 @@ TEST(StudyCsv, QuotesCommasQuotesAndLines) {
 TEST(StudyCsv, KnowsNoTimes) {
   auto slow = sample();
   slow.seconds *= 7;
-  for (auto& arm : slow.arms) arm.members[0].run.seconds = 99;
+  for (auto& arm : slow.arms) arm.seed_runs[0].run.seconds = 99;
   EXPECT_EQ(csv(slow), csv(sample()));
 }
 

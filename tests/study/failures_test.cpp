@@ -63,8 +63,8 @@ TEST(Judge, WaitsForAllRuns) {
   auto results = two({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   ASSERT_EQ(verdict_of(results).outcome, Outcome::supported);
   results.study.baseline = {{"scheme", "pre"}};
-  for (const auto state : {Member::State::missing, Member::State::crashed}) {
-    results.arms[0].members[3].state = state;
+  for (const auto state : {SeedRun::State::missing, SeedRun::State::crashed}) {
+    results.arms[0].seed_runs[3].state = state;
     judge(results);
     for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
       EXPECT_EQ(verdict.outcome, Outcome::not_tested);
@@ -90,7 +90,7 @@ TEST(Judge, FailureAndSurvivalAreClaims) {
   EXPECT_EQ(results.verdicts[0].outcome, Outcome::supported);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::supported);
   EXPECT_NEAR(results.verdicts[1].p, 2 * sign_test_p(7, 0), 1e-12);
-  results.arms[1].members[3] = member(4, 1.0);
+  results.arms[1].seed_runs[3] = seed_run(4, 1.0);
   judge(results);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::inconclusive);
   EXPECT_NE(results.verdicts[1].sentence.find("6 of 7 runs of pre failed"), std::string::npos);

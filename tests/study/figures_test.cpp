@@ -65,7 +65,7 @@ TEST(LossFigures, HaveNoBandForOneSeed) {
 
 TEST(LossFigures, FallBackToTheTrainingLossWhereRunsWereHardlyValidated) {
   auto results = sample();
-  auto& series = results.arms[0].members[0].run.validation_loss;
+  auto& series = results.arms[0].seed_runs[0].run.validation_loss;
   series = {{0, 200}, {4, 1.2}};
   const auto drawn = checked(loss_figures(results));
   EXPECT_EQ(titles_of(drawn).front(), "Training loss");
@@ -93,7 +93,7 @@ TEST(LossFigures, HaveAChartForEachValueOfTheOtherAxes) {
 TEST(LossFigures, ShowNothingFiniteAsEmpty) {
   auto results = sample();
   for (auto& arm : results.arms) {
-    for (auto& member : arm.members) fail(member, "diverged");
+    for (auto& seed_run : arm.seed_runs) fail(seed_run, "diverged");
   }
   EXPECT_TRUE(has(checked(loss_figures(results)), "No run is finished."));
 }
@@ -216,7 +216,7 @@ TEST(Forest, HasARowForEachArmButTheBaseline) {
 
 TEST(Forest, NamesArmsWithoutADifference) {
   auto results = sample();
-  for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged");
+  for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged");
   judge(results);
   EXPECT_TRUE(has(checked(forest(results)), ">finished 0 of 3; 3 failed</text>"));
 }

@@ -76,7 +76,7 @@ TEST(Judge, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
   EXPECT_EQ(results.baseline_verdicts[0].p, alone);
   results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
-    for (auto& member : arm.members) member.run.loss.add(1, member.value);
+    for (auto& seed_run : arm.seed_runs) seed_run.run.loss.add(1, seed_run.value);
   }
   judge(results);
   EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
@@ -106,7 +106,7 @@ TEST(Judge, CountsQuestionsThatHaveNoAnswerYet) {
   results.arms.push_back(arm({{"scheme", "post"}}, {1.10, 1.24, 1.29}));
   results.study.claims.push_back(results.study.claims[0]);
   results.study.claims[1].than = {{"scheme", "post"}};
-  results.arms[2].members[1].state = Member::State::missing;
+  results.arms[2].seed_runs[1].state = SeedRun::State::missing;
   judge(results);
   EXPECT_NEAR(results.verdicts[0].p, 2 * alone, 1e-12);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::not_tested);
@@ -117,7 +117,7 @@ TEST(Judge, AsksForTheSeedsOfTheStrictestLevel) {
   results.study.claims.push_back(results.study.claims[0]);
   results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
-    for (auto& member : arm.members) member.run.loss.add(1, member.value);
+    for (auto& seed_run : arm.seed_runs) seed_run.run.loss.add(1, seed_run.value);
   }
   judge(results);
   EXPECT_EQ(results.verdicts[0].required_seeds,
@@ -183,14 +183,14 @@ TEST(Judge, DoesNotJudgeTimesOfABusyMachine) {
   results.study.claims[0].measure.kind = results.study.measure.kind = Measure::Kind::step_time;
   results.study.baseline = {{"scheme", "pre"}};
   for (auto& arm : results.arms) {
-    for (auto& member : arm.members) {
-      const double seed = static_cast<double>(member.seed);
-      member.run.step_seconds.add(1, arm.name == "pre" ? 0.02 : 0.010 + 1e-5 * seed);
-      member.run.others = Load::kMost;
+    for (auto& seed_run : arm.seed_runs) {
+      const double seed = static_cast<double>(seed_run.seed);
+      seed_run.run.step_seconds.add(1, arm.name == "pre" ? 0.02 : 0.010 + 1e-5 * seed);
+      seed_run.run.others = Load::kMost;
     }
   }
   EXPECT_EQ(verdict_of(results).outcome, Outcome::supported);
-  results.arms[1].members[2].run.others = 0.34;
+  results.arms[1].seed_runs[2].run.others = 0.34;
   judge(results);
   for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
     EXPECT_EQ(verdict.outcome, Outcome::not_tested);

@@ -12,10 +12,10 @@
 namespace evenkeel::study {
 
 /// A run that ended with this validation loss; NaN: it failed.
-inline Member member(std::int64_t seed, double loss) {
-  Member out{.seed = seed, .value = loss};
-  out.state = std::isfinite(loss) ? Member::State::finished : Member::State::failed;
-  if (!std::isfinite(loss)) out.why = "diverged at step 9";
+inline SeedRun seed_run(std::int64_t seed, double loss) {
+  SeedRun out{.seed = seed, .value = loss};
+  out.state = std::isfinite(loss) ? SeedRun::State::finished : SeedRun::State::failed;
+  if (!std::isfinite(loss)) out.reason = "diverged at step 9";
   out.run.validation_loss.add(100, loss);
   return out;
 }
@@ -25,7 +25,7 @@ inline Arm arm(const std::map<std::string, std::string>& labels,
   Arm out{.name = labels.at("scheme"), .labels = labels};
   if (labels.contains("model.layers")) out.name += ", layers " + labels.at("model.layers");
   std::int64_t seed = 0;
-  for (const auto loss : losses) out.members.push_back(member(++seed, loss));
+  for (const auto loss : losses) out.seed_runs.push_back(seed_run(++seed, loss));
   return out;
 }
 

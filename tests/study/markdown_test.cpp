@@ -87,8 +87,8 @@ TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
 
 TEST(StudyMarkdown, SaysThatRunsAreMissing) {
   auto results = sample();
-  results.arms[0].members[0] = Member{.seed = 1, .value = std::nan("")};
-  results.is_whole = false;
+  results.arms[0].seed_runs[0] = SeedRun{.seed = 1, .value = std::nan("")};
+  results.is_complete = false;
   EXPECT_TRUE(has_line(markdown(results),
                        "This study is not whole: 1 of 9 runs is missing. What follows is of those "
                        "that are there."));

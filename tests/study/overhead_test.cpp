@@ -20,14 +20,14 @@ Arm arm(const std::string& scheme, const std::vector<double>& seconds) {
   Arm out{.name = scheme, .labels = {{"scheme", scheme}}, .parameters = 10000};
   std::int64_t seed = 0;
   for (const double each : seconds) {
-    Member member{.state = Member::State::finished, .seed = ++seed};
+    SeedRun seed_run{.state = SeedRun::State::finished, .seed = ++seed};
     for (const double step : {1.0, 1.0, 50.0, 1.0, 0.5}) {
-      const auto at = static_cast<double>(member.run.step_seconds.size());
-      member.run.step_seconds.add(at, step * each);
-      member.run.tokens_per_second.add(at, 2048 / (step * each));
+      const auto at = static_cast<double>(seed_run.run.step_seconds.size());
+      seed_run.run.step_seconds.add(at, step * each);
+      seed_run.run.tokens_per_second.add(at, 2048 / (step * each));
     }
-    member.run.others = 0.01 * static_cast<double>(seed);
-    out.members.push_back(member);
+    seed_run.run.others = 0.01 * static_cast<double>(seed);
+    out.seed_runs.push_back(seed_run);
   }
   return out;
 }
@@ -52,7 +52,7 @@ Results timed() {
   results.arms[0].norms_share = 0.0123;
   results.arms[0].paper_norms_share = 2.0 / (6 * 512 + 256);
   for (auto& each : results.arms) {
-    for (auto& member : each.members) member.value = measured_value(member.run, results.study.measure);
+    for (auto& seed_run : each.seed_runs) seed_run.value = measured_value(seed_run.run, results.study.measure);
   }
   judge(results);
   return results;
@@ -84,7 +84,7 @@ TEST(Overhead, IsNothingWhereNothingIsTimed) {
 
 TEST(Overhead, HasNoTimesOfAnArmThatDidNotFinish) {
   auto results = timed();
-  for (auto& member : results.arms[1].members) member.state = Member::State::failed;
+  for (auto& seed_run : results.arms[1].seed_runs) seed_run.state = SeedRun::State::failed;
   judge(results);
   const auto row = texts(overhead_table(results).rows[1]);
   EXPECT_EQ(std::vector(row.begin() + 5, row.end()), std::vector<std::string>(4, "–"));

@@ -110,10 +110,10 @@ TEST(StudyPage, SaysTimesInOneElementOnly) {
   slow.seconds *= 7;
   slow.search_share = 0.5;
   for (auto& arm : slow.arms) {
-    for (auto& member : arm.members) {
-      member.run.seconds = 99;
-      member.run.peak_memory = 1e9;
-      member.run.tokens_per_second.add(1, 1234);
+    for (auto& seed_run : arm.seed_runs) {
+      seed_run.run.seconds = 99;
+      seed_run.run.peak_memory = 1e9;
+      seed_run.run.tokens_per_second.add(1, 1234);
     }
   }
   EXPECT_EQ(contents(checked(fast), "<p class=\"times\">"),
@@ -128,7 +128,7 @@ TEST(StudyPage, IsTheSameForEqualResults) {
 
 TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
-  for (auto& member : arm_of(results, "post_norm").members) fail(member, "diverged at step 12");
+  for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged at step 12");
   judge(results);
   results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
   const auto arms_section = section_of(checked(results), "Against the baseline");
@@ -145,8 +145,8 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
 
 TEST(StudyPage, StatesEveryRunThatFailed) {
   auto results = sample();
-  arm_of(results, "pre_norm").members[0].state = Member::State::crashed;
-  results.is_whole = false;
+  arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
+  results.is_complete = false;
   const auto text = checked(results);
   EXPECT_TRUE(has(text,
                   "2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
@@ -157,8 +157,8 @@ TEST(StudyPage, StatesEveryRunThatFailed) {
 TEST(StudyPage, SaysThatRunsAreMissing) {
   auto results = sample();
   EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
-  arm_of(results, "hybrid_norm").members[1] = Member{.seed = 2, .value = std::nan("")};
-  results.is_whole = false;
+  arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
+  results.is_complete = false;
   judge(results);
   EXPECT_EQ(contents(checked(results), "<p class=\"notice\">"),
             (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
@@ -169,9 +169,9 @@ TEST(StudyPage, SaysThatRunsAreMissing) {
 TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
   auto results = sample();
   for (auto& arm : results.arms) {
-    for (auto& member : arm.members) member = Member{.seed = member.seed, .value = std::nan("")};
+    for (auto& seed_run : arm.seed_runs) seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
   }
-  results.is_whole = false;
+  results.is_complete = false;
   judge(results);
   EXPECT_TRUE(has(checked(results), "9 of 9 runs are missing"));
 }
@@ -236,7 +236,7 @@ TEST(StudyPage, EscapesWhatTheStudySays) {
   auto results = sample({.schemes = {"pre_norm", "a<b>&c"}});
   results.study.title = "<Norms> & co";
   results.study.text = "</pre><script>";
-  results.arms[0].members[0].why = "<why>";
+  results.arms[0].seed_runs[0].reason = "<why>";
   results.confounders = {"<unfair>"};
   const auto text = checked(results);
   EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));

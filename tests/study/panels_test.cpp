@@ -52,7 +52,7 @@ TEST(Panels, BundleTheArmsAlongAnAxis) {
 
 TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
   auto results = sample({.schemes = many(20)});
-  for (auto& member : arm_of(results, "pre_norm").members) member.value = 1.24;  // in the middle
+  for (auto& seed_run : arm_of(results, "pre_norm").seed_runs) seed_run.value = 1.24;  // in the middle
   const auto panel = panels(results, "", 12).at(0);
   EXPECT_EQ(names_of(panel), (Names{"pre_norm", "kind 1", "kind 2", "kind 3", "kind 4", "kind 17",
                                     "kind 18", "kind 19"}));
@@ -60,7 +60,7 @@ TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
 
 TEST(Panels, LeaveOutWhatFailedBeforeAllElse) {
   auto results = sample({.schemes = many(20)});
-  for (auto& member : arm_of(results, "kind 19").members) fail(member, "diverged");
+  for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");
   EXPECT_EQ(names_of(panels(results, "", 12).at(0)).back(), "kind 18");
 }
 

@@ -122,19 +122,19 @@ report::Run run_of(const Nature& nature, double noise, bool has_probes) {
   return run;
 }
 
-Member member_of(const Shape& shape, const Arm& arm, std::size_t at, std::int64_t seed,
+SeedRun seed_run_of(const Shape& shape, const Arm& arm, std::size_t at, std::int64_t seed,
                  const Nature& nature) {
   const double noise = 0.004 * std::sin(static_cast<double>(7 * seed) + static_cast<double>(at));
-  Member member{.state = Member::State::finished,
+  SeedRun seed_run{.state = SeedRun::State::finished,
                 .seed = seed,
                 .key = text(arm.labels.at("scheme"), "-", 1000 * (at + 1) + std::size_t(seed)),
                 .run = run_of(nature, noise, shape.has_probes)};
-  member.value = member.run.validation_loss.y.back();
+  seed_run.value = seed_run.run.validation_loss.y.back();
   const bool is_grid = !shape.layers.empty() || !shape.peaks.empty();
   const bool is_last = !is_grid && shape.seeds.size() > 1 && seed == shape.seeds.back();
   const bool is_unsteady = arm.labels.at("scheme") == "post_norm" && is_last;
-  if (!nature.trains || is_unsteady) fail(member, "validation loss 3.41 above 2.5");
-  return member;
+  if (!nature.trains || is_unsteady) fail(seed_run, "validation loss 3.41 above 2.5");
+  return seed_run;
 }
 
 SearchResult search_result_of(const Arm& arm, std::size_t at) {
@@ -151,11 +151,11 @@ SearchResult search_result_of(const Arm& arm, std::size_t at) {
 
 }  // namespace
 
-void fail(Member& member, const std::string& why) {
-  member.state = Member::State::failed;
-  member.why = why;
-  member.value = std::nan("");
-  member.run.state = "diverged";
+void fail(SeedRun& seed_run, const std::string& reason) {
+  seed_run.state = SeedRun::State::failed;
+  seed_run.reason = reason;
+  seed_run.value = std::nan("");
+  seed_run.run.state = "diverged";
 }
 
 Arm& arm_of(Results& results, const std::string& name) {
@@ -180,7 +180,7 @@ Results sample(const Shape& shape) {
       arm.tuned_value = results.search_results.back().chosen;
     }
     for (const auto seed : shape.seeds) {
-      arm.members.push_back(member_of(shape, arm, at, seed, nature));
+      arm.seed_runs.push_back(seed_run_of(shape, arm, at, seed, nature));
     }
     results.arms.push_back(std::move(arm));
   }
@@ -190,7 +190,7 @@ Results sample(const Shape& shape) {
   results.command = "./ek study sample --size smoke";
   results.seconds = 3723;
   results.search_share = 0.25;
-  results.is_whole = true;
+  results.is_complete = true;
   return results;
 }
 

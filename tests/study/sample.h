@@ -28,6 +28,6 @@ Results sample(const Shape& shape = {});
 Arm& arm_of(Results& results, const std::string& name);
 
 /// A run of a failed arm: nothing but why.
-void fail(Member& member, const std::string& why);
+void fail(SeedRun& seed_run, const std::string& reason);
 
 }  // namespace evenkeel::study

@@ -184,7 +184,7 @@ void print_results(const study::Results& results, const fs::path& folder) {
     for (const auto& verdict : results.baseline_verdicts)
       std::printf("%s\n", verdict.sentence.c_str());
   }
-  if (!results.is_whole) std::printf("not all runs are done: give the same command to go on\n");
+  if (!results.is_complete) std::printf("not all runs are done: give the same command to go on\n");
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
@@ -206,7 +206,7 @@ nlohmann::ordered_json results_json(const study::Results& results, const fs::pat
   }
   return {{"study", results.study.name},
           {"size", results.study.size},
-          {"whole", results.is_whole},
+          {"whole", results.is_complete},
           {"verdicts", verdicts},
           {"report", (folder / "report.html").string()}};
 }
@@ -214,8 +214,8 @@ nlohmann::ordered_json results_json(const study::Results& results, const fs::pat
 /// 0; 1 with --strict where a claim is contradicted; 70 where a run crashed twice.
 Exit exit_of(const study::Results& results, bool strict) {
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
-      if (member.state == study::Member::State::crashed) return Exit::internal;
+    for (const auto& seed_run : arm.seed_runs) {
+      if (seed_run.state == study::SeedRun::State::crashed) return Exit::internal;
     }
   }
   for (const auto& search_result : results.search_results) {

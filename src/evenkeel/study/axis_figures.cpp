@@ -74,10 +74,10 @@ std::string add_failures(const Results& results, const Scale& scale, const Bundl
   std::string places;
   for (const auto at : bundle.arms) {
     const auto& arm = results.arms[at];
-    const auto failed = count_of(arm, Member::State::failed);
+    const auto failed = run_count(arm, SeedRun::State::failed);
     if (failed == 0) continue;
     const auto& label = arm.labels.at(scale.name);
-    const auto share = text(failed, " of ", arm.members.size());
+    const auto share = text(failed, " of ", arm.seed_runs.size());
     chart.crosses.push_back(
         {*number_of(label), bundle.style.colour, text(arm.name, ": failed ", share)});
     places += text(places.empty() ? "" : ", ", label, " (", share, ")");

@@ -47,17 +47,17 @@ std::string csv(const Results& results) {
   }
   auto out = line_of(names);
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
+    for (const auto& seed_run : arm.seed_runs) {
       std::vector<std::string> fields = {arm.name};
       for (const auto& axis : axes) fields.push_back(arm.labels.at(axis.name));
-      const auto& run = member.run;
-      const bool is_finished = member.state == Member::State::finished;
+      const auto& run = seed_run.run;
+      const bool is_finished = seed_run.state == SeedRun::State::finished;
       fields.insert(
           fields.end(),
-          {text(member.seed), to_string(member.state), member.why,
-           is_finished ? number(shown(member.value, results.study.measure)) : "",
+          {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
+           is_finished ? number(shown(seed_run.value, results.study.measure)) : "",
            number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
-           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, member.key});
+           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
       out += line_of(fields);
     }
   }

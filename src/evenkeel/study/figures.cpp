@@ -18,7 +18,7 @@ namespace evenkeel::study {
 namespace {
 
 /// Ticks of model sizes: 500k, 1M, 2M.
-std::vector<report::Tick> ticks_of_sizes(const std::vector<Fit>& fits) {
+std::vector<report::Tick> ticks_of_sizes(const std::vector<PowerLawFit>& fits) {
   constexpr double kMillion = 1e6, kThousand = 1e3;
   constexpr int kDigits = 3, kTicks = 10;
   std::vector<double> sizes;
@@ -35,7 +35,7 @@ std::vector<report::Tick> ticks_of_sizes(const std::vector<Fit>& fits) {
 
 }  // namespace
 
-std::string law_text(const Fit& fit) {
+std::string power_law_text(const PowerLawFit& fit) {
   constexpr int kDigits = 4;
   const auto& [factor, exponent, interval] = fit.law;
   auto out =
@@ -63,7 +63,7 @@ std::string scaling_figure(const Results& results) {
     report::Line points{"", {fit.sizes, fit.values}, colour, 0, report::Stroke::points};
     chart.lines.push_back(std::move(law));
     chart.lines.push_back(std::move(points));
-    chart.note += text(chart.note.empty() ? "" : "; ", law_text(fit));
+    chart.note += text(chart.note.empty() ? "" : "; ", power_law_text(fit));
   }
   chart.note += ".";
   return figure(chart);

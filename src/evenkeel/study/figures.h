@@ -15,6 +15,6 @@ std::string figures(const Results& results);
 std::string scaling_figure(const Results& results);
 
 /// "pre_norm: 12.3 N^-0.076, 95 % interval of the exponent [-0.091, -0.061]"
-std::string law_text(const Fit& fit);
+std::string power_law_text(const PowerLawFit& fit);
 
 }  // namespace evenkeel::study

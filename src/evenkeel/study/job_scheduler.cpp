@@ -219,14 +219,14 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
                               code == static_cast<int>(Exit::data) ||
                               code == static_cast<int>(Exit::differs);
-  const auto why = text("exit code ", code, ": ", last_log_line(log));
+  const auto reason = text("exit code ", code, ": ", last_log_line(log));
   if (++queued.attempts < kMaxAttempts && !is_permanent) {
-    progress_table.warn(text(job.name, ": ended with ", why, "; it is tried once more"));
+    progress_table.warn(text(job.name, ": ended with ", reason, "; it is tried once more"));
     return queue.push_back(queued);
   }
-  progress_table.warn(text(job.name, ": ended with ", why, "; its folder is ", run.string()));
+  progress_table.warn(text(job.name, ": ended with ", reason, "; its folder is ", run.string()));
   scheduler.work_left_ -= job.work;
-  finish(job, {JobResult::State::crashed, why});
+  finish(job, {JobResult::State::crashed, reason});
 }
 
 /// \return whether any ended

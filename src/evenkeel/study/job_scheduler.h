@@ -25,7 +25,7 @@ struct Job {
 struct JobResult {
   enum class State { finished, diverged, crashed, not_run };  // not_run: stopped before its end
   State state = State::not_run;
-  std::string why;
+  std::string reason;
 };
 
 /// What a scheduler may use, and where its files lie.

@@ -21,13 +21,13 @@ namespace evenkeel::study {
 namespace {
 
 using Outcome = Verdict::Outcome;
-using State = Member::State;
+using State = SeedRun::State;
 
 /// Differences of the seeds that both arms finished.
 std::vector<double> differences_of(const Arm& arm, const Arm& reference, const Measure& measure) {
   std::vector<double> out;
-  for (std::size_t i = 0; i < arm.members.size(); ++i) {
-    const auto &one = arm.members[i], &other = reference.members[i];
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const auto &one = arm.seed_runs[i], &other = reference.seed_runs[i];
     if (one.state != State::finished || other.state != State::finished) continue;
     const double difference = measured_value(one.run, measure) - measured_value(other.run, measure);
     if (std::isfinite(difference)) out.push_back(difference);
@@ -40,9 +40,9 @@ std::string disturbance_of(const Arm& arm, const Arm& reference) {
   std::int64_t disturbed = 0, all = 0;
   double most = 0;
   for (const auto* const each : {&arm, &reference}) {
-    for (const auto& member : each->members) {
-      if (member.state != State::finished) continue;
-      const double contention = member.run.others.value_or(0);
+    for (const auto& seed_run : each->seed_runs) {
+      if (seed_run.state != State::finished) continue;
+      const double contention = seed_run.run.others.value_or(0);
       ++all;
       if (contention > Load::kMost) ++disturbed;
       most = std::max(most, contention);
@@ -58,32 +58,32 @@ std::string disturbance_of(const Arm& arm, const Arm& reference) {
 /// Whether an arm came to one and the same value under all seeds.
 bool is_constant(const Arm& arm, const Measure& measure) {
   std::set<double> values;
-  for (const auto& member : arm.members) {
-    if (member.state == State::finished) values.insert(measured_value(member.run, measure));
+  for (const auto& seed_run : arm.seed_runs) {
+    if (seed_run.state == State::finished) values.insert(measured_value(seed_run.run, measure));
   }
   return values.size() == 1;
 }
 
-bool is_whole(const Arm& arm) {
-  return count_of(arm, State::failed) + count_of(arm, State::finished) ==
-         static_cast<std::int64_t>(arm.members.size());
+bool is_complete(const Arm& arm) {
+  return run_count(arm, State::failed) + run_count(arm, State::finished) ==
+         static_cast<std::int64_t>(arm.seed_runs.size());
 }
 
 /// Why a difference of these two says nothing yet; "" if all runs have finished or failed.
 std::string incompleteness_of(const Arm& arm, const Arm& reference) {
   std::string out;
   for (const auto* const each : {&arm, &reference}) {
-    if (!is_whole(*each)) out += text(out.empty() ? "" : " and ", "runs of ", each->name);
+    if (!is_complete(*each)) out += text(out.empty() ? "" : " and ", "runs of ", each->name);
   }
   return out.empty() ? "" : out + " are missing, and a verdict waits for all";
 }
 
 /// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
 void count_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
-  const auto failed = count_of(arm, State::failed), reference_failed = count_of(reference, State::failed);
+  const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
   verdict.is_failure_test = false;
   if (failed == reference_failed) return;
-  const auto all = static_cast<std::int64_t>(arm.members.size());
+  const auto all = static_cast<std::int64_t>(arm.seed_runs.size());
   const double p_failures = fisher_exact_p(failed, all, reference_failed, all);
   verdict.is_failure_test = !verdict.difference || p_failures < p;
   p = std::min(p, p_failures);
@@ -103,7 +103,7 @@ Verdict compared(const Arm& arm, const Arm& reference, const Measure& measure) {
       verdict.not_tested_reason = disturbance_of(arm, reference);
     }
   }
-  if (!verdict.not_tested_reason.empty() || !is_whole(arm) || !is_whole(reference)) return verdict;
+  if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference)) return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
   count_failures(verdict, verdict.p, arm, reference);
   return verdict;
@@ -112,8 +112,8 @@ Verdict compared(const Arm& arm, const Arm& reference, const Measure& measure) {
 /// Where failures tell the arms apart, who fails less is better; else a difference decides by its
 /// sign, unless more runs of the better arm failed.
 Outcome outcome_of(const Verdict& verdict, const Arm& arm, const Arm& reference) {
-  const auto failed = count_of(arm, State::failed), reference_failed = count_of(reference, State::failed);
-  if (!verdict.difference && (failed == reference_failed || !is_whole(arm) || !is_whole(reference))) {
+  const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
+  if (!verdict.difference && (failed == reference_failed || !is_complete(arm) || !is_complete(reference))) {
     return Outcome::not_measured;
   }
   if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
@@ -155,8 +155,8 @@ std::vector<ArmPair> arm_pairs(const Results& results, const Claim& claim) {
 /// Whether more than half of such runs fail, or fewer: by the sign test.
 Verdict judged_runs(const Claim& claim, const Arm& arm) {
   Verdict verdict{.arm = arm.name};
-  if (!is_whole(arm)) return verdict;
-  const auto failed = count_of(arm, State::failed), finished = count_of(arm, State::finished);
+  if (!is_complete(arm)) return verdict;
+  const auto failed = run_count(arm, State::failed), finished = run_count(arm, State::finished);
   const bool wants_failure = claim.kind == Claim::Kind::fails;
   verdict.p = sign_test_p(failed, finished);
   verdict.outcome =  // if p allows
@@ -175,8 +175,8 @@ void test_equivalence(Verdict& verdict, const Arm& arm, const Arm& reference, co
         "no seed changes what either arm comes to, and runs that do not scatter cannot show that "
         "two arms are alike";
   }
-  if (!verdict.not_tested_reason.empty() || !is_whole(arm) || !is_whole(reference)) return;
-  const bool fail_equally = count_of(arm, State::failed) == count_of(reference, State::failed);
+  if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference)) return;
+  const bool fail_equally = run_count(arm, State::failed) == run_count(reference, State::failed);
   if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
   if (verdict.difference) verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
   count_failures(verdict, verdict.p_nonequivalence, arm, reference);
@@ -270,7 +270,7 @@ void fit(Results& results) {
   if (results.study.power_law != "parameters") return;
   const auto& leading = results.study.axes.front();
   for (const auto& value : leading.values) {
-    Fit fit{.name = value.label, .sizes = {}, .values = {}, .law = {}};
+    PowerLawFit fit{.name = value.label, .sizes = {}, .values = {}, .law = {}};
     for (const auto& arm : results.arms) {
       if (arm.labels.at(leading.name) != value.label) continue;
       auto values = finished_values(arm);

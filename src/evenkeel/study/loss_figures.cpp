@@ -27,9 +27,9 @@ struct Quantity {
 
 Quantity quantity_of(const Results& results) {
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
-      if (member.state != Member::State::finished) continue;
-      if (report::finite(member.run.validation_loss.y).size() < kFewestPoints) return {false};
+    for (const auto& seed_run : arm.seed_runs) {
+      if (seed_run.state != SeedRun::State::finished) continue;
+      if (report::finite(seed_run.run.validation_loss.y).size() < kFewestPoints) return {false};
     }
   }
   return {};
@@ -41,10 +41,10 @@ std::string left_out(const Results& results, const Panel& panel) {
   for (const auto& bundle : panel.bundles) {
     for (const auto at : bundle.arms) {
       const auto& arm = results.arms[at];
-      const auto failed = count_of(arm, Member::State::failed);
+      const auto failed = run_count(arm, SeedRun::State::failed);
       if (failed == 0) continue;
       const auto& name = bundle.name.empty() ? arm.name : bundle.name;
-      names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.members.size());
+      names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.seed_runs.size());
     }
   }
   return names.empty() ? "" : " Failed, not drawn: " + names + ".";
@@ -57,9 +57,9 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
   for (const auto& bundle : panel.bundles) {
     std::vector<report::Series> curves;
     for (const auto at : bundle.arms) {
-      for (const auto& member : results.arms[at].members) {
-        if (member.state != Member::State::finished) continue;
-        curves.push_back(quantity.of(member.run));
+      for (const auto& seed_run : results.arms[at].seed_runs) {
+        if (seed_run.state != SeedRun::State::finished) continue;
+        curves.push_back(quantity.of(seed_run.run));
       }
     }
     if (curves.empty()) continue;

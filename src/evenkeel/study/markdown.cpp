@@ -51,7 +51,7 @@ std::string claims(const Results& results) {
 
 std::string laws(const Results& results) {
   std::string out;
-  for (const auto& fit : results.fits) out += "- " + escaped_markdown(law_text(fit)) + "\n";
+  for (const auto& fit : results.fits) out += "- " + escaped_markdown(power_law_text(fit)) + "\n";
   return out.empty() ? "" : out + "\n";
 }
 
@@ -71,7 +71,7 @@ std::string markdown(const Results& results) {
   const auto& study = results.study;
   auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
   out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(outcome_summary(results)) +
-         paragraph(unfinished_text(results)) + paragraph(changed_text(results));
+         paragraph(unfinished_text(results)) + paragraph(definition_changes_text(results));
   out += section("Verdicts", claims(results));
   out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
                  markdown(arms_table(results)) + paragraph(failures_text(results)));

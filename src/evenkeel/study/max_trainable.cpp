@@ -15,7 +15,7 @@ namespace evenkeel::study {
 namespace {
 
 using Outcome = Verdict::Outcome;
-using State = Member::State;
+using State = SeedRun::State;
 
 /// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
 /// of the runs is missing, -infinity where the first already fails.
@@ -32,7 +32,7 @@ std::vector<double> max_trainable_by_seed(const Results& results, const Claim& c
   std::vector<double> max_trainable(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
   for (std::size_t seed = 0; seed < max_trainable.size(); ++seed) {
     for (const auto& [value, arm] : along) {
-      const auto state = arm->members[seed].state;
+      const auto state = arm->seed_runs[seed].state;
       if (state == State::missing || state == State::crashed) max_trainable[seed] = std::nan("");
       if (state != State::finished) break;
       max_trainable[seed] = value;

@@ -54,15 +54,15 @@ std::string to_string(Direction direction) {
   return {};
 }
 
-std::string to_string(Member::State state) {
+std::string to_string(SeedRun::State state) {
   switch (state) {
-    case Member::State::finished:
+    case SeedRun::State::finished:
       return "finished";
-    case Member::State::failed:
+    case SeedRun::State::failed:
       return "failed";
-    case Member::State::crashed:
+    case SeedRun::State::crashed:
       return "crashed";
-    case Member::State::missing:
+    case SeedRun::State::missing:
       return "missing";
   }
   return {};
@@ -73,8 +73,8 @@ std::string css_class(Outcome outcome) {
   return is_open ? "unmeasured" : to_string(outcome);
 }
 
-std::string css_class(Member::State state) {
-  return state == Member::State::missing ? "unmeasured" : to_string(state);
+std::string css_class(SeedRun::State state) {
+  return state == SeedRun::State::missing ? "unmeasured" : to_string(state);
 }
 
 bool is_published(const Claim& claim) {

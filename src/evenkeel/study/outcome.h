@@ -15,11 +15,11 @@ std::string to_string(Verdict::Outcome outcome);
 std::string to_string(Direction direction);
 
 /// "finished", "failed", "crashed", "missing".
-std::string to_string(Member::State state);
+std::string to_string(SeedRun::State state);
 
 /// The class of the style sheet: the word, or "unmeasured" for what is not there.
 std::string css_class(Verdict::Outcome outcome);
-std::string css_class(Member::State state);
+std::string css_class(SeedRun::State state);
 
 /// Whether a paper says it: there is its figure, or `source` begins with a place in one, "Table 7",
 /// "figure 2 (no numbers)", "arXiv 2410.16682".

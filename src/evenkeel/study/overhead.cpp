@@ -21,11 +21,11 @@ struct Times {
 
 Times times_of(const Arm& arm) {
   Times times;
-  for (const auto& member : arm.members) {
-    if (member.state != Member::State::finished) continue;
-    times.milliseconds.push_back(median_step_milliseconds(member.run));
-    times.speeds.push_back(report::median(report::finite(member.run.tokens_per_second.y)));
-    if (member.run.others) times.others.push_back(*member.run.others);
+  for (const auto& seed_run : arm.seed_runs) {
+    if (seed_run.state != SeedRun::State::finished) continue;
+    times.milliseconds.push_back(median_step_milliseconds(seed_run.run));
+    times.speeds.push_back(report::median(report::finite(seed_run.run.tokens_per_second.y)));
+    if (seed_run.run.others) times.others.push_back(*seed_run.run.others);
   }
   return times;
 }

@@ -33,7 +33,7 @@ std::string header(const Results& results) {
                        "\n" + paragraph(about_text(study), "about") + paragraph(study.question) +
                        paragraph(outcome_summary(results), "verdict") +
                        paragraph(unfinished_text(results), "notice") +
-                       paragraph(changed_text(results), "notice");
+                       paragraph(definition_changes_text(results), "notice");
   return element("header", content) + "\n";
 }
 

@@ -30,8 +30,8 @@ constexpr Shown kFlow = {"grad_norm", "block", "Gradient flow", "gradient norm o
 constexpr std::array kOthers = {Shown{"attention_entropy", "", "Attention entropy", "nats"},
                                 Shown{"token_cosine", "", "Token similarity", "mean cosine"}};
 
-const report::LayerMap* map_of(const Member& member, const Shown& shown) {
-  return report::find(member.run.layers, shown.measure, shown.part);
+const report::LayerMap* map_of(const SeedRun& seed_run, const Shown& shown) {
+  return report::find(seed_run.run.layers, shown.measure, shown.part);
 }
 
 /// The last step that any run was probed at, those that the study measures at, and the first if
@@ -39,8 +39,8 @@ const report::LayerMap* map_of(const Member& member, const Shown& shown) {
 std::set<double> steps_of(const Results& results, const Shown& shown, bool has_first) {
   std::set<double> all, out;
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
-      const auto* const map = map_of(member, shown);
+    for (const auto& seed_run : arm.seed_runs) {
+      const auto* const map = map_of(seed_run, shown);
       if (map == nullptr) continue;
       for (const auto& [step, values] : map->values) all.insert(step);
     }
@@ -69,8 +69,8 @@ std::string figure_of(const Results& results, const Shown& shown, const Panel& p
   for (const auto& bundle : panel.bundles) {
     std::vector<report::Series> curves;
     for (const auto at : bundle.arms) {
-      for (const auto& member : results.arms[at].members) {
-        const auto* const map = map_of(member, shown);
+      for (const auto& seed_run : results.arms[at].seed_runs) {
+        const auto* const map = map_of(seed_run, shown);
         if (map != nullptr && map->at(step).size() > 0) curves.push_back(map->at(step));
       }
     }
@@ -87,11 +87,11 @@ std::string figure_of(const Results& results, const Shown& shown, const Panel& p
 
 /// The heat map of the first seed that was probed often enough; "" if none was.
 std::string heat_map_of(const Arm& arm) {
-  for (const auto& member : arm.members) {
-    const auto* const map = map_of(member, kFlow);
+  for (const auto& seed_run : arm.seed_runs) {
+    const auto* const map = map_of(seed_run, kFlow);
     if (map == nullptr || map->values.size() <= kStepsOfAProfile) continue;
     return report::heat_map(*map, text(kFlow.title, ", ", arm.name),
-                            text(kFlow.unit, ", seed ", member.seed));
+                            text(kFlow.unit, ", seed ", seed_run.seed));
   }
   return "";
 }

@@ -17,10 +17,10 @@
 namespace evenkeel::study {
 
 /// One run of an arm.
-struct Member {
+struct SeedRun {
   enum class State { finished, failed, crashed, missing };  // failed: an outcome, not a mishap
   State state = State::missing;
-  std::string why;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
+  std::string reason;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
   std::int64_t seed = 0;
   std::string key;   // its folder in the run cache
   double value = 0;  // of the study's measure; NaN unless finished
@@ -31,7 +31,7 @@ struct Member {
 struct Arm {
   std::string name;                           // "hybrid_norm, layers 16"
   std::map<std::string, std::string> labels;  // axis -> label
-  std::vector<Member> members;                // one a seed, in the order of the study's seeds
+  std::vector<SeedRun> seed_runs;                // one a seed, in the order of the study's seeds
   std::int64_t parameters = 0, norm_parameters = 0;
   double norms_share = 0;        // FLOPs of norms over those of products and attention
   double paper_norms_share = 0;  // the same as the paper counts it
@@ -77,7 +77,7 @@ struct Verdict {
 enum class Direction { agrees, disagrees, inconclusive, unknown };
 Direction direction_of(const Claim& claim, const Verdict& verdict);
 
-struct Fit {
+struct PowerLawFit {
   std::string name;  // of the arms it goes through: "pre_norm"
   std::vector<double> sizes, values;
   PowerLaw law;
@@ -89,14 +89,14 @@ struct Results {
   std::vector<Verdict> verdicts;          // of claims, in their order
   std::vector<Verdict> baseline_verdicts;  // of arms, in their order
   std::vector<SearchResult> search_results;
-  std::vector<Fit> fits;
+  std::vector<PowerLawFit> fits;
   std::vector<std::string> confounders;   // what differs between arms beside what is compared
-  std::vector<std::string> changed;  // of the study file, after it was begun
+  std::vector<std::string> definition_changes;  // of the study file, after it was begun
   std::string provenance;               // version, commit, processor
   std::string command;               // that repeats it
   double seconds = 0;                // of training, all runs, searches included
   double search_share = 0;           // of these, in searches
-  bool is_whole = false;             // all runs have finished or failed
+  bool is_complete = false;             // all runs have finished or failed
 };
 
 }  // namespace evenkeel::study

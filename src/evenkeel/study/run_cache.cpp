@@ -81,8 +81,8 @@ RunStatus run_status(const std::filesystem::path& run) {
   status.step = saved->step;
   status.steps = saved->steps;
   if (saved->state == "finished") {
-    const bool is_whole = was_evaluated(run, status.step);
-    status.state = is_whole ? RunStatus::State::finished : RunStatus::State::damaged;
+    const bool has_final_evaluation = was_evaluated(run, status.step);
+    status.state = has_final_evaluation ? RunStatus::State::finished : RunStatus::State::damaged;
   }
   if (saved->state == "diverged") status.state = RunStatus::State::diverged;
   return status;

@@ -43,10 +43,10 @@ std::vector<Cell> trial_cells(const Results& results, const SearchResult& search
                      is_good ? "" : "failed"});
   }
   const bool is_chosen = value == search_result.chosen;
-  const char* const why = search_result.all_failed ? "taken: no value trained"
+  const char* const reason = search_result.all_failed ? "taken: no value trained"
                           : search_result.at_edge  ? "chosen, at the edge"
                                             : "chosen";
-  cells.push_back({is_chosen ? why : ""});
+  cells.push_back({is_chosen ? reason : ""});
   cells.push_back({folders});
   return cells;
 }

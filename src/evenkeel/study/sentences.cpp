@@ -24,13 +24,13 @@ std::string seeds_text(std::int64_t count) {
 
 /// "; 1 of 3 runs of post_norm failed"
 std::string failures(const Arm& arm) {
-  const auto failed = count_of(arm, Member::State::failed);
-  const auto lost = count_of(arm, Member::State::crashed) + count_of(arm, Member::State::missing);
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto lost = run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
   std::string out;
   if (failed > 0)
-    out += text("; ", failed, " of ", arm.members.size(), " runs of ", arm.name, " failed");
+    out += text("; ", failed, " of ", arm.seed_runs.size(), " runs of ", arm.name, " failed");
   if (lost > 0)
-    out += text("; ", lost, " of ", arm.members.size(), " runs of ", arm.name, " are missing");
+    out += text("; ", lost, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
   return out;
 }
 
@@ -44,7 +44,7 @@ std::string required_seeds_words(const Verdict& verdict) {
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
 std::string failure_words(double p, const Arm& arm, const Arm& reference) {
-  const bool less = count_of(arm, Member::State::failed) < count_of(reference, Member::State::failed);
+  const bool less = run_count(arm, SeedRun::State::failed) < run_count(reference, SeedRun::State::failed);
   return text("; that ", arm.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
               " (Fisher)");
 }
@@ -53,16 +53,16 @@ std::string failure_words(double p, const Arm& arm, const Arm& reference) {
 std::string no_difference_words(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   std::int64_t pairs = 0;
-  for (std::size_t i = 0; i < arm.members.size(); ++i) {
-    const bool both = arm.members[i].state == Member::State::finished &&
-                      reference.members[i].state == Member::State::finished;
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const bool both = arm.seed_runs[i].state == SeedRun::State::finished &&
+                      reference.seed_runs[i].state == SeedRun::State::finished;
     if (both) ++pairs;
   }
   if (pairs >= 2) {
     return text(arm.name, " and ", reference.name, " have finished, but have no ", measure.name());
   }
-  const auto failed = count_of(arm, Member::State::failed);
-  const auto reference_failed = count_of(reference, Member::State::failed);
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto reference_failed = run_count(reference, SeedRun::State::failed);
   auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", arm.name, " and ",
                   reference.name);
   const double p = std::min(verdict.p, verdict.p_nonequivalence);
@@ -98,9 +98,9 @@ std::string joined(const std::vector<double>& max_trainable) {
 
 }  // namespace
 
-std::int64_t count_of(const Arm& arm, Member::State state) {
-  return std::count_if(arm.members.begin(), arm.members.end(),
-                       [&](const Member& member) { return member.state == state; });
+std::int64_t run_count(const Arm& arm, SeedRun::State state) {
+  return std::count_if(arm.seed_runs.begin(), arm.seed_runs.end(),
+                       [&](const SeedRun& seed_run) { return seed_run.state == state; });
 }
 
 std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
@@ -143,21 +143,21 @@ std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Ar
 }
 
 std::string runs_sentence(const Arm& arm, const Study& study) {
-  const auto failed = count_of(arm, Member::State::failed);
-  const auto finished = count_of(arm, Member::State::finished);
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto finished = run_count(arm, SeedRun::State::finished);
   const auto all = failed + finished;
   if (all == 0) return text("no run of ", arm.name, " is there");
   const auto share = clopper_pearson_interval(failed, all);
   auto out =
       text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
            number(share.low), " to ", number(share.high), ")");
-  std::string whys;
-  for (const auto& member : arm.members) {
-    if (member.state != Member::State::failed) continue;
-    whys += text(whys.empty() ? ": " : ", ", member.why);
+  std::string reasons;
+  for (const auto& seed_run : arm.seed_runs) {
+    if (seed_run.state != SeedRun::State::failed) continue;
+    reasons += text(reasons.empty() ? ": " : ", ", seed_run.reason);
   }
-  if (all < static_cast<std::int64_t>(study.seeds.size())) whys += "; the others are missing";
-  return out + whys;
+  if (all < static_cast<std::int64_t>(study.seeds.size())) reasons += "; the others are missing";
+  return out + reasons;
 }
 
 std::string searched_words(const Study& study) {

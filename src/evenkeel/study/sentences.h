@@ -13,7 +13,7 @@ namespace evenkeel::study {
 /// A p-value below this tells two arms apart.
 inline constexpr double kSignificanceLevel = 0.05;
 
-std::int64_t count_of(const Arm& arm, Member::State state);
+std::int64_t run_count(const Arm& arm, SeedRun::State state);
 
 /// "hybrid_norm is lower than pre_norm by 0.0123 [0.0041, 0.0205] nats a token (3 seeds, p 0.012,
 /// effect 1.9)", or "... and ... are not told apart with 3 seeds: ...; 11 seeds would be needed for

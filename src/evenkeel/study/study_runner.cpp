@@ -63,7 +63,7 @@ class StudyRunner {
   config::Config config_of_arm(std::size_t arm, std::int64_t seed) const;
   double loss_of(const std::string& key) const;
   Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
-  Member member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
+  SeedRun seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
   void sum_training_time(Results& results) const;
   void expect_all_runs();
 
@@ -97,23 +97,23 @@ double StudyRunner::loss_of(const std::string& key) const {
   return report::last(run.validation_loss.y);
 }
 
-Member StudyRunner::member_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
-  Member member{.seed = seed, .key = key, .value = std::nan("")};
+SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
+  SeedRun seed_run{.seed = seed, .key = key, .value = std::nan("")};
   const auto folder = resources_.run_cache / key;
-  if (run_status(folder).state != RunStatus::State::absent) member.run = report::read_run(folder);
+  if (run_status(folder).state != RunStatus::State::absent) seed_run.run = report::read_run(folder);
   if (job_result.state == JobResult::State::not_run) {
-    member.why = "not run yet";
-    return member;
+    seed_run.reason = "not run yet";
+    return seed_run;
   }
   if (job_result.state == JobResult::State::crashed) {
-    member.state = Member::State::crashed;
-    member.why = job_result.why;
-    return member;
+    seed_run.state = SeedRun::State::crashed;
+    seed_run.reason = job_result.reason;
+    return seed_run;
   }
-  member.why = failure_reason(member.run, study_.fails_above);
-  member.state = member.why.empty() ? Member::State::finished : Member::State::failed;
-  if (member.why.empty()) member.value = measured_value(member.run, study_.measure);
-  return member;
+  seed_run.reason = failure_reason(seed_run.run, study_.fails_above);
+  seed_run.state = seed_run.reason.empty() ? SeedRun::State::finished : SeedRun::State::failed;
+  if (seed_run.reason.empty()) seed_run.value = measured_value(seed_run.run, study_.measure);
+  return seed_run;
 }
 
 Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
@@ -122,7 +122,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
     const auto config = config_of_arm(index, seed);
     const auto cost = request_.cost(config);
     const auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
-    arm.members.push_back(member_of(seed, key, job_results.at(key)));
+    arm.seed_runs.push_back(seed_run_of(seed, key, job_results.at(key)));
     arm.parameters = cost.parameters;
     arm.norm_parameters = cost.norm_parameters;
     arm.norms_share = cost.norms_share;
@@ -139,8 +139,8 @@ void StudyRunner::sum_training_time(Results& results) const {
   std::set<std::string> counted;
   double search_seconds = 0, grid_seconds = 0;
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
-      if (counted.insert(member.key).second) grid_seconds += member.run.seconds;
+    for (const auto& seed_run : arm.seed_runs) {
+      if (counted.insert(seed_run.key).second) grid_seconds += seed_run.run.seconds;
     }
   }
   for (const auto& search_result : results.search_results) {
@@ -196,7 +196,7 @@ Results StudyRunner::run() {
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     results.arms.push_back(arm_of(arm, job_results));
   }
-  results.is_whole = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
+  results.is_complete = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
     return each.second.state == JobResult::State::not_run || each.second.state == JobResult::State::crashed;
   });
   results.search_results = search_results_;
@@ -230,7 +230,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   auto results = StudyRunner(request, std::move(resources), progress_table).run();
   judge(results);
   results.confounders = confounders(results);
-  results.changed = folder.changes();
+  results.definition_changes = folder.changes();
   write_file(request.folder / "report.html", page(results));
   write_file(request.folder / "report.md", markdown(results));
   write_file(request.folder / "runs.csv", csv(results));

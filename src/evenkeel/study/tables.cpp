@@ -19,7 +19,7 @@ namespace evenkeel::study {
 namespace {
 
 using Kind = Column::Kind;
-using State = Member::State;
+using State = SeedRun::State;
 
 /// How the arms' curves look on the figures; empty of those that are not drawn.
 std::vector<std::optional<report::Style>> lines_of(const Results& results) {
@@ -90,7 +90,7 @@ Table arms_table(const Results& results) {
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
     std::vector<Cell> row = {{arm.name, "", lines[at]},
-                             {runs_text(arm), count_of(arm, State::failed) > 0 ? "failed" : ""},
+                             {runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
                              {mean_text(finished_values(arm), study.measure)}};
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
@@ -134,8 +134,8 @@ std::string failures_text(const Results& results) {
   std::string names;
   std::int64_t all = 0;
   for (const auto& arm : results.arms) {
-    const auto finished = count_of(arm, State::finished);
-    const auto runs = static_cast<std::int64_t>(arm.members.size());
+    const auto finished = run_count(arm, State::finished);
+    const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
     if (finished == runs) continue;
     all += runs - finished;
     names += text(names.empty() ? "" : "; ", arm.name, ": ", lost_text(arm), " of ", runs);
@@ -209,13 +209,13 @@ Table runs_table(const Results& results) {
                {"folder in the pool", Kind::code},
                {"why"}}};
   for (const auto& arm : results.arms) {
-    for (const auto& member : arm.members) {
+    for (const auto& seed_run : arm.seed_runs) {
       table.rows.push_back({{arm.name},
-                            {text(member.seed)},
-                            {to_string(member.state), css_class(member.state)},
-                            {number_text(member.value, results.study.measure)},
-                            {member.key},
-                            {member.why}});
+                            {text(seed_run.seed)},
+                            {to_string(seed_run.state), css_class(seed_run.state)},
+                            {number_text(seed_run.value, results.study.measure)},
+                            {seed_run.key},
+                            {seed_run.reason}});
     }
   }
   return table;
@@ -230,21 +230,21 @@ std::string times_text(const Results& results) {
 }
 
 std::string unfinished_text(const Results& results) {
-  if (results.is_whole) return "";
+  if (results.is_complete) return "";
   if (results.arms.empty()) return "This study is not whole: no run of its grid is there yet.";
   std::int64_t missing = 0, all = 0;
   for (const auto& arm : results.arms) {
-    missing += count_of(arm, State::missing) + count_of(arm, State::crashed);
-    all += static_cast<std::int64_t>(arm.members.size());
+    missing += run_count(arm, State::missing) + run_count(arm, State::crashed);
+    all += static_cast<std::int64_t>(arm.seed_runs.size());
   }
   return text("This study is not whole: ", missing, " of ", all,
               missing == 1 ? " runs is missing." : " runs are missing.",
               " What follows is of those that are there.");
 }
 
-std::string changed_text(const Results& results) {
+std::string definition_changes_text(const Results& results) {
   std::string out;
-  for (const auto& each : results.changed) out += text(out.empty() ? "" : "; ", each);
+  for (const auto& each : results.definition_changes) out += text(out.empty() ? "" : "; ", each);
   return out.empty() ? "" : "The study was changed after it was begun: " + out + ".";
 }
 

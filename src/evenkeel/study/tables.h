@@ -46,7 +46,7 @@ std::string times_text(const Results& results);
 std::string unfinished_text(const Results& results);
 
 /// That the study was changed after it was begun; "" if it was not.
-std::string changed_text(const Results& results);
+std::string definition_changes_text(const Results& results);
 
 /// "placement, size smoke, seeds 1, 2, 3; after arXiv 2503.04598"
 std::string about_text(const Study& study);

@@ -81,10 +81,10 @@ std::string required_seeds_text(const Verdict& verdict) {
 }
 
 std::string lost_text(const Arm& arm) {
-  using State = Member::State;
+  using State = SeedRun::State;
   std::string out;
   for (const auto state : {State::failed, State::crashed, State::missing}) {
-    const auto count = count_of(arm, state);
+    const auto count = run_count(arm, state);
     if (count > 0) out += text(out.empty() ? "" : ", ", count, ' ', to_string(state));
   }
   return out;
@@ -92,7 +92,7 @@ std::string lost_text(const Arm& arm) {
 
 std::string runs_text(const Arm& arm) {
   const auto lost = lost_text(arm);
-  return text(count_of(arm, Member::State::finished), " of ", arm.members.size(),
+  return text(run_count(arm, SeedRun::State::finished), " of ", arm.seed_runs.size(),
               lost.empty() ? "" : "; ", lost);
 }
 
