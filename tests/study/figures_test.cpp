@@ -8,7 +8,7 @@
 
 #include "evenkeel/study/axis_figures.h"
 #include "evenkeel/study/forest.h"
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
 #include "report/page_check.h"
@@ -217,7 +217,7 @@ TEST(Forest, HasARowForEachArmButTheBaseline) {
 TEST(Forest, NamesArmsWithoutADifference) {
   auto results = sample();
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged");
-  judge(results);
+  analyze_claims(results);
   EXPECT_TRUE(has(checked(forest(results)), ">finished 0 of 3; 3 failed</text>"));
 }
 

@@ -8,7 +8,7 @@
 
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/forest.h"
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/tables.h"
 
@@ -54,7 +54,7 @@ Results timed() {
   for (auto& each : results.arms) {
     for (auto& seed_run : each.seed_runs) seed_run.value = measured_value(seed_run.run, results.study.measure);
   }
-  judge(results);
+  analyze_claims(results);
   return results;
 }
 
@@ -85,7 +85,7 @@ TEST(Overhead, IsNothingWhereNothingIsTimed) {
 TEST(Overhead, HasNoTimesOfAnArmThatDidNotFinish) {
   auto results = timed();
   for (auto& seed_run : results.arms[1].seed_runs) seed_run.state = SeedRun::State::failed;
-  judge(results);
+  analyze_claims(results);
   const auto row = texts(overhead_table(results).rows[1]);
   EXPECT_EQ(std::vector(row.begin() + 5, row.end()), std::vector<std::string>(4, "–"));
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 #include "report/page_check.h"
 #include "study/sample.h"
 
@@ -129,7 +129,7 @@ TEST(StudyPage, IsTheSameForEqualResults) {
 TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged at step 12");
-  judge(results);
+  analyze_claims(results);
   results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
   const auto arms_section = section_of(checked(results), "Against the baseline");
   const auto hybrid = arms_section.find("</svg> hybrid_norm"), pre = arms_section.find("</svg> pre_norm"),
@@ -159,7 +159,7 @@ TEST(StudyPage, SaysThatRunsAreMissing) {
   EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
   arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
   results.is_complete = false;
-  judge(results);
+  analyze_claims(results);
   EXPECT_EQ(contents(checked(results), "<p class=\"notice\">"),
             (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
                    "that are there."}));
@@ -172,7 +172,7 @@ TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
     for (auto& seed_run : arm.seed_runs) seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
   }
   results.is_complete = false;
-  judge(results);
+  analyze_claims(results);
   EXPECT_TRUE(has(checked(results), "9 of 9 runs are missing"));
 }
 

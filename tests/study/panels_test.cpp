@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 #include "study/sample.h"
 
 namespace evenkeel::study {

@@ -6,7 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/grid.h"
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 
 namespace evenkeel::study {
 
@@ -184,7 +184,7 @@ Results sample(const Shape& shape) {
     }
     results.arms.push_back(std::move(arm));
   }
-  judge(results);
+  analyze_claims(results);
   results.confounders = {"hybrid_norm has 768 parameters more"};
   results.provenance = "evenkeel 0.1.0 (abc1234) on a processor, float32";
   results.command = "./ek study sample --size smoke";

@@ -16,7 +16,7 @@
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/confounders.h"
 #include "evenkeel/study/study_folder.h"
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/markdown.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/page.h"
@@ -228,7 +228,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   resources.logs = folder.logs();
   resources.exclusive = request.study.exclusive;
   auto results = StudyRunner(request, std::move(resources), progress_table).run();
-  judge(results);
+  analyze_claims(results);
   results.confounders = confounders(results);
   results.definition_changes = folder.changes();
   write_file(request.folder / "report.html", page(results));

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 
-/// Small studies to be judged: arms with the losses at which their runs ended.
+/// Small studies to be analyzed: arms with the losses at which their runs ended.
 namespace evenkeel::study {
 
 /// A run that ended with this validation loss; NaN: it failed.
@@ -35,7 +35,7 @@ inline Axis axis(const std::string& name, const std::vector<std::string>& labels
   return out;
 }
 
-inline Results two(const std::vector<double>& ours, const std::vector<double>& theirs) {
+inline Results two_arms(const std::vector<double>& ours, const std::vector<double>& theirs) {
   Results results;
   results.study.axes = {axis("scheme", {"hybrid", "pre"})};
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -50,8 +50,8 @@ inline Results two(const std::vector<double>& ours, const std::vector<double>& t
   return results;
 }
 
-inline Verdict verdict_of(Results results) {
-  judge(results);
+inline Verdict first_verdict(Results results) {
+  analyze_claims(results);
   return results.verdicts.at(0);
 }
 

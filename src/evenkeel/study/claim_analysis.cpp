@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/judge.h"
+#include "evenkeel/study/claim_analysis.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,32 +24,32 @@ using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
 /// Differences of the seeds that both arms finished.
-std::vector<double> differences_of(const Arm& arm, const Arm& reference, const Measure& measure) {
+std::vector<double> paired_differences(const Arm& arm, const Arm& reference, const Measure& measure) {
   std::vector<double> out;
   for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
-    const auto &one = arm.seed_runs[i], &other = reference.seed_runs[i];
-    if (one.state != State::finished || other.state != State::finished) continue;
-    const double difference = measured_value(one.run, measure) - measured_value(other.run, measure);
+    const auto &arm_run = arm.seed_runs[i], &reference_run = reference.seed_runs[i];
+    if (arm_run.state != State::finished || reference_run.state != State::finished) continue;
+    const double difference = measured_value(arm_run.run, measure) - measured_value(reference_run.run, measure);
     if (std::isfinite(difference)) out.push_back(difference);
   }
   return out;
 }
 
 /// Why times of these two can't be compared; "" if they can.
-std::string disturbance_of(const Arm& arm, const Arm& reference) {
-  std::int64_t disturbed = 0, all = 0;
+std::string contention_reason(const Arm& arm, const Arm& reference) {
+  std::int64_t contended = 0, all = 0;
   double most = 0;
   for (const auto* const each : {&arm, &reference}) {
     for (const auto& seed_run : each->seed_runs) {
       if (seed_run.state != State::finished) continue;
       const double contention = seed_run.run.others.value_or(0);
       ++all;
-      if (contention > Load::kMost) ++disturbed;
+      if (contention > Load::kMost) ++contended;
       most = std::max(most, contention);
     }
   }
-  if (disturbed == 0) return "";
-  return text("others took up to ", percent(most), " of the processors' time while ", disturbed,
+  if (contended == 0) return "";
+  return text("others took up to ", percent(most), " of the processors' time while ", contended,
               " of ", all,
               " runs were timed; remove their folders from the pool, and give the "
               "command again on a quiet machine");
@@ -70,7 +70,7 @@ bool is_complete(const Arm& arm) {
 }
 
 /// Why a difference of these two says nothing yet; "" if all runs have finished or failed.
-std::string incompleteness_of(const Arm& arm, const Arm& reference) {
+std::string missing_runs_reason(const Arm& arm, const Arm& reference) {
   std::string out;
   for (const auto* const each : {&arm, &reference}) {
     if (!is_complete(*each)) out += text(out.empty() ? "" : " and ", "runs of ", each->name);
@@ -79,7 +79,7 @@ std::string incompleteness_of(const Arm& arm, const Arm& reference) {
 }
 
 /// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
-void count_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
+void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
   const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
   verdict.is_failure_test = false;
   if (failed == reference_failed) return;
@@ -92,20 +92,20 @@ void count_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& refe
 
 /// What the seeds say before any correction: of the differences, of the failures if more runs of
 /// one arm failed, and of both if both can be asked, whose smaller p-value then counts twice.
-Verdict compared(const Arm& arm, const Arm& reference, const Measure& measure) {
+Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure) {
   Verdict verdict{.arm = arm.name, .reference = reference.name};
-  const auto differences = differences_of(arm, reference, measure);
+  const auto differences = paired_differences(arm, reference, measure);
   const bool has_difference = differences.size() >= 2;
   if (has_difference) {
     verdict.difference = paired_test(differences);
-    verdict.not_tested_reason = incompleteness_of(arm, reference);
+    verdict.not_tested_reason = missing_runs_reason(arm, reference);
     if (verdict.not_tested_reason.empty() && measure.kind == Measure::Kind::step_time) {
-      verdict.not_tested_reason = disturbance_of(arm, reference);
+      verdict.not_tested_reason = contention_reason(arm, reference);
     }
   }
   if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference)) return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
-  count_failures(verdict, verdict.p, arm, reference);
+  combine_with_failures(verdict, verdict.p, arm, reference);
   return verdict;
 }
 
@@ -153,7 +153,7 @@ std::vector<ArmPair> arm_pairs(const Results& results, const Claim& claim) {
 }
 
 /// Whether more than half of such runs fail, or fewer: by the sign test.
-Verdict judged_runs(const Claim& claim, const Arm& arm) {
+Verdict failure_rate_verdict(const Claim& claim, const Arm& arm) {
   Verdict verdict{.arm = arm.name};
   if (!is_complete(arm)) return verdict;
   const auto failed = run_count(arm, State::failed), finished = run_count(arm, State::finished);
@@ -179,10 +179,10 @@ void test_equivalence(Verdict& verdict, const Arm& arm, const Arm& reference, co
   const bool fail_equally = run_count(arm, State::failed) == run_count(reference, State::failed);
   if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
   if (verdict.difference) verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
-  count_failures(verdict, verdict.p_nonequivalence, arm, reference);
+  combine_with_failures(verdict, verdict.p_nonequivalence, arm, reference);
 }
 
-void judge_claims(Results& results) {
+void test_claims(Results& results) {
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     const auto& claim = results.study.claims[i];
     std::vector<Verdict> verdicts;
@@ -192,9 +192,9 @@ void judge_claims(Results& results) {
       for (const auto& pair : arm_pairs(results, claim)) {
         Verdict verdict;
         if (pair.reference == nullptr) {
-          verdict = judged_runs(claim, *pair.arm);
+          verdict = failure_rate_verdict(claim, *pair.arm);
         } else {
-          verdict = compared(*pair.arm, *pair.reference, claim.measure);
+          verdict = comparison(*pair.arm, *pair.reference, claim.measure);
           if (claim.kind == Claim::Kind::equivalent) {
             test_equivalence(verdict, *pair.arm, *pair.reference, claim);
           }
@@ -210,7 +210,7 @@ void judge_claims(Results& results) {
   }
 }
 
-void compare_with_baseline(Results& results) {
+void compare_with_baselines(Results& results) {
   const auto& baseline = results.study.baseline;
   if (baseline.empty()) return;
   for (const auto& arm : results.arms) {
@@ -220,13 +220,13 @@ void compare_with_baseline(Results& results) {
     const auto rest = remaining_labels(arm.labels, named);
     for (const auto& reference : results.arms) {
       if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest) continue;
-      results.baseline_verdicts.push_back(compared(arm, reference, results.study.measure));
+      results.baseline_verdicts.push_back(comparison(arm, reference, results.study.measure));
     }
   }
 }
 
 /// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
-void conclude(Verdict& verdict, const Arm& arm, const Arm& reference, const Measure& measure,
+void set_outcome(Verdict& verdict, const Arm& arm, const Arm& reference, const Measure& measure,
               const Claim* claim) {
   if (!verdict.not_tested_reason.empty()) {
     verdict.outcome = Outcome::not_tested;
@@ -241,7 +241,7 @@ void conclude(Verdict& verdict, const Arm& arm, const Arm& reference, const Meas
 }
 
 /// Outcomes and sentences, once all p-values are corrected.
-void conclude(Results& results) {
+void set_outcomes(Results& results) {
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
     if (uses_sign_test(claim)) {
@@ -256,17 +256,17 @@ void conclude(Results& results) {
     const auto* const arm = find_arm(results, verdict.arm);
     const auto* const reference = find_arm(results, verdict.reference);
     EK_ASSERT(arm != nullptr && reference != nullptr);
-    conclude(verdict, *arm, *reference, claim.measure, &claim);
+    set_outcome(verdict, *arm, *reference, claim.measure, &claim);
   }
   for (auto& verdict : results.baseline_verdicts) {
-    conclude(verdict, *find_arm(results, verdict.arm), *find_arm(results, verdict.reference),
+    set_outcome(verdict, *find_arm(results, verdict.arm), *find_arm(results, verdict.reference),
              results.study.measure, nullptr);
   }
 }
 
 /// The measure against the number of parameters: one fit for each scheme, over the means of its
 /// arms.
-void fit(Results& results) {
+void fit_power_laws(Results& results) {
   if (results.study.power_law != "parameters") return;
   const auto& leading = results.study.axes.front();
   for (const auto& value : leading.values) {
@@ -287,15 +287,15 @@ void fit(Results& results) {
 
 }  // namespace
 
-void judge(Results& results) {
+void analyze_claims(Results& results) {
   results.verdicts.clear();
   results.baseline_verdicts.clear();
   results.fits.clear();
-  judge_claims(results);
-  compare_with_baseline(results);
+  test_claims(results);
+  compare_with_baselines(results);
   correct_p_values(results);
-  conclude(results);
-  fit(results);
+  set_outcomes(results);
+  fit_power_laws(results);
 }
 
 }  // namespace evenkeel::study
