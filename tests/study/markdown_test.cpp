@@ -7,7 +7,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "evenkeel/study/table.h"
+#include "evenkeel/study/report_table.h"
 #include "study/sample.h"
 
 namespace evenkeel::study {

@@ -10,7 +10,7 @@
 #include "evenkeel/study/forest.h"
 #include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/measure.h"
-#include "evenkeel/study/tables.h"
+#include "evenkeel/study/report_content.h"
 
 namespace evenkeel::study {
 namespace {
@@ -96,8 +96,8 @@ TEST(Times, AreShownInMillisecondsAndTheirDifferencesInPerCent) {
   const auto table = arms_table(results);
   EXPECT_EQ(table.rows[0][2].text.find("20.98 ["), 0U) << table.rows[0][2].text;  // geometric
   EXPECT_EQ(table.rows[1][3].text, "+5 [+4.975, +5.025] %");
-  EXPECT_NE(table.below.find("time of a step, ms;"), std::string::npos) << table.below;
-  EXPECT_NE(table.below.find("means are geometric"), std::string::npos);
+  EXPECT_NE(table.footnote.find("time of a step, ms;"), std::string::npos) << table.footnote;
+  EXPECT_NE(table.footnote.find("means are geometric"), std::string::npos);
   EXPECT_EQ(results.baseline_verdicts.at(0).sentence.find(
                 "time of a step of hybrid_norm is higher than of pre_norm by 5 [4.98, 5.02] % ("),
             0U)

@@ -7,8 +7,8 @@
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/overhead.h"
-#include "evenkeel/study/table.h"
-#include "evenkeel/study/tables.h"
+#include "evenkeel/study/report_table.h"
+#include "evenkeel/study/report_content.h"
 
 namespace evenkeel::study {
 
@@ -56,12 +56,12 @@ std::string laws(const Results& results) {
 }
 
 std::string fairness(const Results& results) {
-  auto out = markdown(fairness_table(results));
+  auto out = to_markdown(fairness_table(results));
   out += paragraph(confounders_text(results));
   for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
   if (!results.confounders.empty()) out += "\n";
   out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
-  if (!results.search_results.empty()) out += markdown(search_table(results));
+  if (!results.search_results.empty()) out += to_markdown(search_table(results));
   return out;
 }
 
@@ -74,14 +74,14 @@ std::string markdown(const Results& results) {
          paragraph(unfinished_text(results)) + paragraph(definition_changes_text(results));
   out += section("Verdicts", claims(results));
   out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
-                 markdown(arms_table(results)) + paragraph(failures_text(results)));
+                 to_markdown(arms_table(results)) + paragraph(failures_text(results)));
   out += section("Scaling", laws(results));
   const auto overhead = overhead_table(results);
-  if (!overhead.rows.empty()) out += section("Counted and measured", markdown(overhead));
+  if (!overhead.rows.empty()) out += section("Counted and measured", to_markdown(overhead));
   const auto paper = paper_table(results);
-  if (!paper.rows.empty()) out += section("Beside the paper", markdown(paper));
+  if (!paper.rows.empty()) out += section("Beside the paper", to_markdown(paper));
   out += section("Fairness", fairness(results));
-  out += section("Runs", markdown(runs_table(results)));
+  out += section("Runs", to_markdown(runs_table(results)));
   return out + section("To repeat it",
                        fenced(results.command) + paragraph(results.provenance) + fenced(study.text));
 }

@@ -39,8 +39,8 @@ std::string difference_of(const Results& results, const Arm& arm) {
 
 }  // namespace
 
-Table overhead_table(const Results& results) {
-  Table table{{{"arm", Column::Kind::name},
+ReportTable overhead_table(const Results& results) {
+  ReportTable table{{{"arm", Column::Kind::name},
                {"parameters of norms", Column::Kind::number},
                {"of all", Column::Kind::number},
                {"FLOPs of norms", Column::Kind::number},
@@ -67,7 +67,7 @@ Table overhead_table(const Results& results) {
          {speeds.empty() ? kNothing : with_commas(std::llround(report::median(speeds)))},
          {others.empty() ? kNothing : percent(*most)}});
   }
-  table.below =
+  table.footnote =
       "FLOPs of norms: 4 for each value that is normed, forward, over those of matrix products, "
       "the "
       "head included, and causal attention. As the paper counts: n / (6 d + s) for n norms a "

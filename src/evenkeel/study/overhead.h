@@ -2,11 +2,11 @@
 #pragma once
 
 #include "evenkeel/study/results.h"
-#include "evenkeel/study/table.h"
+#include "evenkeel/study/report_table.h"
 
 namespace evenkeel::study {
 
 /// What norms cost, counted and measured, where steps are timed; else no rows.
-Table overhead_table(const Results& results);
+ReportTable overhead_table(const Results& results);
 
 }  // namespace evenkeel::study

@@ -7,8 +7,8 @@
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/overhead.h"
-#include "evenkeel/study/table.h"
-#include "evenkeel/study/tables.h"
+#include "evenkeel/study/report_table.h"
+#include "evenkeel/study/report_content.h"
 
 namespace evenkeel::study {
 
@@ -57,23 +57,23 @@ std::string claims(const Results& results) {
 
 std::string arms(const Results& results) {
   const auto* const heading = results.baseline_verdicts.empty() ? "Arms" : "Against the baseline";
-  return section(heading, html(arms_table(results)) + paragraph(failures_text(results)));
+  return section(heading, to_html(arms_table(results)) + paragraph(failures_text(results)));
 }
 
 std::string beside_paper(const Results& results) {
   const auto table = paper_table(results);
-  return table.rows.empty() ? "" : section("Beside the paper", html(table));
+  return table.rows.empty() ? "" : section("Beside the paper", to_html(table));
 }
 
 std::string fairness(const Results& results) {
-  auto out = html(fairness_table(results));
+  auto out = to_html(fairness_table(results));
   out += paragraph(confounders_text(results));
   std::string items;
   for (const auto& each : results.confounders) items += element("li", escaped(each));
   if (!items.empty()) out += element("ul", items) + "\n";
   out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
   if (!results.search_results.empty())
-    out += folded("All tries of the search", html(search_table(results)));
+    out += folded("All tries of the search", to_html(search_table(results)));
   return section("Fairness", out);
 }
 
@@ -91,9 +91,9 @@ std::string page(const Results& results) {
   auto out = header(results) + claims(results) + arms(results);
   out += section("Figures", element("div", figures(results), "figures"));
   const auto overhead = overhead_table(results);
-  if (!overhead.rows.empty()) out += section("Counted and measured", html(overhead));
+  if (!overhead.rows.empty()) out += section("Counted and measured", to_html(overhead));
   out += beside_paper(results) + fairness(results);
-  out += section("Runs", folded("All runs of the grid", html(runs_table(results))));
+  out += section("Runs", folded("All runs of the grid", to_html(runs_table(results))));
   out += repeating(results);
   out += element("footer", "Made by Evenkeel from the files of the study's runs.") + "\n";
   return report::page(study.title.empty() ? study.name : study.title, out);

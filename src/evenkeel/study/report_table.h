@@ -12,8 +12,8 @@ namespace evenkeel::study {
 /// What stands in a table, in plain text.
 struct Cell {
   std::string text;
-  std::string state{};                  // class of the style sheet that colours the word
-  std::optional<report::Style> line{};  // a piece of the curve before it
+  std::string css_class{};                  // class of the style sheet that colours the word
+  std::optional<report::Style> curve_style{};  // a piece of the curve before it
 };
 
 struct Column {
@@ -23,17 +23,17 @@ struct Column {
 };
 
 /// A table of a report, for the page and for Markdown alike.
-struct Table {
+struct ReportTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows{};
-  std::string below{};  // a remark
+  std::string footnote{};  // a remark
 };
 
-std::string html(const Table& table);
+std::string to_html(const ReportTable& table);
 
 /// A table of GitHub's Markdown, ending in an empty line. What Markdown would read as markup is
 /// escaped.
-std::string markdown(const Table& table);
+std::string to_markdown(const ReportTable& table);
 
 /// Text of a file as one line of Markdown.
 std::string escaped_markdown(const std::string& words);

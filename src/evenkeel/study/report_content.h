@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "evenkeel/study/results.h"
-#include "evenkeel/study/table.h"
+#include "evenkeel/study/report_table.h"
 
 /// What the page and the Markdown of a study say in tables and sentences, without any markup.
 namespace evenkeel::study {
 
 /// All arms from the lowest difference to the baseline to the highest; without a baseline from the
 /// lowest mean. Arms without a finished run come last.
-Table arms_table(const Results& results);
+ReportTable arms_table(const Results& results);
 
 /// What became of a claim, place by place; one that says so where nothing did.
 std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim);
@@ -25,19 +25,19 @@ std::string confounders_text(const Results& results);
 std::string failures_text(const Results& results);
 
 /// Outcomes of what is published beside the published figures; no rows without such.
-Table paper_table(const Results& results);
+ReportTable paper_table(const Results& results);
 
 /// Size, tokens, init and tuned value of each arm.
-Table fairness_table(const Results& results);
+ReportTable fairness_table(const Results& results);
 
 /// "12 tries, whose steps add up to those of 4.5 whole runs."; "" without a search.
 std::string search_text(const Results& results);
 
 /// Every value that was tried, with the loss at each share of the steps.
-Table search_table(const Results& results);
+ReportTable search_table(const Results& results);
 
 /// Every run of the grid, with its folder in the run cache.
-Table runs_table(const Results& results);
+ReportTable runs_table(const Results& results);
 
 /// "Training took 1:02:03, 25 % of it in searches." The only place for times.
 std::string times_text(const Results& results);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/table.h"
+#include "evenkeel/study/report_table.h"
 
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
@@ -25,10 +25,10 @@ std::string css_class(Column::Kind kind) {
   return {};
 }
 
-std::string html(const Cell& cell) {
+std::string to_html(const Cell& cell) {
   const auto words = escaped(cell.text);
-  if (!cell.state.empty()) return element("span", words, "state " + cell.state);
-  if (cell.line) return report::swatch(cell.line->colour, cell.line->dash) + " " + words;
+  if (!cell.css_class.empty()) return element("span", words, "state " + cell.css_class);
+  if (cell.curve_style) return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + words;
   return words;
 }
 
@@ -40,7 +40,7 @@ std::string line_of(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string html(const Table& table) {
+std::string to_html(const ReportTable& table) {
   std::string head;
   for (const auto& column : table.columns) {
     const bool is_number = column.kind == Column::Kind::number;
@@ -50,15 +50,15 @@ std::string html(const Table& table) {
   for (const auto& row : table.rows) {
     std::string cells;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      cells += element("td", html(row[at]), css_class(table.columns[at].kind));
+      cells += element("td", to_html(row[at]), css_class(table.columns[at].kind));
     }
     rows += element("tr", cells) + "\n";
   }
-  const auto below = table.below.empty() ? "" : element("p", escaped(table.below), "below") + "\n";
-  return element("div", element("table", rows), "scroll dense") + "\n" + below;
+  const auto footnote = table.footnote.empty() ? "" : element("p", escaped(table.footnote), "below") + "\n";
+  return element("div", element("table", rows), "scroll dense") + "\n" + footnote;
 }
 
-std::string markdown(const Table& table) {
+std::string to_markdown(const ReportTable& table) {
   std::vector<std::string> names, rules;
   for (const auto& column : table.columns) {
     names.push_back(escaped_markdown(column.name));
@@ -70,7 +70,7 @@ std::string markdown(const Table& table) {
     for (const auto& cell : row) cells.push_back(escaped_markdown(cell.text));
     out += line_of(cells);
   }
-  return out + "\n" + (table.below.empty() ? "" : escaped_markdown(table.below) + "\n\n");
+  return out + "\n" + (table.footnote.empty() ? "" : escaped_markdown(table.footnote) + "\n\n");
 }
 
 std::string escaped_markdown(const std::string& words) {

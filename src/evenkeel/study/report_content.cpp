@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/tables.h"
+#include "evenkeel/study/report_content.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ using Kind = Column::Kind;
 using State = SeedRun::State;
 
 /// How the arms' curves look on the figures; empty of those that are not drawn.
-std::vector<std::optional<report::Style>> lines_of(const Results& results) {
+std::vector<std::optional<report::Style>> curve_styles_of(const Results& results) {
   std::vector<std::optional<report::Style>> out(results.arms.size());
   for (const auto& panel : panels(results, "", kMostLossPanels)) {
     for (const auto& bundle : panel.bundles) out[bundle.arms.front()] = bundle.style;
@@ -76,20 +76,20 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
 
 }  // namespace
 
-Table arms_table(const Results& results) {
+ReportTable arms_table(const Results& results) {
   const auto& study = results.study;
   const bool compares = !results.baseline_verdicts.empty();
-  Table table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
+  ReportTable table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
   if (compares) {
     table.columns.insert(table.columns.end(), {{"difference", Kind::number},
                                                {"effect", Kind::number},
                                                {"p", Kind::number},
                                                {"seeds needed", Kind::number}});
   }
-  const auto lines = lines_of(results);
+  const auto curve_styles = curve_styles_of(results);
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
-    std::vector<Cell> row = {{arm.name, "", lines[at]},
+    std::vector<Cell> row = {{arm.name, "", curve_styles[at]},
                              {runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
                              {mean_text(finished_values(arm), study.measure)}};
     if (compares) {
@@ -97,13 +97,13 @@ Table arms_table(const Results& results) {
     }
     table.rows.push_back(std::move(row));
   }
-  table.below =
+  table.footnote =
       text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
   if (study.measure.kind == Measure::Kind::step_time) {
-    table.below += " Times are compared by their ratio: means are geometric, differences per cent.";
+    table.footnote += " Times are compared by their ratio: means are geometric, differences per cent.";
   }
   if (compares) {
-    table.below += text(
+    table.footnote += text(
         " Difference: to the baseline",
         has_several_baselines(results) ? " that shares all other axes" : "",
         ", paired by seed, with its 95 % interval; effect: mean over "
@@ -145,7 +145,7 @@ std::string failures_text(const Results& results) {
               " in no mean: ", names, ".");
 }
 
-Table paper_table(const Results& results) {
+ReportTable paper_table(const Results& results) {
   std::vector<const Verdict*> published;
   bool has_places = false;
   for (const auto& verdict : results.verdicts) {
@@ -153,7 +153,7 @@ Table paper_table(const Results& results) {
     published.push_back(&verdict);
     has_places = has_places || !verdict.where.empty();
   }
-  Table table{{{"claim"}}};
+  ReportTable table{{{"claim"}}};
   if (has_places) table.columns.push_back({"where"});
   table.columns.insert(
       table.columns.end(),
@@ -167,16 +167,16 @@ Table paper_table(const Results& results) {
     if (has_places) row.push_back({verdict->where});
     row.insert(row.end(), {{paper_text(claim)}, {ours}, {direction, direction}, {claim.source}});
   }
-  table.below =
+  table.footnote =
       "Differences, as published and as measured here with 95 % intervals, which are at other "
       "sizes: only the direction is compared. Undecided: ours is not told apart from none.";
   return table;
 }
 
-Table fairness_table(const Results& results) {
+ReportTable fairness_table(const Results& results) {
   const bool has_tuned = std::any_of(results.arms.begin(), results.arms.end(),
                                      [](const Arm& arm) { return !arm.tuned_value.empty(); });
-  Table table{{{"arm", Kind::name},
+  ReportTable table{{{"arm", Kind::name},
                {"parameters", Kind::number},
                {"of norms", Kind::number},
                {"tokens a run", Kind::number},
@@ -201,8 +201,8 @@ Table fairness_table(const Results& results) {
   return table;
 }
 
-Table runs_table(const Results& results) {
-  Table table{{{"arm", Kind::name},
+ReportTable runs_table(const Results& results) {
+  ReportTable table{{{"arm", Kind::name},
                {"seed", Kind::number},
                {"state"},
                {results.study.measure.name(), Kind::number},

@@ -6,7 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/study/tables.h"
+#include "evenkeel/study/report_content.h"
 #include "evenkeel/study/wording.h"
 
 namespace evenkeel::study {
@@ -90,12 +90,12 @@ std::string search_text(const Results& results) {
   return out;
 }
 
-Table search_table(const Results& results) {
+ReportTable search_table(const Results& results) {
   std::set<double> shares;
   for (const auto& search_result : results.search_results) {
     for (const auto& each : search_result.trials) shares.insert(each.share);
   }
-  Table table{{{"arm", Kind::name}, {"value"}}};
+  ReportTable table{{{"arm", Kind::name}, {"value"}}};
   for (const double share : shares) {
     table.columns.push_back({"loss at " + percent(share), Kind::number});
   }
