@@ -106,7 +106,7 @@ TEST(Times, AreShownInMillisecondsAndTheirDifferencesInPerCent) {
             std::string::npos)
       << results.verdicts.at(0).sentence;
   EXPECT_NE(forest(results).find("time of a step, %"), std::string::npos);
-  EXPECT_NE(csv(results).find(",finished,,22.05"), std::string::npos) << csv(results);
+  EXPECT_NE(runs_csv(results).find(",finished,,22.05"), std::string::npos) << runs_csv(results);
 }
 
 }  // namespace

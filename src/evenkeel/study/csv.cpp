@@ -37,7 +37,7 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string csv(const Results& results) {
+std::string runs_csv(const Results& results) {
   const auto& axes = results.study.axes;
   std::vector<std::string> names = {"name"};  // many studies have an axis "arm"
   for (const auto& axis : axes) names.push_back(axis.name);

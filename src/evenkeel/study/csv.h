@@ -11,7 +11,7 @@ namespace evenkeel::study {
 /// and validation loss, parameters, tokens, folder in the run cache. What is not there is empty. No
 /// times: equal results give equal bytes.
 /// \source RFC 4180, but for lines that end in LF
-std::string csv(const Results& results);
+std::string runs_csv(const Results& results);
 
 /// A row a trial of the search: arm, value, share of the steps, state, validation loss, whether it
 /// was chosen, folder in the run cache; "" without a search.

@@ -17,9 +17,9 @@
 #include "evenkeel/study/confounders.h"
 #include "evenkeel/study/study_folder.h"
 #include "evenkeel/study/claim_analysis.h"
-#include "evenkeel/study/markdown.h"
+#include "evenkeel/study/markdown_report.h"
 #include "evenkeel/study/measure.h"
-#include "evenkeel/study/page.h"
+#include "evenkeel/study/html_report.h"
 #include "evenkeel/study/sentences.h"
 #include "evenkeel/study/statistics.h"
 #include "evenkeel/study/successive_halving.h"
@@ -231,9 +231,9 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   analyze_claims(results);
   results.confounders = confounders(results);
   results.definition_changes = folder.changes();
-  write_file(request.folder / "report.html", page(results));
-  write_file(request.folder / "report.md", markdown(results));
-  write_file(request.folder / "runs.csv", csv(results));
+  write_file(request.folder / "report.html", html_report(results));
+  write_file(request.folder / "report.md", markdown_report(results));
+  write_file(request.folder / "runs.csv", runs_csv(results));
   if (request.study.tune) write_file(request.folder / "searches.csv", searches_csv(results));
   return results;
 }

@@ -9,6 +9,6 @@ namespace evenkeel::study {
 
 /// What the page says, without its figures. Equal results give equal bytes but for the one line
 /// that begins with "Time:".
-std::string markdown(const Results& results);
+std::string markdown_report(const Results& results);
 
 }  // namespace evenkeel::study

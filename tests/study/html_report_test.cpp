@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/page.h"
+#include "evenkeel/study/html_report.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ bool has(const std::string& page, const std::string& piece) {
 
 /// The page, which must be well-formed and must not show a number that is none.
 std::string checked(const Results& results) {
-  auto text = page(results);
+  auto text = html_report(results);
   EXPECT_EQ(fault_of(text), "");
   const auto body = text.substr(text.find("<body>"));
   for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(has(body, bad)) << bad;
@@ -72,10 +72,10 @@ TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
                    "Runs", "To repeat it"}));
   EXPECT_TRUE(has(text, "Does it matter where norms stand?"));
   EXPECT_TRUE(has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
-  const auto repeating = section_of(text, "To repeat it");
-  EXPECT_TRUE(has(repeating, "./ek study sample --size smoke"));
-  EXPECT_TRUE(has(repeating, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
-  EXPECT_TRUE(has(repeating, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
+  const auto reproduction = section_of(text, "To repeat it");
+  EXPECT_TRUE(has(reproduction, "./ek study sample --size smoke"));
+  EXPECT_TRUE(has(reproduction, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
+  EXPECT_TRUE(has(reproduction, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
 }
 
 TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
@@ -118,12 +118,12 @@ TEST(StudyPage, SaysTimesInOneElementOnly) {
   }
   EXPECT_EQ(contents(checked(fast), "<p class=\"times\">"),
             (Words{"Training took 1:02:03, 25 % of it in searches."}));
-  EXPECT_NE(page(fast), page(slow));
-  EXPECT_EQ(without_times(page(fast)), without_times(page(slow)));
+  EXPECT_NE(html_report(fast), html_report(slow));
+  EXPECT_EQ(without_times(html_report(fast)), without_times(html_report(slow)));
 }
 
 TEST(StudyPage, IsTheSameForEqualResults) {
-  EXPECT_EQ(page(sample()), page(sample()));
+  EXPECT_EQ(html_report(sample()), html_report(sample()));
 }
 
 TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/page.h"
+#include "evenkeel/study/html_report.h"
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/html.h"
@@ -23,7 +23,7 @@ std::string paragraph(const std::string& words, const char* name = "") {
 }
 
 /// Closed on the screen, open on paper.
-std::string folded(const char* summary, const std::string& content) {
+std::string collapsible(const char* summary, const std::string& content) {
   return element("details", element("summary", summary) + content) + "\n";
 }
 
@@ -60,7 +60,7 @@ std::string arms(const Results& results) {
   return section(heading, to_html(arms_table(results)) + paragraph(failures_text(results)));
 }
 
-std::string beside_paper(const Results& results) {
+std::string paper_comparison(const Results& results) {
   const auto table = paper_table(results);
   return table.rows.empty() ? "" : section("Beside the paper", to_html(table));
 }
@@ -73,28 +73,28 @@ std::string fairness(const Results& results) {
   if (!items.empty()) out += element("ul", items) + "\n";
   out += paragraph(search_text(results)) + paragraph(times_text(results), "times");
   if (!results.search_results.empty())
-    out += folded("All tries of the search", to_html(search_table(results)));
+    out += collapsible("All tries of the search", to_html(search_table(results)));
   return section("Fairness", out);
 }
 
-std::string repeating(const Results& results) {
+std::string reproduction(const Results& results) {
   return section("To repeat it",
                  element("pre", escaped(results.command), "wrap") + "\n" +
                      paragraph(results.provenance, "below") +
-                     folded("The study file", element("pre", escaped(results.study.text))));
+                     collapsible("The study file", element("pre", escaped(results.study.text))));
 }
 
 }  // namespace
 
-std::string page(const Results& results) {
+std::string html_report(const Results& results) {
   const auto& study = results.study;
   auto out = header(results) + claims(results) + arms(results);
   out += section("Figures", element("div", figures(results), "figures"));
   const auto overhead = overhead_table(results);
   if (!overhead.rows.empty()) out += section("Counted and measured", to_html(overhead));
-  out += beside_paper(results) + fairness(results);
-  out += section("Runs", folded("All runs of the grid", to_html(runs_table(results))));
-  out += repeating(results);
+  out += paper_comparison(results) + fairness(results);
+  out += section("Runs", collapsible("All runs of the grid", to_html(runs_table(results))));
+  out += reproduction(results);
   out += element("footer", "Made by Evenkeel from the files of the study's runs.") + "\n";
   return report::page(study.title.empty() ? study.name : study.title, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/markdown.h"
+#include "evenkeel/study/markdown_report.h"
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ std::string fairness(const Results& results) {
 
 }  // namespace
 
-std::string markdown(const Results& results) {
+std::string markdown_report(const Results& results) {
   const auto& study = results.study;
   auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
   out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(outcome_summary(results)) +

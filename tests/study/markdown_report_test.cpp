@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/markdown.h"
+#include "evenkeel/study/markdown_report.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ std::vector<std::string> time_lines(const std::string& text) {
 }
 
 TEST(StudyMarkdown, SaysWhatThePageSays) {
-  const auto text = markdown(sample());
+  const auto text = markdown_report(sample());
   for (const char* line :
        {"# Where the norms stand", "Does it matter where norms stand?", "## Verdicts",
         "HybridNorm ends lower than Pre-Norm.", "## Against the baseline", "## Beside the paper",
@@ -55,7 +55,7 @@ TEST(StudyMarkdown, SaysWhatThePageSays) {
 TEST(StudyMarkdown, HasAsManyCellsInEachRowAsInItsHead) {
   auto results = sample();
   results.study.claims[0].says = "a|b";
-  const auto text = markdown(results);
+  const auto text = markdown_report(results);
   std::size_t wanted = 0, rows = 0;
   for (const auto& line : lines_of(text)) {
     const bool is_row = line.starts_with('|');
@@ -73,7 +73,7 @@ TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
   const auto fast = sample();
   auto slow = fast;
   slow.seconds *= 7;
-  const auto one = markdown(fast), other = markdown(slow);
+  const auto one = markdown_report(fast), other = markdown_report(slow);
   EXPECT_EQ(time_lines(one),
             (std::vector<std::string>{"Time: Training took 1:02:03, 25 % of it in searches."}));
   EXPECT_NE(one, other);
@@ -89,7 +89,7 @@ TEST(StudyMarkdown, SaysThatRunsAreMissing) {
   auto results = sample();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1, .value = std::nan("")};
   results.is_complete = false;
-  EXPECT_TRUE(has_line(markdown(results),
+  EXPECT_TRUE(has_line(markdown_report(results),
                        "This study is not whole: 1 of 9 runs is missing. What follows is of those "
                        "that are there."));
 }
@@ -97,7 +97,7 @@ TEST(StudyMarkdown, SaysThatRunsAreMissing) {
 TEST(StudyMarkdown, FencesAFileThatHasFences) {
   auto results = sample();
   results.study.text = "```\n````";
-  EXPECT_NE(markdown(results).find("`````\n```\n````\n`````\n"), std::string::npos);
+  EXPECT_NE(markdown_report(results).find("`````\n```\n````\n`````\n"), std::string::npos);
 }
 
 TEST(EscapedMarkdown, LeavesNoMarkup) {
