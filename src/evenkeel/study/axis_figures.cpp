@@ -9,8 +9,8 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/study/ranking.h"
 #include "evenkeel/study/panels.h"
-#include "evenkeel/study/sentences.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/verdict_text.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -59,9 +59,9 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
       const auto interval =
           values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
       const auto& measure = results.study.measure;
-      line.points.add(tick.at, shown(mean_value(arm), measure));
-      line.spread.low.push_back(shown(interval.low, measure));
-      line.spread.high.push_back(shown(interval.high, measure));
+      line.points.add(tick.at, display_value(mean_value(arm), measure));
+      line.spread.low.push_back(display_value(interval.low, measure));
+      line.spread.high.push_back(display_value(interval.high, measure));
     }
   }
   return line;

@@ -14,7 +14,7 @@
 #include "evenkeel/study/ranking.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/max_trainable.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -246,10 +246,10 @@ void set_outcomes(Results& results) {
     const auto& claim = results.study.claims[verdict.claim];
     if (uses_sign_test(claim)) {
       if (claim.kind != Claim::Kind::further) {
-        verdict.sentence = runs_sentence(*find_arm(results, verdict.arm), results.study);
+        verdict.sentence = failure_rate_sentence(*find_arm(results, verdict.arm), results.study);
       }
       if (verdict.outcome == Outcome::not_measured) continue;
-      verdict.sentence += sign_words(verdict) + searched_words(results.study);
+      verdict.sentence += sign_test_text(verdict) + search_note(results.study);
       if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::inconclusive;
       continue;
     }

@@ -7,7 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/outcome.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -55,7 +55,7 @@ std::string runs_csv(const Results& results) {
       fields.insert(
           fields.end(),
           {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
-           is_finished ? number(shown(seed_run.value, results.study.measure)) : "",
+           is_finished ? number(display_value(seed_run.value, results.study.measure)) : "",
            number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
            text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
       out += line_of(fields);

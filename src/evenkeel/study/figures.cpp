@@ -11,7 +11,7 @@
 #include "evenkeel/study/forest.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 

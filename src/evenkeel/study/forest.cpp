@@ -11,7 +11,7 @@
 #include "evenkeel/report/row_figure.h"
 #include "evenkeel/report/series.h"
 #include "evenkeel/study/ranking.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -37,8 +37,8 @@ Row row_of(const Arm& arm, const Verdict& verdict, const Measure& measure) {
   Row row{&arm, &verdict};
   if (!row.has_difference()) return row;
   const auto& [low, high] = verdict.difference->interval;
-  row.mean = shown_difference(verdict.difference->mean, measure);
-  row.interval = {shown_difference(low, measure), shown_difference(high, measure)};
+  row.mean = display_difference(verdict.difference->mean, measure);
+  row.interval = {display_difference(low, measure), display_difference(high, measure)};
   return row;
 }
 
@@ -92,7 +92,7 @@ const char* colour_of(const Verdict& verdict) {
 std::string drawn(const Row& row, const Measure& measure, const Field& field, double y) {
   auto out = report::row_name(row.arm->name, field, y);
   if (!row.has_difference()) {
-    return out + report::row_label("end", report::kRowWidth, y, "finished " + runs_text(*row.arm));
+    return out + report::row_label("end", report::kRowWidth, y, "finished " + finished_runs_text(*row.arm));
   }
   out += report::interval_mark(colour_of(*row.verdict), row.interval.low, row.mean,
                                row.interval.high, field, y, row.verdict->sentence);

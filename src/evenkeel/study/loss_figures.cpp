@@ -6,7 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/mean_curve.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "evenkeel/study/grid.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 

@@ -10,7 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/hypothesis_family.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 

@@ -8,7 +8,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/ranking.h"
 #include "evenkeel/study/measure.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -34,7 +34,7 @@ std::string difference_of(const Results& results, const Arm& arm) {
   if (is_baseline(results.study, arm)) return "baseline";
   const auto* const verdict = baseline_verdict(results, arm);
   const bool has_difference = verdict != nullptr && verdict->difference;
-  return has_difference ? difference_text(*verdict->difference, results.study.measure) : kNothing;
+  return has_difference ? difference_text(*verdict->difference, results.study.measure) : kNoValue;
 }
 
 }  // namespace
@@ -61,11 +61,11 @@ ReportTable overhead_table(const Results& results) {
          {percent(static_cast<double>(arm.norm_parameters) / all)},
          {percent(arm.norms_share)},
          {percent(arm.paper_norms_share)},
-         {milliseconds.empty() ? kNothing
+         {milliseconds.empty() ? kNoValue
                                : number_text(std::log(report::median(milliseconds)), measure)},
          {difference_of(results, arm)},
-         {speeds.empty() ? kNothing : with_commas(std::llround(report::median(speeds)))},
-         {others.empty() ? kNothing : percent(*most)}});
+         {speeds.empty() ? kNoValue : with_commas(std::llround(report::median(speeds)))},
+         {others.empty() ? kNoValue : percent(*most)}});
   }
   table.footnote =
       "FLOPs of norms: 4 for each value that is normed, forward, over those of matrix products, "

@@ -11,8 +11,8 @@
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/panels.h"
-#include "evenkeel/study/sentences.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/verdict_text.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -39,25 +39,25 @@ bool has_several_baselines(const Results& results) {
 /// Difference, effect, p and seeds needed.
 std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   const auto* const verdict = baseline_verdict(results, arm);
-  if (is_baseline(results.study, arm)) return {{"baseline"}, {kNothing}, {kNothing}, {kNothing}};
-  if (verdict == nullptr) return {{kNothing}, {kNothing}, {kNothing}, {kNothing}};
+  if (is_baseline(results.study, arm)) return {{"baseline"}, {kNoValue}, {kNoValue}, {kNoValue}};
+  if (verdict == nullptr) return {{kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
   if (!verdict->difference) {  // p is then of the shares that failed
-    const auto p = verdict->p < 1 ? p_text(verdict->p) : kNothing;
-    return {{kNothing}, {kNothing}, {p}, {kNothing}};
+    const auto p = verdict->p < 1 ? p_text(verdict->p) : kNoValue;
+    return {{kNoValue}, {kNoValue}, {p}, {kNoValue}};
   }
   const auto difference = difference_text(*verdict->difference, results.study.measure);
   if (!verdict->not_tested_reason.empty()) {
-    return {{difference}, {kNothing}, {to_string(verdict->outcome)}, {kNothing}};
+    return {{difference}, {kNoValue}, {to_string(verdict->outcome)}, {kNoValue}};
   }
   return {{difference},
           {effect_text(verdict->difference->effect_size)},
           {p_text(verdict->p)},
-          {verdict->is_failure_test ? kNothing : required_seeds_text(*verdict)}};
+          {verdict->is_failure_test ? kNoValue : required_seeds_text(*verdict)}};
 }
 
 /// "+0.01", "–" where there is no figure.
 std::string paper_text(const Claim& claim) {
-  if (!std::isfinite(claim.paper)) return kNothing;
+  if (!std::isfinite(claim.paper)) return kNoValue;
   return (claim.paper > 0 ? "+" : "") + shortest(claim.paper);
 }
 
@@ -70,7 +70,7 @@ const SearchResult* search_result_of(const Results& results, std::size_t arm) {
 std::string tuned_value_text(const Results& results, std::size_t at) {
   const auto& chosen = results.arms[at].tuned_value;
   const auto* const search_result = search_result_of(results, at);
-  if (chosen.empty()) return kNothing;
+  if (chosen.empty()) return kNoValue;
   return chosen + (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
 }
 
@@ -90,7 +90,7 @@ ReportTable arms_table(const Results& results) {
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
     std::vector<Cell> row = {{arm.name, "", curve_styles[at]},
-                             {runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
+                             {finished_runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
                              {mean_text(finished_values(arm), study.measure)}};
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
@@ -138,7 +138,7 @@ std::string failures_text(const Results& results) {
     const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
     if (finished == runs) continue;
     all += runs - finished;
-    names += text(names.empty() ? "" : "; ", arm.name, ": ", lost_text(arm), " of ", runs);
+    names += text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
   }
   if (names.empty()) return "";
   return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",

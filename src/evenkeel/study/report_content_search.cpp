@@ -7,7 +7,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/study/report_content.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -32,7 +32,7 @@ std::vector<Cell> trial_cells(const Results& results, const SearchResult& search
   for (const double share : shares) {
     const auto* const trial = find_trial(search_result, value, share);
     if (trial == nullptr) {
-      cells.push_back({kNothing});
+      cells.push_back({kNoValue});
       continue;
     }
     folders += (folders.empty() ? "" : " ") + trial->key;

@@ -20,7 +20,7 @@
 #include "evenkeel/study/markdown_report.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/html_report.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 #include "evenkeel/study/statistics.h"
 #include "evenkeel/study/successive_halving.h"
 

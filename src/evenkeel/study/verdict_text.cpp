@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -25,16 +25,16 @@ std::string seeds_text(std::int64_t count) {
 /// "; 1 of 3 runs of post_norm failed"
 std::string failures(const Arm& arm) {
   const auto failed = run_count(arm, SeedRun::State::failed);
-  const auto lost = run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
+  const auto unfinished = run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
   std::string out;
   if (failed > 0)
     out += text("; ", failed, " of ", arm.seed_runs.size(), " runs of ", arm.name, " failed");
-  if (lost > 0)
-    out += text("; ", lost, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
+  if (unfinished > 0)
+    out += text("; ", unfinished, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
   return out;
 }
 
-std::string required_seeds_words(const Verdict& verdict) {
+std::string required_seeds_note(const Verdict& verdict) {
   if (verdict.difference->effect_size == 0) return "";
   if (!verdict.required_seeds) {
     return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
@@ -43,14 +43,14 @@ std::string required_seeds_words(const Verdict& verdict) {
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
-std::string failure_words(double p, const Arm& arm, const Arm& reference) {
+std::string fisher_text(double p, const Arm& arm, const Arm& reference) {
   const bool less = run_count(arm, SeedRun::State::failed) < run_count(reference, SeedRun::State::failed);
   return text("; that ", arm.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
               " (Fisher)");
 }
 
 /// Why there is nothing to compare.
-std::string no_difference_words(const Verdict& verdict, const Arm& arm, const Arm& reference,
+std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   std::int64_t pairs = 0;
   for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
@@ -66,12 +66,12 @@ std::string no_difference_words(const Verdict& verdict, const Arm& arm, const Ar
   auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", arm.name, " and ",
                   reference.name);
   const double p = std::min(verdict.p, verdict.p_nonequivalence);
-  return failed != reference_failed && p < 1 ? out + failure_words(p, arm, reference) : out;
+  return failed != reference_failed && p < 1 ? out + fisher_text(p, arm, reference) : out;
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
-std::string difference_words(const PairedDifference& difference, const Measure& measure, int sign = 1) {
-  const auto word = [&](double value) { return number(sign * shown_difference(value, measure)); };
+std::string difference_with_unit(const PairedDifference& difference, const Measure& measure, int sign = 1) {
+  const auto word = [&](double value) { return number(sign * display_difference(value, measure)); };
   const auto& [low, high] = difference.interval;
   const auto unit = measure.difference_unit();
   return text(word(difference.mean), " [", word(sign > 0 ? low : high), ", ",
@@ -80,10 +80,10 @@ std::string difference_words(const PairedDifference& difference, const Measure& 
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
 /// seeds)"
-std::string less_words(const PairedDifference& difference, const Arm& arm, const Arm& reference,
+std::string arm_difference_text(const PairedDifference& difference, const Arm& arm, const Arm& reference,
                        const Measure& measure) {
   return text(measure.name(), " of ", arm.name, " less that of ", reference.name, ": ",
-              difference_words(difference, measure), " (", seeds_text(difference.pairs), ")");
+              difference_with_unit(difference, measure), " (", seeds_text(difference.pairs), ")");
 }
 
 /// "32, none, –": up to where a scheme trains, by seed; nowhere; not known.
@@ -106,22 +106,22 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state) {
 std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   const auto failed = failures(arm) + failures(reference);
-  if (!verdict.difference) return no_difference_words(verdict, arm, reference, measure) + failed;
+  if (!verdict.difference) return no_difference_text(verdict, arm, reference, measure) + failed;
   const auto& difference = *verdict.difference;
   if (verdict.is_failure_test) {
-    return less_words(difference, arm, reference, measure) + " of those that finished" + failed +
-           failure_words(verdict.p, arm, reference);
+    return arm_difference_text(difference, arm, reference, measure) + " of those that finished" + failed +
+           fisher_text(verdict.p, arm, reference);
   }
   if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
-                reference.name, " by ", difference_words(difference, measure, lower ? -1 : 1), " (",
+                reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1), " (",
                 seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
                 number(difference.effect_size), ")", failed);
   }
   return text(arm.name, " and ", reference.name, " are not told apart with ",
-              seeds_text(difference.pairs), ": ", difference_words(difference, measure), " (", "p ",
-              p_text(verdict.p), ")", required_seeds_words(verdict), failed);
+              seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (", "p ",
+              p_text(verdict.p), ")", required_seeds_note(verdict), failed);
 }
 
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
@@ -130,19 +130,19 @@ std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const A
   if (!verdict.difference) return difference_sentence(verdict, arm, reference, claim.measure);
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
-  return text(less_words(*verdict.difference, arm, reference, claim.measure), "; that it is within ",
-              number(shown_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
-              "p ", p_text(verdict.p), is_open && failed.empty() ? required_seeds_words(verdict) : "",
-              failed, verdict.is_failure_test ? failure_words(verdict.p_nonequivalence, arm, reference) : "");
+  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure), "; that it is within ",
+              number(display_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
+              "p ", p_text(verdict.p), is_open && failed.empty() ? required_seeds_note(verdict) : "",
+              failed, verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                               const Measure& measure) {
-  return text(less_words(*verdict.difference, arm, reference, measure),
+  return text(arm_difference_text(*verdict.difference, arm, reference, measure),
               "; not judged: ", verdict.not_tested_reason, failures(arm), failures(reference));
 }
 
-std::string runs_sentence(const Arm& arm, const Study& study) {
+std::string failure_rate_sentence(const Arm& arm, const Study& study) {
   const auto failed = run_count(arm, SeedRun::State::failed);
   const auto finished = run_count(arm, SeedRun::State::finished);
   const auto all = failed + finished;
@@ -160,7 +160,7 @@ std::string runs_sentence(const Arm& arm, const Study& study) {
   return out + reasons;
 }
 
-std::string searched_words(const Study& study) {
+std::string search_note(const Study& study) {
   if (!study.tune) return "";
   return text("; each arm with the ", study.tune->key, " at which a search found its lowest loss");
 }
@@ -171,7 +171,7 @@ std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
               verdict.reference, " up to ", joined(reference_values));
 }
 
-std::string sign_words(const Verdict& verdict) {
+std::string sign_test_text(const Verdict& verdict) {
   auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
   if (verdict.p < kSignificanceLevel || !verdict.required_seeds) return out;
   return out + text(", ", *verdict.required_seeds, " seeds that all agree would tell");

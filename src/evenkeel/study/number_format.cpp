@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/wording.h"
+#include "evenkeel/study/number_format.h"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/study/outcome.h"
-#include "evenkeel/study/sentences.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -21,13 +21,13 @@ bool is_time(const Measure& measure) {
 
 /// Of what is shown.
 std::string digits(double value, const Measure& measure) {
-  if (!std::isfinite(value)) return kNothing;
+  if (!std::isfinite(value)) return kNoValue;
   const bool has_places = measure.kind != Measure::Kind::probe && !is_time(measure);
   return has_places ? report::fixed(value, kDecimals) : with_digits(value, kDecimals);
 }
 
 std::string signed_text(double difference, const Measure& measure) {
-  const double value = shown_difference(difference, measure);
+  const double value = display_difference(difference, measure);
   return (value > 0 ? "+" : "") + digits(value, measure);
 }
 
@@ -37,21 +37,21 @@ std::string with_unit(const std::string& name, const std::string& unit) {
 
 }  // namespace
 
-double shown(double value, const Measure& measure) {
+double display_value(double value, const Measure& measure) {
   return is_time(measure) ? std::exp(value) : value;
 }
 
-double shown_difference(double difference, const Measure& measure) {
+double display_difference(double difference, const Measure& measure) {
   constexpr double kHundred = 100;
   return is_time(measure) ? kHundred * std::expm1(difference) : difference;
 }
 
 std::string number_text(double value, const Measure& measure) {
-  return digits(shown(value, measure), measure);
+  return digits(display_value(value, measure), measure);
 }
 
 std::string mean_text(const std::vector<double>& values, const Measure& measure) {
-  if (values.empty()) return kNothing;
+  if (values.empty()) return kNoValue;
   if (values.size() == 1) return number_text(values.front(), measure) + " (one run)";
   const auto mean = mean_estimate(values);
   return text(number_text(mean.mean, measure), " [", number_text(mean.interval.low, measure), ", ",
@@ -76,11 +76,11 @@ std::string effect_text(double effect_size) {
 }
 
 std::string required_seeds_text(const Verdict& verdict) {
-  if (!verdict.difference || verdict.difference->effect_size == 0) return kNothing;
+  if (!verdict.difference || verdict.difference->effect_size == 0) return kNoValue;
   return verdict.required_seeds ? with_commas(*verdict.required_seeds) : "more than " + with_commas(kMostPairs);
 }
 
-std::string lost_text(const Arm& arm) {
+std::string unfinished_runs_text(const Arm& arm) {
   using State = SeedRun::State;
   std::string out;
   for (const auto state : {State::failed, State::crashed, State::missing}) {
@@ -90,10 +90,10 @@ std::string lost_text(const Arm& arm) {
   return out;
 }
 
-std::string runs_text(const Arm& arm) {
-  const auto lost = lost_text(arm);
+std::string finished_runs_text(const Arm& arm) {
+  const auto unfinished = unfinished_runs_text(arm);
   return text(run_count(arm, SeedRun::State::finished), " of ", arm.seed_runs.size(),
-              lost.empty() ? "" : "; ", lost);
+              unfinished.empty() ? "" : "; ", unfinished);
 }
 
 std::string measure_text(const Measure& measure) {

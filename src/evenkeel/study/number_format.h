@@ -6,16 +6,16 @@
 
 #include "evenkeel/study/results.h"
 
-/// Numbers as the reports of a study write them: none without how sure it is. kNothing is for
+/// Numbers as the reports of a study write them: none without how sure it is. kNoValue is for
 /// what is not there.
 namespace evenkeel::study {
 
-inline constexpr const char* kNothing = "–";
+inline constexpr const char* kNoValue = "–";
 
 /// A value and a difference as reports show them: of times milliseconds and per cent, in place of
 /// the logarithms that are compared; anything else as it is.
-double shown(double value, const Measure& measure);
-double shown_difference(double difference, const Measure& measure);
+double display_value(double value, const Measure& measure);
+double display_difference(double difference, const Measure& measure);
 
 /// 1.0230 of a loss, 0.003512 of a probe, 20.31 of a time.
 std::string number_text(double value, const Measure& measure);
@@ -36,10 +36,10 @@ std::string effect_text(double effect_size);
 std::string required_seeds_text(const Verdict& verdict);
 
 /// "1 failed, 1 missing"; "" if all finished.
-std::string lost_text(const Arm& arm);
+std::string unfinished_runs_text(const Arm& arm);
 
 /// "3 of 3", "1 of 3; 1 failed, 1 missing"
-std::string runs_text(const Arm& arm);
+std::string finished_runs_text(const Arm& arm);
 
 /// "validation loss, nats a token"
 std::string measure_text(const Measure& measure);

@@ -32,16 +32,16 @@ std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Ar
                               const Measure& measure);
 
 /// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"
-std::string runs_sentence(const Arm& arm, const Study& study);
+std::string failure_rate_sentence(const Arm& arm, const Study& study);
 
 /// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
 std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
                            const std::vector<double>& arm_values, const std::vector<double>& reference_values);
 
 /// That a search has looked for what trains; "" without one.
-std::string searched_words(const Study& study);
+std::string search_note(const Study& study);
 
 /// What its p-value adds: "; sign test over the seeds: p 0.250, 6 seeds that all agree would tell"
-std::string sign_words(const Verdict& verdict);
+std::string sign_test_text(const Verdict& verdict);
 
 }  // namespace evenkeel::study
