@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "evenkeel/study/axis_figures.h"
-#include "evenkeel/study/forest.h"
+#include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
@@ -205,34 +205,34 @@ TEST(ScalingFigure, SaysThatTwoSizesGiveNoInterval) {
   EXPECT_TRUE(has(checked(scaling_figure(results)), "two sizes only: no interval"));
 }
 
-TEST(Forest, HasARowForEachArmButTheBaseline) {
-  const auto drawn = checked(forest(sample()));
+TEST(ForestPlot, HasARowForEachArmButTheBaseline) {
+  const auto drawn = checked(forest_plot(sample()));
   EXPECT_EQ(titles_of(drawn), (Words{"Difference to the baseline"}));
   EXPECT_TRUE(has(drawn, ">hybrid_norm</text>"));
   EXPECT_TRUE(has(drawn, ">post_norm</text>"));
   EXPECT_FALSE(has(drawn, ">pre_norm</text>"));
-  EXPECT_EQ(forest(sample({.has_baseline = false})), "");
+  EXPECT_EQ(forest_plot(sample({.has_baseline = false})), "");
 }
 
-TEST(Forest, NamesArmsWithoutADifference) {
+TEST(ForestPlot, NamesArmsWithoutADifference) {
   auto results = sample();
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged");
   analyze_claims(results);
-  EXPECT_TRUE(has(checked(forest(results)), ">finished 0 of 3; 3 failed</text>"));
+  EXPECT_TRUE(has(checked(forest_plot(results)), ">finished 0 of 3; 3 failed</text>"));
 }
 
-TEST(Forest, FitsPrintedPagesWithAHundredArms) {
-  const auto drawn = checked(forest(sample({.schemes = many(101)})));
+TEST(ForestPlot, FitsPrintedPagesWithAHundredArms) {
+  const auto drawn = checked(forest_plot(sample({.schemes = many(101)})));
   EXPECT_EQ(titles_of(drawn),
             (Words{"Difference to the baseline, 1 of 3", "Difference to the baseline, 2 of 3",
                    "Difference to the baseline, 3 of 3"}));
   EXPECT_EQ(count_of(drawn, "class=\"name\""), 100u);
 }
 
-TEST(Forest, KeepsAnOutlierFromFlatteningTheRest) {
+TEST(ForestPlot, KeepsAnOutlierFromFlatteningTheRest) {
   auto results = sample({.schemes = many(6)});
   results.baseline_verdicts.back().difference = PairedDifference{3, 50, 1, {45, 55}, 0.001, 50};
-  const auto drawn = checked(forest(results));
+  const auto drawn = checked(forest_plot(results));
   EXPECT_FALSE(has(drawn, ">50</text>"));  // no tick
   EXPECT_TRUE(has(drawn, ">+50.0000 [+45.0000, +55.0000]</text>"));
 }

@@ -11,7 +11,7 @@ namespace {
 using Numbers = std::vector<double>;
 
 report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind) {
-  return mean_curve(curves, kind, Bundle{"arm", {0}, {3, 2}});
+  return mean_curve(curves, kind, CurveSpec{"arm", {0}, {3, 2}});
 }
 
 TEST(MeanCurve, IsTheMeanAtTheStepsThatAllHaveWithABandFromLeastToLargest) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/study/csv.h"
-#include "evenkeel/study/forest.h"
+#include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/report_content.h"
@@ -105,7 +105,7 @@ TEST(Times, AreShownInMillisecondsAndTheirDifferencesInPerCent) {
   EXPECT_NE(results.verdicts.at(0).sentence.find("; that it is within 2.02 %: p "),
             std::string::npos)
       << results.verdicts.at(0).sentence;
-  EXPECT_NE(forest(results).find("time of a step, %"), std::string::npos);
+  EXPECT_NE(forest_plot(results).find("time of a step, %"), std::string::npos);
   EXPECT_NE(runs_csv(results).find(",finished,,22.05"), std::string::npos) << runs_csv(results);
 }
 

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 Names names_of(const Panel& panel) {
   Names names;
-  for (const auto& bundle : panel.bundles) names.push_back(bundle.name);
+  for (const auto& spec : panel.curve_specs) names.push_back(spec.name);
   return names;
 }
 
@@ -47,7 +47,7 @@ TEST(Panels, BundleTheArmsAlongAnAxis) {
   const auto all = panels(sample({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(names_of(all[0]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
-  for (const auto& bundle : all[0].bundles) EXPECT_EQ(bundle.arms.size(), 3u);
+  for (const auto& spec : all[0].curve_specs) EXPECT_EQ(spec.arms.size(), 3u);
 }
 
 TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
@@ -67,13 +67,13 @@ TEST(Panels, LeaveOutWhatFailedBeforeAllElse) {
 TEST(Panels, GiveEachCurveALookOfItsOwnAndASchemeItsColourEverywhere) {
   for (const auto& panel : panels(sample({.layers = {"4", "8", "12"}}), "", 12)) {
     std::set<std::pair<int, int>> looks;
-    for (const auto& bundle : panel.bundles) looks.insert({bundle.style.colour, bundle.style.dash});
-    EXPECT_EQ(looks.size(), panel.bundles.size());
-    EXPECT_EQ(panel.bundles[1].style.colour, 1) << panel.where;
+    for (const auto& spec : panel.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
+    EXPECT_EQ(looks.size(), panel.curve_specs.size());
+    EXPECT_EQ(panel.curve_specs[1].style.colour, 1) << panel.where;
   }
   std::set<std::pair<int, int>> looks;
   const auto one = panels(sample({.layers = {"4", "8"}}), "", 12).at(0);
-  for (const auto& bundle : one.bundles) looks.insert({bundle.style.colour, bundle.style.dash});
+  for (const auto& spec : one.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
   EXPECT_EQ(looks.size(), 6u);
 }
 

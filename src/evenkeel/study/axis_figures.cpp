@@ -16,10 +16,10 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMostPanels = 8;
+constexpr std::size_t kMaxPanels = 8;
 
 /// An axis whose labels are numbers, from the lowest.
-struct Scale {
+struct NumericAxis {
   std::string name;
   std::vector<report::Tick> ticks;
 
@@ -30,31 +30,31 @@ struct Scale {
   }
 };
 
-std::vector<Scale> scales_of(const Study& study) {
-  std::vector<Scale> out;
-  for (const auto& axis : study.axes) {
-    Scale scale{axis.name, {}};
-    for (const auto& value : axis.values) {
+std::vector<NumericAxis> numeric_axes(const Study& study) {
+  std::vector<NumericAxis> out;
+  for (const auto& study_axis : study.axes) {
+    NumericAxis axis{study_axis.name, {}};
+    for (const auto& value : study_axis.values) {
       const auto number = number_of(value.label);
-      if (number) scale.ticks.push_back({*number, value.label});
+      if (number) axis.ticks.push_back({*number, value.label});
     }
-    if (scale.ticks.size() < 2 || scale.ticks.size() < axis.values.size()) continue;
-    std::sort(scale.ticks.begin(), scale.ticks.end(),
+    if (axis.ticks.size() < 2 || axis.ticks.size() < study_axis.values.size()) continue;
+    std::sort(axis.ticks.begin(), axis.ticks.end(),
               [](const auto& a, const auto& b) { return a.at < b.at; });
-    out.push_back(std::move(scale));
+    out.push_back(std::move(axis));
   }
   return out;
 }
 
-/// The measure of the bundle's arms along the axis, with intervals.
-report::Line line_of(const Results& results, const Scale& scale, const Bundle& bundle) {
+/// The measure of the curve's arms along the axis, with intervals.
+report::Line line_of(const Results& results, const NumericAxis& axis, const CurveSpec& spec) {
   report::Line line{
-      bundle.name, {}, bundle.style.colour, bundle.style.dash, report::Stroke::dotted};
+      spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
   line.spread.as = report::Spread::As::bars;
-  for (const auto& tick : scale.ticks) {
-    for (const auto at : bundle.arms) {
+  for (const auto& tick : axis.ticks) {
+    for (const auto at : spec.arms) {
       const auto& arm = results.arms[at];
-      if (arm.labels.at(scale.name) != tick.label) continue;
+      if (arm.labels.at(axis.name) != tick.label) continue;
       const auto values = finished_values(arm);
       const auto interval =
           values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
@@ -67,23 +67,23 @@ report::Line line_of(const Results& results, const Scale& scale, const Bundle& b
   return line;
 }
 
-/// Crosses where runs of the bundle failed. \return "post_norm failed at 0.004 (2 of 3), 0.008 (3
+/// Crosses where runs of the curve failed. \return "post_norm failed at 0.004 (2 of 3), 0.008 (3
 /// of 3)"; "" if none did
-std::string add_failures(const Results& results, const Scale& scale, const Bundle& bundle,
+std::string add_failures(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
                          report::Chart& chart) {
   std::string places;
-  for (const auto at : bundle.arms) {
+  for (const auto at : spec.arms) {
     const auto& arm = results.arms[at];
     const auto failed = run_count(arm, SeedRun::State::failed);
     if (failed == 0) continue;
-    const auto& label = arm.labels.at(scale.name);
+    const auto& label = arm.labels.at(axis.name);
     const auto share = text(failed, " of ", arm.seed_runs.size());
     chart.crosses.push_back(
-        {*number_of(label), bundle.style.colour, text(arm.name, ": failed ", share)});
+        {*number_of(label), spec.style.colour, text(arm.name, ": failed ", share)});
     places += text(places.empty() ? "" : ", ", label, " (", share, ")");
   }
   if (places.empty()) return "";
-  return text(bundle.name, bundle.name.empty() ? "" : " ", "failed at ", places);
+  return text(spec.name, spec.name.empty() ? "" : " ", "failed at ", places);
 }
 
 std::string note_of(const Results& results, const Panel& panel, const std::string& failures) {
@@ -93,22 +93,22 @@ std::string note_of(const Results& results, const Panel& panel, const std::strin
               failures.empty() ? "" : " Crosses: " + failures + ".");
 }
 
-std::string figure_of(const Results& results, const Scale& scale, const Panel& panel) {
+std::string figure_of(const Results& results, const NumericAxis& axis, const Panel& panel) {
   constexpr double kApart = 3;
   const auto& measure = results.study.measure;
   auto title = measure.name();
   title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
   report::Chart chart{
-      text(title, " against ", scale.name, panel.where.empty() ? "" : ", " + panel.where),
+      text(title, " against ", axis.name, panel.where.empty() ? "" : ", " + panel.where),
       measure.unit()};
-  chart.across = scale.name;
-  chart.logarithmic_across = scale.is_logarithmic();
-  chart.ticks_across = scale.ticks;
-  const auto middle = (static_cast<double>(panel.bundles.size()) - 1) / 2;
+  chart.across = axis.name;
+  chart.logarithmic_across = axis.is_logarithmic();
+  chart.ticks_across = axis.ticks;
+  const auto middle = (static_cast<double>(panel.curve_specs.size()) - 1) / 2;
   std::string failures;
-  for (std::size_t i = 0; i < panel.bundles.size(); ++i) {
-    auto line = line_of(results, scale, panel.bundles[i]);
-    const auto failed = add_failures(results, scale, panel.bundles[i], chart);
+  for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
+    auto line = line_of(results, axis, panel.curve_specs[i]);
+    const auto failed = add_failures(results, axis, panel.curve_specs[i], chart);
     if (!failed.empty()) failures += (failures.empty() ? "" : "; ") + failed;
     if (report::finite(line.points.y).empty() && failed.empty()) continue;
     line.shift = kApart * (static_cast<double>(i) - middle);
@@ -123,9 +123,9 @@ std::string figure_of(const Results& results, const Scale& scale, const Panel& p
 
 std::string axis_figures(const Results& results) {
   std::string out;
-  for (const auto& scale : scales_of(results.study)) {
-    for (const auto& panel : panels(results, scale.name, kMostPanels)) {
-      out += figure_of(results, scale, panel);
+  for (const auto& axis : numeric_axes(results.study)) {
+    for (const auto& panel : panels(results, axis.name, kMaxPanels)) {
+      out += figure_of(results, axis, panel);
     }
   }
   return out;

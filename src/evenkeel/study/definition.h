@@ -120,6 +120,6 @@ void add_setting(Study& study, const std::string& setting);
 /// \param words  "12" or "9-16"
 /// \throws Error (usage) if one of them is the search's
 void set_seeds(Study& study, const std::string& words);
-inline constexpr std::int64_t kMostSeeds = 1000;
+inline constexpr std::int64_t kMaxSeeds = 1000;
 
 }  // namespace evenkeel::study

@@ -278,8 +278,8 @@ void set_seeds(Study& study, const std::string& words) {
   const bool is_range = dash != std::string::npos;
   const auto first = is_range ? whole(words.substr(0, dash)) : 1;
   const auto last = whole(is_range ? words.substr(dash + 1) : words);
-  if (first < 0 || last < first || last - first >= kMostSeeds) {
-    throw Error(Exit::usage, text("--seeds must be a number from 1 to ", kMostSeeds,
+  if (first < 0 || last < first || last - first >= kMaxSeeds) {
+    throw Error(Exit::usage, text("--seeds must be a number from 1 to ", kMaxSeeds,
                                   " or a range such as 9-16, but is \"", words, "\""));
   }
   auto changed = study;

@@ -8,7 +8,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/study/axis_figures.h"
-#include "evenkeel/study/forest.h"
+#include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
 #include "evenkeel/study/number_format.h"
@@ -70,7 +70,7 @@ std::string scaling_figure(const Results& results) {
 }
 
 std::string figures(const Results& results) {
-  return forest(results) + loss_figures(results) + axis_figures(results) + scaling_figure(results) +
+  return forest_plot(results) + loss_figures(results) + axis_figures(results) + scaling_figure(results) +
          profile_figures(results);
 }
 

@@ -12,7 +12,7 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kFewestPoints = 3;
+constexpr std::size_t kMinPoints = 3;
 
 /// What is drawn of every run.
 struct Quantity {
@@ -29,21 +29,21 @@ Quantity quantity_of(const Results& results) {
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
       if (seed_run.state != SeedRun::State::finished) continue;
-      if (report::finite(seed_run.run.validation_loss.y).size() < kFewestPoints) return {false};
+      if (report::finite(seed_run.run.validation_loss.y).size() < kMinPoints) return {false};
     }
   }
   return {};
 }
 
 /// "Without failed runs: post_norm 2 of 3."
-std::string left_out(const Results& results, const Panel& panel) {
+std::string failed_runs_note(const Results& results, const Panel& panel) {
   std::string names;
-  for (const auto& bundle : panel.bundles) {
-    for (const auto at : bundle.arms) {
+  for (const auto& spec : panel.curve_specs) {
+    for (const auto at : spec.arms) {
       const auto& arm = results.arms[at];
       const auto failed = run_count(arm, SeedRun::State::failed);
       if (failed == 0) continue;
-      const auto& name = bundle.name.empty() ? arm.name : bundle.name;
+      const auto& name = spec.name.empty() ? arm.name : spec.name;
       names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.seed_runs.size());
     }
   }
@@ -54,9 +54,9 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
   report::Chart chart{quantity.title() + (panel.where.empty() ? "" : ", " + panel.where),
                       "nats a token"};
   std::vector<std::size_t> counts;
-  for (const auto& bundle : panel.bundles) {
+  for (const auto& spec : panel.curve_specs) {
     std::vector<report::Series> curves;
-    for (const auto at : bundle.arms) {
+    for (const auto at : spec.arms) {
       for (const auto& seed_run : results.arms[at].seed_runs) {
         if (seed_run.state != SeedRun::State::finished) continue;
         curves.push_back(quantity.of(seed_run.run));
@@ -64,11 +64,11 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
     }
     if (curves.empty()) continue;
     counts.push_back(curves.size());
-    chart.lines.push_back(mean_curve(curves, Averaging::arithmetic, bundle));
+    chart.lines.push_back(mean_curve(curves, Averaging::arithmetic, spec));
   }
   chart.note = text(panel.note, panel.note.empty() ? "" : " ",
                     quantity.is_validation ? "" : "Moving means. ",
-                    bands_text(counts, Averaging::arithmetic), left_out(results, panel));
+                    bands_text(counts, Averaging::arithmetic), failed_runs_note(results, panel));
   chart.when_empty = "No run is finished.";
   return chart;
 }
@@ -85,7 +85,7 @@ report::Line since(const report::Line& line, double from) {
 }
 
 /// Where runs that started alike have parted; "" if little is left.
-std::string late_figure(report::Chart chart) {
+std::string second_half_figure(report::Chart chart) {
   double furthest = 0;
   std::size_t most = 0;
   for (const auto& line : chart.lines) {
@@ -107,9 +107,9 @@ std::string late_figure(report::Chart chart) {
 std::string loss_figures(const Results& results) {
   const auto quantity = quantity_of(results);
   std::string out;
-  for (const auto& panel : panels(results, "", kMostLossPanels)) {
+  for (const auto& panel : panels(results, "", kMaxLossPanels)) {
     const auto chart = chart_of(results, panel, quantity);
-    out += figure(chart) + late_figure(chart);
+    out += figure(chart) + second_half_figure(chart);
   }
   return out;
 }

@@ -26,7 +26,7 @@ bool is_good(double value, Averaging kind) {
 }  // namespace
 
 report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
-                      const Bundle& bundle) {
+                      const CurveSpec& spec) {
   std::map<double, std::vector<double>> all;
   for (const auto& curve : curves) {
     std::map<double, double> own;  // of a step that was done twice the last
@@ -35,7 +35,7 @@ report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kin
     }
     for (const auto& [x, y] : own) all[x].push_back(y);
   }
-  report::Line line{bundle.name, {}, bundle.style.colour, bundle.style.dash};
+  report::Line line{spec.name, {}, spec.style.colour, spec.style.dash};
   for (const auto& [x, values] : all) {
     if (values.size() < curves.size()) continue;
     line.points.add(x, mean_over(values, kind));

@@ -57,26 +57,26 @@ std::vector<std::string> varied_axes(const Study& study, const std::string& alon
 }
 
 /// The lowest mean of the arms; infinite without any.
-double score_of(const Results& results, const Bundle& bundle) {
+double best_mean(const Results& results, const CurveSpec& spec) {
   double best = std::numeric_limits<double>::infinity();
-  for (const auto at : bundle.arms) {
+  for (const auto at : spec.arms) {
     const double mean = mean_value(results.arms[at]);
     if (mean < best) best = mean;
   }
   return best;
 }
 
-bool holds_baseline(const Results& results, const Bundle& bundle) {
-  return std::any_of(bundle.arms.begin(), bundle.arms.end(),
+bool contains_baseline(const Results& results, const CurveSpec& spec) {
+  return std::any_of(spec.arms.begin(), spec.arms.end(),
                      [&](std::size_t at) { return is_baseline(results.study, results.arms[at]); });
 }
 
 /// Keeps the best, the baseline and the worst of too many.
-void choose(const Results& results, Panel& panel) {
-  const auto all = panel.bundles.size();
-  if (all <= kMostBundles) return;
+void keep_extremes(const Results& results, Panel& panel) {
+  const auto all = panel.curve_specs.size();
+  if (all <= kMaxCurves) return;
   std::vector<double> scores;
-  for (const auto& bundle : panel.bundles) scores.push_back(score_of(results, bundle));
+  for (const auto& spec : panel.curve_specs) scores.push_back(best_mean(results, spec));
   auto sorted = report::finite(scores);
   std::sort(sorted.begin(), sorted.end());
   const auto is_extreme = [&](double score) {
@@ -84,15 +84,15 @@ void choose(const Results& results, Panel& panel) {
     return sorted.size() <= kBest + kWorst || score <= sorted[kBest - 1] ||
            score >= sorted[sorted.size() - kWorst];
   };
-  std::vector<Bundle> kept;
+  std::vector<CurveSpec> selected;
   bool has_baseline = false;
   for (std::size_t i = 0; i < all; ++i) {
-    const auto& bundle = panel.bundles[i];
-    const bool is_first_baseline = !has_baseline && holds_baseline(results, bundle);
+    const auto& spec = panel.curve_specs[i];
+    const bool is_first_baseline = !has_baseline && contains_baseline(results, spec);
     has_baseline = has_baseline || is_first_baseline;
-    if (is_first_baseline || is_extreme(scores[i])) kept.push_back(bundle);
+    if (is_first_baseline || is_extreme(scores[i])) selected.push_back(spec);
   }
-  panel.bundles = std::move(kept);
+  panel.curve_specs = std::move(selected);
   panel.note =
       text("Of ", all, " curves the ", kBest, " lowest, ",
            results.study.baseline.empty() ? "" : "the baseline ", "and the ", kWorst, " highest.");
@@ -106,8 +106,8 @@ void colour(const Study& study, const std::vector<std::string>& varied, const Re
   const auto axis = std::find_if(study.axes.begin(), study.axes.end(),
                                  [&](const Axis& each) { return each.name == leading; });
   std::vector<Selection> rests;
-  for (auto& bundle : panel.bundles) {
-    const auto& arm = results.arms[bundle.arms.front()];
+  for (auto& spec : panel.curve_specs) {
+    const auto& arm = results.arms[spec.arms.front()];
     const auto value =
         std::find_if(axis->values.begin(), axis->values.end(),
                      [&](const AxisValue& each) { return each.label == arm.labels.at(leading); });
@@ -117,7 +117,7 @@ void colour(const Study& study, const std::vector<std::string>& varied, const Re
     if (found == rests.end()) found = rests.insert(rests.end(), std::move(rest));
     const auto index = static_cast<int>(value - axis->values.begin());
     const auto pattern = index / report::kColours + static_cast<int>(found - rests.begin());
-    bundle.style = {index % report::kColours, pattern % report::kDashes};
+    spec.style = {index % report::kColours, pattern % report::kDashes};
   }
 }
 
@@ -128,10 +128,10 @@ Panel panel_of(const Results& results, const Group& group, const std::vector<std
   for (const auto& [labels, arms] : groups_of(results, group.arms, varied)) {
     auto own = labels;
     for (const auto& [axis, label] : group.labels) own.erase(axis);
-    panel.bundles.push_back({own.empty() ? "" : labels_text(study, own), arms, {}});
+    panel.curve_specs.push_back({own.empty() ? "" : labels_text(study, own), arms, {}});
   }
   colour(study, varied, results, panel);
-  choose(results, panel);
+  keep_extremes(results, panel);
   return panel;
 }
 
@@ -142,9 +142,9 @@ std::vector<Panel> panels(const Results& results, const std::string& along, std:
   for (std::size_t at = 0; at < results.arms.size(); ++at) all.push_back(at);
   const auto varied = varied_axes(results.study, along);
   std::vector<Group> groups = {{{}, all}};
-  if (varied.size() > 1 && groups_of(results, all, varied).size() > kMostBundles) {
-    const std::vector<std::string> behind(varied.begin() + 1, varied.end());
-    auto spread = groups_of(results, all, behind);
+  if (varied.size() > 1 && groups_of(results, all, varied).size() > kMaxCurves) {
+    const std::vector<std::string> other_axes(varied.begin() + 1, varied.end());
+    auto spread = groups_of(results, all, other_axes);
     if (spread.size() <= most) groups = std::move(spread);
   }
   std::vector<Panel> out;

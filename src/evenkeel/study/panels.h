@@ -11,8 +11,8 @@
 /// Which arms a chart shows, so that it stays readable.
 namespace evenkeel::study {
 
-/// The arms that one curve goes through, and how it looks.
-struct Bundle {
+/// One curve of a chart: the arms that it goes through, and its style.
+struct CurveSpec {
   std::string name;
   std::vector<std::size_t> arms;
   report::Style style;
@@ -22,10 +22,10 @@ struct Bundle {
 struct Panel {
   std::string where;  // what its arms have in common: "layers 16"; "" if it is the only one
   std::string note;   // which arms are left out; may be empty
-  std::vector<Bundle> bundles;
+  std::vector<CurveSpec> curve_specs;
 };
 
-inline constexpr std::size_t kMostBundles = 8;
+inline constexpr std::size_t kMaxCurves = 8;
 
 /// Up to 8 curves share a chart. More are spread over one chart for each combination of the axes
 /// behind the first, if these are no more than `most`; of what is still too many the 4 best, the

@@ -14,43 +14,43 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMostPanels = 4;
-constexpr std::size_t kMostHeatMaps = 8;
-constexpr std::size_t kStepsOfAProfile = 3;  // a heat map shows more
+constexpr std::size_t kMaxPanels = 4;
+constexpr std::size_t kMaxHeatMaps = 8;
+constexpr std::size_t kMaxStepsWithoutMap = 3;  // a heat map shows more
 
-struct Shown {
+struct ProfileKind {
   const char* measure;
   const char* part;
   const char* title;
   const char* unit;
   Averaging averaging = Averaging::arithmetic;
 };
-constexpr Shown kFlow = {"grad_norm", "block", "Gradient flow", "gradient norm of a block",
+constexpr ProfileKind kFlow = {"grad_norm", "block", "Gradient flow", "gradient norm of a block",
                          Averaging::geometric};
-constexpr std::array kOthers = {Shown{"attention_entropy", "", "Attention entropy", "nats"},
-                                Shown{"token_cosine", "", "Token similarity", "mean cosine"}};
+constexpr std::array kLastStepProfiles = {ProfileKind{"attention_entropy", "", "Attention entropy", "nats"},
+                                ProfileKind{"token_cosine", "", "Token similarity", "mean cosine"}};
 
-const report::LayerMap* map_of(const SeedRun& seed_run, const Shown& shown) {
-  return report::find(seed_run.run.layers, shown.measure, shown.part);
+const report::LayerMap* map_of(const SeedRun& seed_run, const ProfileKind& kind) {
+  return report::find(seed_run.run.layers, kind.measure, kind.part);
 }
 
 /// The last step that any run was probed at, those that the study measures at, and the first if
-/// `has_first`.
-std::set<double> steps_of(const Results& results, const Shown& shown, bool has_first) {
+/// `with_first`.
+std::set<double> steps_of(const Results& results, const ProfileKind& kind, bool with_first) {
   std::set<double> all, out;
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
-      const auto* const map = map_of(seed_run, shown);
+      const auto* const map = map_of(seed_run, kind);
       if (map == nullptr) continue;
       for (const auto& [step, values] : map->values) all.insert(step);
     }
   }
   if (all.empty()) return out;
   out.insert(*all.rbegin());
-  if (has_first) out.insert(*all.begin());
+  if (with_first) out.insert(*all.begin());
   const auto add = [&](const Measure& measure) {
     const auto step = static_cast<double>(measure.step);
-    if (measure.probe == shown.measure && all.contains(step)) out.insert(step);
+    if (measure.probe == kind.measure && all.contains(step)) out.insert(step);
   };
   add(results.study.measure);
   for (const auto& claim : results.study.claims) add(claim.measure);
@@ -58,28 +58,28 @@ std::set<double> steps_of(const Results& results, const Shown& shown, bool has_f
 }
 
 /// The profiles of one step; runs that failed before it have none there.
-std::string figure_of(const Results& results, const Shown& shown, const Panel& panel, double step,
+std::string figure_of(const Results& results, const ProfileKind& kind, const Panel& panel, double step,
                       bool has_legend) {
-  report::Chart chart{text(shown.title, ", step ", with_commas(std::llround(step)),
+  report::Chart chart{text(kind.title, ", step ", with_commas(std::llround(step)),
                            panel.where.empty() ? "" : ", " + panel.where),
-                      shown.unit};
+                      kind.unit};
   chart.across = "layer";
-  if (shown.averaging == Averaging::geometric) chart.scale = report::Scale::logarithmic;
+  if (kind.averaging == Averaging::geometric) chart.scale = report::Scale::logarithmic;
   std::vector<std::size_t> counts;
-  for (const auto& bundle : panel.bundles) {
+  for (const auto& spec : panel.curve_specs) {
     std::vector<report::Series> curves;
-    for (const auto at : bundle.arms) {
+    for (const auto at : spec.arms) {
       for (const auto& seed_run : results.arms[at].seed_runs) {
-        const auto* const map = map_of(seed_run, shown);
+        const auto* const map = map_of(seed_run, kind);
         if (map != nullptr && map->at(step).size() > 0) curves.push_back(map->at(step));
       }
     }
     if (curves.empty()) continue;
     counts.push_back(curves.size());
-    chart.lines.push_back(mean_curve(curves, shown.averaging, bundle));
+    chart.lines.push_back(mean_curve(curves, kind.averaging, spec));
   }
   if (chart.lines.empty()) return "";
-  chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, shown.averaging));
+  chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, kind.averaging));
   chart.has_legend = has_legend;
   chart.when_empty = "Nothing finite was measured.";
   return figure(chart);
@@ -89,7 +89,7 @@ std::string figure_of(const Results& results, const Shown& shown, const Panel& p
 std::string heat_map_of(const Arm& arm) {
   for (const auto& seed_run : arm.seed_runs) {
     const auto* const map = map_of(seed_run, kFlow);
-    if (map == nullptr || map->values.size() <= kStepsOfAProfile) continue;
+    if (map == nullptr || map->values.size() <= kMaxStepsWithoutMap) continue;
     return report::heat_map(*map, text(kFlow.title, ", ", arm.name),
                             text(kFlow.unit, ", seed ", seed_run.seed));
   }
@@ -98,13 +98,13 @@ std::string heat_map_of(const Arm& arm) {
 
 std::string heat_maps(const Results& results) {
   std::string out;
-  std::size_t shown = 0;
+  std::size_t drawn = 0;
   for (const auto& panel : panels(results, "", 0)) {
-    for (const auto& bundle : panel.bundles) {
-      const auto map = heat_map_of(results.arms[bundle.arms.front()]);
-      if (map.empty() || shown == kMostHeatMaps) continue;
+    for (const auto& spec : panel.curve_specs) {
+      const auto map = heat_map_of(results.arms[spec.arms.front()]);
+      if (map.empty() || drawn == kMaxHeatMaps) continue;
       out += map;
-      ++shown;
+      ++drawn;
     }
   }
   return out;
@@ -114,15 +114,15 @@ std::string heat_maps(const Results& results) {
 
 std::string profile_figures(const Results& results) {
   std::string out;
-  for (const auto& panel : panels(results, "", kMostPanels)) {
+  for (const auto& panel : panels(results, "", kMaxPanels)) {
     std::string figures;  // of one panel the first has the legend of all
-    const auto add = [&](const Shown& shown, bool has_first) {
-      for (const auto step : steps_of(results, shown, has_first)) {
-        figures += figure_of(results, shown, panel, step, figures.empty());
+    const auto add = [&](const ProfileKind& kind, bool with_first) {
+      for (const auto step : steps_of(results, kind, with_first)) {
+        figures += figure_of(results, kind, panel, step, figures.empty());
       }
     };
     add(kFlow, true);
-    for (const auto& shown : kOthers) add(shown, false);
+    for (const auto& kind : kLastStepProfiles) add(kind, false);
     out += figures;
   }
   return out + heat_maps(results);

@@ -24,8 +24,8 @@ using State = SeedRun::State;
 /// How the arms' curves look on the figures; empty of those that are not drawn.
 std::vector<std::optional<report::Style>> curve_styles_of(const Results& results) {
   std::vector<std::optional<report::Style>> out(results.arms.size());
-  for (const auto& panel : panels(results, "", kMostLossPanels)) {
-    for (const auto& bundle : panel.bundles) out[bundle.arms.front()] = bundle.style;
+  for (const auto& panel : panels(results, "", kMaxLossPanels)) {
+    for (const auto& spec : panel.curve_specs) out[spec.arms.front()] = spec.style;
   }
   return out;
 }

@@ -204,8 +204,8 @@ double minimum_detectable_effect(std::int64_t pairs, double level) {
 }
 
 std::optional<std::int64_t> required_pairs(double effect_size, double level) {
-  if (t_test_power(effect_size, kMostPairs, level) < kPower) return std::nullopt;
-  std::int64_t low = 2, high = kMostPairs;  // the power grows with the pairs: halve what is left
+  if (t_test_power(effect_size, kMaxPairs, level) < kPower) return std::nullopt;
+  std::int64_t low = 2, high = kMaxPairs;  // the power grows with the pairs: halve what is left
   while (low < high) {
     const std::int64_t middle = std::midpoint(low, high);
     if (t_test_power(effect_size, middle, level) < kPower) {

@@ -69,9 +69,9 @@ double t_test_power(double effect_size, std::int64_t pairs, double level = 0.05)
 /// The least effect that so many pairs call with a chance of 80 %.
 double minimum_detectable_effect(std::int64_t pairs, double level = 0.05);
 
-/// The fewest pairs that call such a difference with a chance of 80 %; empty above kMostPairs.
+/// The fewest pairs that call such a difference with a chance of 80 %; empty above kMaxPairs.
 std::optional<std::int64_t> required_pairs(double effect_size, double level = 0.05);
-inline constexpr std::int64_t kMostPairs = 1000;
+inline constexpr std::int64_t kMaxPairs = 1000;
 
 /// The opposite claim: |mean| > margin.
 double nonequivalence_p(const PairedDifference& difference, double margin);

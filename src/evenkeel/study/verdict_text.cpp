@@ -37,7 +37,7 @@ std::string failures(const Arm& arm) {
 std::string required_seeds_note(const Verdict& verdict) {
   if (verdict.difference->effect_size == 0) return "";
   if (!verdict.required_seeds) {
-    return text("; more than ", kMostPairs, " seeds would be needed for a difference of this size");
+    return text("; more than ", kMaxPairs, " seeds would be needed for a difference of this size");
   }
   return text("; ", *verdict.required_seeds, " seeds would be needed for a difference of this size");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/forest.h"
+#include "evenkeel/study/forest_plot.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,11 +19,11 @@ namespace {
 
 using Field = report::RowField;
 
-constexpr double kNumbers = 196;  // units for the figures at the right
+constexpr double kNumbersWidth = 196;  // units for the figures at the right
 constexpr int kTicks = 6;
-constexpr const char* kLower = "c0";
-constexpr const char* kHigher = "c1";
-constexpr const char* kOpen = "c6";
+constexpr const char* kLowerColour = "c0";
+constexpr const char* kHigherColour = "c1";
+constexpr const char* kInconclusiveColour = "c6";
 
 struct Row {
   const Arm* arm;
@@ -84,9 +84,9 @@ const char* colour_of(const Verdict& verdict) {
   const auto outcome = verdict.outcome;
   const bool is_decided =
       outcome == Verdict::Outcome::supported || outcome == Verdict::Outcome::contradicted;
-  if (!is_decided) return kOpen;
-  if (verdict.is_failure_test) return outcome == Verdict::Outcome::supported ? kLower : kHigher;
-  return verdict.difference->mean < 0 ? kLower : kHigher;
+  if (!is_decided) return kInconclusiveColour;
+  if (verdict.is_failure_test) return outcome == Verdict::Outcome::supported ? kLowerColour : kHigherColour;
+  return verdict.difference->mean < 0 ? kLowerColour : kHigherColour;
 }
 
 std::string drawn(const Row& row, const Measure& measure, const Field& field, double y) {
@@ -113,12 +113,12 @@ std::string note_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-std::string forest(const Results& results) {
+std::string forest_plot(const Results& results) {
   const auto rows = rows_of(results);
   if (rows.empty()) return "";
   std::vector<std::string> names;
   for (const auto& row : rows) names.push_back(row.arm->name);
-  const auto field = report::row_field(names, kNumbers, axis_of(rows));
+  const auto field = report::row_field(names, kNumbersWidth, axis_of(rows));
   const auto& measure = results.study.measure;
   const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], measure, field, y); };
   return report::row_figures({.title = "Difference to the baseline",
