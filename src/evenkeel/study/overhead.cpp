@@ -16,7 +16,7 @@ namespace {
 
 /// What the finished runs of an arm took.
 struct Times {
-  std::vector<double> milliseconds, speeds, others;
+  std::vector<double> milliseconds, tokens_per_second, cpu_contention;
 };
 
 Times times_of(const Arm& arm) {
@@ -24,8 +24,8 @@ Times times_of(const Arm& arm) {
   for (const auto& seed_run : arm.seed_runs) {
     if (seed_run.state != SeedRun::State::finished) continue;
     times.milliseconds.push_back(median_step_milliseconds(seed_run.run));
-    times.speeds.push_back(report::median(report::finite(seed_run.run.tokens_per_second.y)));
-    if (seed_run.run.others) times.others.push_back(*seed_run.run.others);
+    times.tokens_per_second.push_back(report::median(report::finite(seed_run.run.tokens_per_second.y)));
+    if (seed_run.run.others) times.cpu_contention.push_back(*seed_run.run.others);
   }
   return times;
 }
@@ -52,9 +52,9 @@ ReportTable overhead_table(const Results& results) {
   const auto& measure = results.study.measure;
   if (measure.kind != Measure::Kind::step_time) return table;
   for (const auto& arm : results.arms) {
-    const auto [milliseconds, speeds, others] = times_of(arm);
+    const auto [milliseconds, tokens_per_second, cpu_contention] = times_of(arm);
     const auto all = static_cast<double>(arm.parameters);
-    const auto most = std::max_element(others.begin(), others.end());
+    const auto most = std::max_element(cpu_contention.begin(), cpu_contention.end());
     table.rows.push_back(
         {{arm.name},
          {with_commas(arm.norm_parameters)},
@@ -64,8 +64,8 @@ ReportTable overhead_table(const Results& results) {
          {milliseconds.empty() ? kNoValue
                                : number_text(std::log(report::median(milliseconds)), measure)},
          {difference_of(results, arm)},
-         {speeds.empty() ? kNoValue : with_commas(std::llround(report::median(speeds)))},
-         {others.empty() ? kNoValue : percent(*most)}});
+         {tokens_per_second.empty() ? kNoValue : with_commas(std::llround(report::median(tokens_per_second)))},
+         {cpu_contention.empty() ? kNoValue : percent(*most)}});
   }
   table.footnote =
       "FLOPs of norms: 4 for each value that is normed, forward, over those of matrix products, "
