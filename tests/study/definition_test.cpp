@@ -211,9 +211,9 @@ TEST(Definition, TakesAsManySeedsAsTheCommandSays) {
   EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{1, 2, 3}));
   set_seeds(study, "9-11");
   EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{9, 10, 11}));
-  const auto refusal = [&](const char* words) -> std::string {
+  const auto refusal = [&](const char* argument) -> std::string {
     try {
-      set_seeds(study, words);
+      set_seeds(study, argument);
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::usage);
       return error.what();
@@ -221,11 +221,11 @@ TEST(Definition, TakesAsManySeedsAsTheCommandSays) {
     return "";
   };
   EXPECT_EQ(refusal("4"), "--seeds 4: tune.seed must be none of the study's seeds, but is 4");
-  for (const char* const words : {"0", "", "-3", "3-2", "1-2000", "two", "3-", "1-2-3"}) {
-    EXPECT_EQ(refusal(words),
+  for (const char* const argument : {"0", "", "-3", "3-2", "1-2000", "two", "3-", "1-2-3"}) {
+    EXPECT_EQ(refusal(argument),
               "--seeds must be a number from 1 to 1000 or a range such as 9-16, but "
               "is \"" +
-                  std::string(words) + "\"");
+                  std::string(argument) + "\"");
   }
 }
 
@@ -287,11 +287,11 @@ TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
 }
 
 TEST(Studies, HaveNoSizeThatTheDocumentationDoesNotName) {
-  const auto words = read_file(EK_TESTS "/../docs/studies.md");
+  const auto page = read_file(EK_TESTS "/../docs/studies.md");
   for (const auto& name : catalogue()) {
     const auto file = find_study(name);
     for (const auto& size : sizes_of(file.toml, file.path)) {
-      EXPECT_NE(words.find("`" + size + "`"), std::string::npos) << name << ", " << size;
+      EXPECT_NE(page.find("`" + size + "`"), std::string::npos) << name << ", " << size;
     }
   }
 }

@@ -140,8 +140,8 @@ bool is_difference(Claim::Kind kind) {
 
 /// What its kind needs is there, and nothing that it does not read.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
-  const auto must = [&](bool condition, const auto&... what) {
-    if (!condition) throw Error(Exit::usage, text(where, what...));
+  const auto must = [&](bool condition, const auto&... parts) {
+    if (!condition) throw Error(Exit::usage, text(where, parts...));
   };
   const auto kind = enum_name(kKinds, claim.kind);
   must(!claim.says.empty(), "a claim must say in a sentence what it claims: says = \"...\"");

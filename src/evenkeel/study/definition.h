@@ -117,9 +117,9 @@ void add_setting(Study& study, const std::string& setting);
 
 /// Seeds in place of the file's: `--seeds 12` are 1 to 12, `--seeds 9-16` those from 9 to 16, for a
 /// claim that others have suggested.
-/// \param words  "12" or "9-16"
+/// \param argument  "12" or "9-16"
 /// \throws Error (usage) if one of them is the search's
-void set_seeds(Study& study, const std::string& words);
+void set_seeds(Study& study, const std::string& argument);
 inline constexpr std::int64_t kMaxSeeds = 1000;
 
 }  // namespace evenkeel::study

@@ -267,25 +267,25 @@ void add_setting(Study& study, const std::string& setting) {
   study = std::move(changed);
 }
 
-void set_seeds(Study& study, const std::string& words) {
+void set_seeds(Study& study, const std::string& argument) {
   const auto whole = [](std::string_view digits) {
     std::int64_t value = 0;
     const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool is_number = failed == std::errc() && end == digits.data() + digits.size();
     return is_number ? value : std::int64_t{-1};
   };
-  const auto dash = words.find('-');
+  const auto dash = argument.find('-');
   const bool is_range = dash != std::string::npos;
-  const auto first = is_range ? whole(words.substr(0, dash)) : 1;
-  const auto last = whole(is_range ? words.substr(dash + 1) : words);
+  const auto first = is_range ? whole(argument.substr(0, dash)) : 1;
+  const auto last = whole(is_range ? argument.substr(dash + 1) : argument);
   if (first < 0 || last < first || last - first >= kMaxSeeds) {
     throw Error(Exit::usage, text("--seeds must be a number from 1 to ", kMaxSeeds,
-                                  " or a range such as 9-16, but is \"", words, "\""));
+                                  " or a range such as 9-16, but is \"", argument, "\""));
   }
   auto changed = study;
   changed.seeds.resize(static_cast<std::size_t>(last - first + 1));
   std::iota(changed.seeds.begin(), changed.seeds.end(), first);
-  check_seeds(changed, "--seeds " + words);
+  check_seeds(changed, "--seeds " + argument);
   study = std::move(changed);
 }
 

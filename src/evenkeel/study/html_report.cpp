@@ -18,8 +18,8 @@ using report::element;
 using report::escaped;
 using report::section;
 
-std::string paragraph(const std::string& words, const char* name = "") {
-  return words.empty() ? "" : element("p", escaped(words), name) + "\n";
+std::string paragraph(const std::string& content, const char* name = "") {
+  return content.empty() ? "" : element("p", escaped(content), name) + "\n";
 }
 
 /// Closed on the screen, open on paper.

@@ -14,8 +14,8 @@ namespace evenkeel::study {
 
 namespace {
 
-std::string paragraph(const std::string& words) {
-  return words.empty() ? "" : escaped_markdown(words) + "\n\n";
+std::string paragraph(const std::string& content) {
+  return content.empty() ? "" : escaped_markdown(content) + "\n\n";
 }
 
 std::string section(const char* heading, const std::string& content) {

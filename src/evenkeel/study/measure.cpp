@@ -83,8 +83,8 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   const auto has = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
   };
-  const auto must = [](bool good, const auto&... words) {
-    if (!good) throw Error(Exit::usage, text("measure: ", words...));
+  const auto must = [](bool good, const auto&... parts) {
+    if (!good) throw Error(Exit::usage, text("measure: ", parts...));
   };
   const bool is_ood = measure.kind == Kind::ood_loss || measure.kind == Kind::ood_wrong;
   must(!is_ood || !config.data.ood.empty(),

@@ -44,16 +44,16 @@ std::vector<Group> groups_of(const Results& results, const std::vector<std::size
 
 /// The axes with several values but `along`; one whose labels are words first: it gets colours.
 std::vector<std::string> varied_axes(const Study& study, const std::string& along) {
-  std::vector<std::string> words, numbers;
+  std::vector<std::string> text_axes, numeric_axes;
   for (const auto& axis : study.axes) {
     if (axis.values.size() < 2 || axis.name == along) continue;
     const bool is_number = std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) {
       return number_of(v.label).has_value();
     });
-    (is_number ? numbers : words).push_back(axis.name);
+    (is_number ? numeric_axes : text_axes).push_back(axis.name);
   }
-  words.insert(words.end(), numbers.begin(), numbers.end());
-  return words;
+  text_axes.insert(text_axes.end(), numeric_axes.begin(), numeric_axes.end());
+  return text_axes;
 }
 
 /// The lowest mean of the arms; infinite without any.

@@ -26,10 +26,10 @@ std::string css_class(Column::Kind kind) {
 }
 
 std::string to_html(const Cell& cell) {
-  const auto words = escaped(cell.text);
-  if (!cell.css_class.empty()) return element("span", words, "state " + cell.css_class);
-  if (cell.curve_style) return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + words;
-  return words;
+  const auto content = escaped(cell.text);
+  if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
+  if (cell.curve_style) return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + content;
+  return content;
 }
 
 std::string line_of(const std::vector<std::string>& cells) {
@@ -73,10 +73,10 @@ std::string to_markdown(const ReportTable& table) {
   return out + "\n" + (table.footnote.empty() ? "" : escaped_markdown(table.footnote) + "\n\n");
 }
 
-std::string escaped_markdown(const std::string& words) {
+std::string escaped_markdown(const std::string& content) {
   constexpr std::string_view kMarkup = "\\`*|<>#";
   std::string out;
-  for (const char letter : words) {
+  for (const char letter : content) {
     if (kMarkup.find(letter) != std::string_view::npos) out += '\\';
     const bool ends_line = letter == '\n' || letter == '\r';
     out += ends_line ? ' ' : letter;

@@ -36,6 +36,6 @@ std::string to_html(const ReportTable& table);
 std::string to_markdown(const ReportTable& table);
 
 /// Text of a file as one line of Markdown.
-std::string escaped_markdown(const std::string& words);
+std::string escaped_markdown(const std::string& content);
 
 }  // namespace evenkeel::study
