@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
@@ -33,7 +33,7 @@ std::vector<Fields> read(const std::string& text) {
 }
 
 TEST(StudyCsv, HasARowARunBelowItsHead) {
-  const auto rows = read(runs_csv(sample({.layers = {"4", "16"}})));
+  const auto rows = read(runs_csv(sample_results({.layers = {"4", "16"}})));
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
   EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
                              "training_loss", "validation_loss", "parameters", "tokens",
@@ -45,31 +45,31 @@ TEST(StudyCsv, HasARowARunBelowItsHead) {
 }
 
 TEST(StudyCsv, KeepsFailedRunsWithoutAValue) {
-  const auto rows = read(runs_csv(sample()));
+  const auto rows = read(runs_csv(sample_results()));
   const auto& last = rows.back();
   EXPECT_EQ(Fields(last.begin(), last.begin() + 6), (Fields{"post_norm", "post_norm", "3", "failed",
                                                             "validation loss 3.41 above 2.5", ""}));
 }
 
 TEST(StudyCsv, LeavesEmptyWhatIsNotThere) {
-  auto results = sample();
+  auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
   EXPECT_EQ(read(runs_csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
                                            "800000", "", "bfloat16", "0.002", ""}));
 }
 
 TEST(StudyCsv, QuotesCommasQuotesAndLines) {
-  auto results = sample();
+  auto results = sample_results();
   results.arms[0].seed_runs[0].reason = "said \"no\",\nthen left";
   EXPECT_NE(runs_csv(results).find("\"said \"\"no\"\",\nthen left\""), std::string::npos);
   EXPECT_EQ(read(runs_csv(results))[1][4], "said \"no\",\nthen left");
 }
 
 TEST(StudyCsv, KnowsNoTimes) {
-  auto slow = sample();
+  auto slow = sample_results();
   slow.seconds *= 7;
   for (auto& arm : slow.arms) arm.seed_runs[0].run.seconds = 99;
-  EXPECT_EQ(runs_csv(slow), runs_csv(sample()));
+  EXPECT_EQ(runs_csv(slow), runs_csv(sample_results()));
 }
 
 }  // namespace

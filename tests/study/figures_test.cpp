@@ -12,7 +12,7 @@
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
 #include "report/page_check.h"
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> many(std::size_t count) {
 }
 
 TEST(LossFigures, HaveABandForEachArmOfSeveralSeeds) {
-  const auto drawn = checked(loss_figures(sample()));
+  const auto drawn = checked(loss_figures(sample_results()));
   EXPECT_EQ(titles_of(drawn), (Words{"Validation loss", "Validation loss, second half"}));
   EXPECT_EQ(count_of(drawn, "class=\"band"), 6u);  // 3 arms in 2 figures
   EXPECT_TRUE(has(drawn,
@@ -57,14 +57,14 @@ TEST(LossFigures, HaveABandForEachArmOfSeveralSeeds) {
 }
 
 TEST(LossFigures, HaveNoBandForOneSeed) {
-  const auto drawn = checked(loss_figures(sample({.seeds = {1}})));
+  const auto drawn = checked(loss_figures(sample_results({.seeds = {1}})));
   EXPECT_EQ(count_of(drawn, "class=\"band"), 0u);
   EXPECT_EQ(count_of(drawn, "class=\"line"), 9u);  // 3 arms in 2 figures, and a legend
   EXPECT_TRUE(has(drawn, "One run each: no band."));
 }
 
 TEST(LossFigures, FallBackToTheTrainingLossWhereRunsWereHardlyValidated) {
-  auto results = sample();
+  auto results = sample_results();
   auto& series = results.arms[0].seed_runs[0].run.validation_loss;
   series = {{0, 200}, {4, 1.2}};
   const auto drawn = checked(loss_figures(results));
@@ -74,7 +74,7 @@ TEST(LossFigures, FallBackToTheTrainingLossWhereRunsWereHardlyValidated) {
 
 TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
   // pre_norm is the best, too: 4 lowest and 3 highest
-  const auto drawn = checked(loss_figures(sample({.schemes = many(20)})));
+  const auto drawn = checked(loss_figures(sample_results({.schemes = many(20)})));
   EXPECT_EQ(contents(drawn, "<li>").size(), 7u);
   EXPECT_TRUE(has(drawn, "Of 20 curves the 4 lowest, the baseline and the 3 highest."));
   for (const char* name : {"pre_norm", "kind 1", "kind 3", "kind 17", "kind 19"}) {
@@ -83,7 +83,7 @@ TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
 }
 
 TEST(LossFigures, HaveAChartForEachValueOfTheOtherAxes) {
-  const auto drawn = checked(loss_figures(sample({.layers = {"4", "8", "12"}, .seeds = {1, 2}})));
+  const auto drawn = checked(loss_figures(sample_results({.layers = {"4", "8", "12"}, .seeds = {1, 2}})));
   const auto titles = titles_of(drawn);
   ASSERT_EQ(titles.size(), 6u);
   EXPECT_EQ(titles[0], "Validation loss, layers 4");
@@ -91,7 +91,7 @@ TEST(LossFigures, HaveAChartForEachValueOfTheOtherAxes) {
 }
 
 TEST(LossFigures, ShowNothingFiniteAsEmpty) {
-  auto results = sample();
+  auto results = sample_results();
   for (auto& arm : results.arms) {
     for (auto& seed_run : arm.seed_runs) fail(seed_run, "diverged");
   }
@@ -99,7 +99,7 @@ TEST(LossFigures, ShowNothingFiniteAsEmpty) {
 }
 
 TEST(AxisFigures, DrawTheLearningRateBasinOnALogarithmicAxisWithItsOwnLabels) {
-  const auto drawn = checked(axis_figures(sample({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
+  const auto drawn = checked(axis_figures(sample_results({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
   EXPECT_EQ(titles_of(drawn), (Words{"Validation loss against schedule.peak"}));
   const auto labels = contents(drawn, "<text class=\"middle\" ");
   for (const char* label : {">5e-4</text>", ">0.001</text>", ">0.002</text>", ">0.004</text>"}) {
@@ -121,8 +121,8 @@ std::vector<double> places_of(const std::string& figure, std::size_t count) {
 
 TEST(AxisFigures, AreLogarithmicForPeaksAndWhereValuesSpanAFactorOfEight) {
   constexpr double kRounding = 0.11;
-  const auto bend_of = [](const Shape& shape) {
-    const auto x = places_of(axis_figures(sample(shape)), 3);
+  const auto bend_of = [](const SampleOptions& options) {
+    const auto x = places_of(axis_figures(sample_results(options)), 3);
     return (x.at(2) - x.at(1)) - (x.at(1) - x.at(0));
   };
   EXPECT_NEAR(bend_of({.peaks = {"0.001", "0.002", "0.004"}}), 0, kRounding);
@@ -132,7 +132,7 @@ TEST(AxisFigures, AreLogarithmicForPeaksAndWhereValuesSpanAFactorOfEight) {
 }
 
 TEST(AxisFigures, CrossOutWhereRunsFailed) {
-  const auto drawn = checked(axis_figures(sample({.peaks = {"0.001", "0.002", "0.004"}})));
+  const auto drawn = checked(axis_figures(sample_results({.peaks = {"0.001", "0.002", "0.004"}})));
   EXPECT_EQ(count_of(drawn, "class=\"cross"), 1u);
   EXPECT_TRUE(has(drawn, "<title>post_norm, peak 0.004: failed 3 of 3</title>"));
   EXPECT_TRUE(has(drawn, "Crosses: post_norm failed at 0.004 (3 of 3)."));
@@ -140,24 +140,24 @@ TEST(AxisFigures, CrossOutWhereRunsFailed) {
 
 // Its colour must be told in the legend even where it has no curve.
 TEST(AxisFigures, NameInTheLegendWhatFailedEverywhere) {
-  const auto drawn = checked(axis_figures(sample({.peaks = {"0.004", "0.008"}})));
+  const auto drawn = checked(axis_figures(sample_results({.peaks = {"0.004", "0.008"}})));
   EXPECT_TRUE(has(drawn, "</svg>post_norm</li>"));
   EXPECT_TRUE(has(drawn, "post_norm failed at 0.004 (3 of 3), 0.008 (3 of 3)."));
 }
 
 TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {
   const auto drawn =
-      checked(axis_figures(sample({.layers = {"2", "4"}, .seeds = {1}, .has_probes = false})));
+      checked(axis_figures(sample_results({.layers = {"2", "4"}, .seeds = {1}, .has_probes = false})));
   EXPECT_EQ(count_of(drawn, "class=\"bar"), 0u);
   EXPECT_TRUE(has(drawn, "One run each: no intervals."));
 }
 
 TEST(AxisFigures, LeaveOutAxesOfWords) {
-  EXPECT_EQ(axis_figures(sample()), "");
+  EXPECT_EQ(axis_figures(sample_results()), "");
 }
 
 TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
-  const auto drawn = checked(profile_figures(sample()));
+  const auto drawn = checked(profile_figures(sample_results()));
   EXPECT_EQ(titles_of(drawn), (Words{"Gradient flow, step 1", "Gradient flow, step 200",
                                      "Attention entropy, step 200", "Token similarity, step 200",
                                      "Gradient flow, pre_norm", "Gradient flow, hybrid_norm",
@@ -167,7 +167,7 @@ TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
 }
 
 TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {
-  auto results = sample();
+  auto results = sample_results();
   const Measure at_50{.kind = Measure::Kind::probe, .probe = "grad_norm", .part = "block", .step = 50};
   results.study.measure = at_50;
   results.study.claims.push_back({.measure = at_50});
@@ -179,11 +179,11 @@ TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {
 }
 
 TEST(ProfileFigures, AreNotThereWithoutProbes) {
-  EXPECT_EQ(profile_figures(sample({.has_probes = false})), "");
+  EXPECT_EQ(profile_figures(sample_results({.has_probes = false})), "");
 }
 
 TEST(ScalingFigure, HasPointsAndALineForEachFit) {
-  auto results = sample();
+  auto results = sample_results();
   results.fits = {{"pre_norm", {1e5, 1e6, 1e7}, {2, 1.6, 1.28}, {}}};
   results.fits[0].law = power_law(results.fits[0].sizes, results.fits[0].values);
   const auto drawn = checked(scaling_figure(results));
@@ -195,34 +195,34 @@ TEST(ScalingFigure, HasPointsAndALineForEachFit) {
   for (const char* label : {">100k</text>", ">1M</text>", ">10M</text>"}) {
     EXPECT_TRUE(has(drawn, label)) << label;
   }
-  EXPECT_EQ(scaling_figure(sample()), "");
+  EXPECT_EQ(scaling_figure(sample_results()), "");
 }
 
 TEST(ScalingFigure, SaysThatTwoSizesGiveNoInterval) {
-  auto results = sample();
+  auto results = sample_results();
   results.fits = {{"pre_norm", {1e5, 1e6}, {2, 1.6}, {}}};
   results.fits[0].law = power_law(results.fits[0].sizes, results.fits[0].values);
   EXPECT_TRUE(has(checked(scaling_figure(results)), "two sizes only: no interval"));
 }
 
 TEST(ForestPlot, HasARowForEachArmButTheBaseline) {
-  const auto drawn = checked(forest_plot(sample()));
+  const auto drawn = checked(forest_plot(sample_results()));
   EXPECT_EQ(titles_of(drawn), (Words{"Difference to the baseline"}));
   EXPECT_TRUE(has(drawn, ">hybrid_norm</text>"));
   EXPECT_TRUE(has(drawn, ">post_norm</text>"));
   EXPECT_FALSE(has(drawn, ">pre_norm</text>"));
-  EXPECT_EQ(forest_plot(sample({.has_baseline = false})), "");
+  EXPECT_EQ(forest_plot(sample_results({.has_baseline = false})), "");
 }
 
 TEST(ForestPlot, NamesArmsWithoutADifference) {
-  auto results = sample();
+  auto results = sample_results();
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged");
   analyze_claims(results);
   EXPECT_TRUE(has(checked(forest_plot(results)), ">finished 0 of 3; 3 failed</text>"));
 }
 
 TEST(ForestPlot, FitsPrintedPagesWithAHundredArms) {
-  const auto drawn = checked(forest_plot(sample({.schemes = many(101)})));
+  const auto drawn = checked(forest_plot(sample_results({.schemes = many(101)})));
   EXPECT_EQ(titles_of(drawn),
             (Words{"Difference to the baseline, 1 of 3", "Difference to the baseline, 2 of 3",
                    "Difference to the baseline, 3 of 3"}));
@@ -230,7 +230,7 @@ TEST(ForestPlot, FitsPrintedPagesWithAHundredArms) {
 }
 
 TEST(ForestPlot, KeepsAnOutlierFromFlatteningTheRest) {
-  auto results = sample({.schemes = many(6)});
+  auto results = sample_results({.schemes = many(6)});
   results.baseline_verdicts.back().difference = PairedDifference{3, 50, 1, {45, 55}, 0.001, 50};
   const auto drawn = checked(forest_plot(results));
   EXPECT_FALSE(has(drawn, ">50</text>"));  // no tick

@@ -8,7 +8,7 @@
 
 #include "evenkeel/study/claim_analysis.h"
 #include "report/page_check.h"
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
@@ -58,14 +58,14 @@ std::string without_times(std::string page) {
 }
 
 TEST(StudyPage, NeedsNothingFromTheNetwork) {
-  const auto text = checked(sample());
+  const auto text = checked(sample_results());
   for (const char* piece : {"http://", "https://", "src=", "href=", "url(", "@import", "<script"}) {
     EXPECT_FALSE(has(text, piece)) << piece;
   }
 }
 
 TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
-  const auto text = checked(sample());
+  const auto text = checked(sample_results());
   EXPECT_EQ(contents(text, "<h1>").front(), "Where the norms stand");
   EXPECT_EQ(contents(text, "<h2>"),
             (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
@@ -79,7 +79,7 @@ TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
 }
 
 TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
-  auto results = sample();
+  auto results = sample_results();
   results.verdicts = {{.outcome = Verdict::Outcome::supported,
                        .claim = 0,
                        .where = "layers 4",
@@ -105,7 +105,7 @@ TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
 }
 
 TEST(StudyPage, SaysTimesInOneElementOnly) {
-  const auto fast = sample();
+  const auto fast = sample_results();
   auto slow = fast;
   slow.seconds *= 7;
   slow.search_share = 0.5;
@@ -123,11 +123,11 @@ TEST(StudyPage, SaysTimesInOneElementOnly) {
 }
 
 TEST(StudyPage, IsTheSameForEqualResults) {
-  EXPECT_EQ(html_report(sample()), html_report(sample()));
+  EXPECT_EQ(html_report(sample_results()), html_report(sample_results()));
 }
 
 TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
-  auto results = sample({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
+  auto results = sample_results({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged at step 12");
   analyze_claims(results);
   results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
@@ -144,7 +144,7 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
 }
 
 TEST(StudyPage, StatesEveryRunThatFailed) {
-  auto results = sample();
+  auto results = sample_results();
   arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
   results.is_complete = false;
   const auto text = checked(results);
@@ -155,7 +155,7 @@ TEST(StudyPage, StatesEveryRunThatFailed) {
 }
 
 TEST(StudyPage, SaysThatRunsAreMissing) {
-  auto results = sample();
+  auto results = sample_results();
   EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
   arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
   results.is_complete = false;
@@ -167,7 +167,7 @@ TEST(StudyPage, SaysThatRunsAreMissing) {
 
 // A study of which nothing ran yet.
 TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
-  auto results = sample();
+  auto results = sample_results();
   for (auto& arm : results.arms) {
     for (auto& seed_run : arm.seed_runs) seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
   }
@@ -178,7 +178,7 @@ TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
 
 // A study that was stopped in its search.
 TEST(StudyPage, ShowsAStudyWithoutAnyArm) {
-  Results results{.study = sample().study};
+  Results results{.study = sample_results().study};
   const auto text = checked(results);
   EXPECT_EQ(contents(text, "<p class=\"notice\">"),
             (Words{"This study is not whole: no run of its grid is there yet."}));
@@ -186,7 +186,7 @@ TEST(StudyPage, ShowsAStudyWithoutAnyArm) {
 }
 
 TEST(StudyPage, HasNoDifferencesWithoutABaseline) {
-  const auto text = checked(sample({.has_baseline = false}));
+  const auto text = checked(sample_results({.has_baseline = false}));
   EXPECT_EQ(contents(text, "<h2>")[1], "Arms");
   EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
   EXPECT_FALSE(has(text, "Difference to the baseline"));
@@ -194,7 +194,7 @@ TEST(StudyPage, HasNoDifferencesWithoutABaseline) {
 
 TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
   for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
-    const auto arms_section = section_of(checked(sample({.seeds = seeds})), "Against the baseline");
+    const auto arms_section = section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
     for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
       const auto mean = row_of(arms_section, arm).at(2);
       EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
@@ -203,7 +203,7 @@ TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
 }
 
 TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
-  const auto fairness = section_of(checked(sample()), "Fairness");
+  const auto fairness = section_of(checked(sample_results()), "Fairness");
   EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
             "<span class=\"state undecided\">0.002, at the edge of the range</span>");
   EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
@@ -215,7 +215,7 @@ TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
 }
 
 TEST(StudyPage, ComparesTheDirectionWithThePapers) {
-  auto results = sample();
+  auto results = sample_results();
   auto& verdict = results.verdicts.at(0);
   verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
   verdict.outcome = Verdict::Outcome::supported;
@@ -227,13 +227,13 @@ TEST(StudyPage, ComparesTheDirectionWithThePapers) {
 
 TEST(StudyPage, ComparesWithThePaperPlaceByPlace) {
   const auto paper =
-      section_of(checked(sample({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
+      section_of(checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
   EXPECT_TRUE(has(paper, "<th>where</th>"));
   EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }
 
 TEST(StudyPage, EscapesWhatTheStudySays) {
-  auto results = sample({.schemes = {"pre_norm", "a<b>&c"}});
+  auto results = sample_results({.schemes = {"pre_norm", "a<b>&c"}});
   results.study.title = "<Norms> & co";
   results.study.text = "</pre><script>";
   results.arms[0].seed_runs[0].reason = "<why>";

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "evenkeel/study/report_table.h"
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
@@ -41,7 +41,7 @@ std::vector<std::string> time_lines(const std::string& text) {
 }
 
 TEST(StudyMarkdown, SaysWhatThePageSays) {
-  const auto text = markdown_report(sample());
+  const auto text = markdown_report(sample_results());
   for (const char* line :
        {"# Where the norms stand", "Does it matter where norms stand?", "## Verdicts",
         "HybridNorm ends lower than Pre-Norm.", "## Against the baseline", "## Beside the paper",
@@ -53,7 +53,7 @@ TEST(StudyMarkdown, SaysWhatThePageSays) {
 }
 
 TEST(StudyMarkdown, HasAsManyCellsInEachRowAsInItsHead) {
-  auto results = sample();
+  auto results = sample_results();
   results.study.claims[0].says = "a|b";
   const auto text = markdown_report(results);
   std::size_t wanted = 0, rows = 0;
@@ -70,7 +70,7 @@ TEST(StudyMarkdown, HasAsManyCellsInEachRowAsInItsHead) {
 }
 
 TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
-  const auto fast = sample();
+  const auto fast = sample_results();
   auto slow = fast;
   slow.seconds *= 7;
   const auto one = markdown_report(fast), other = markdown_report(slow);
@@ -86,7 +86,7 @@ TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
 }
 
 TEST(StudyMarkdown, SaysThatRunsAreMissing) {
-  auto results = sample();
+  auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1, .value = std::nan("")};
   results.is_complete = false;
   EXPECT_TRUE(has_line(markdown_report(results),
@@ -95,7 +95,7 @@ TEST(StudyMarkdown, SaysThatRunsAreMissing) {
 }
 
 TEST(StudyMarkdown, FencesAFileThatHasFences) {
-  auto results = sample();
+  auto results = sample_results();
   results.study.text = "```\n````";
   EXPECT_NE(markdown_report(results).find("`````\n```\n````\n`````\n"), std::string::npos);
 }

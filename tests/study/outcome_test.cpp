@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {

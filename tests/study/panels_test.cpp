@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "evenkeel/study/claim_analysis.h"
-#include "study/sample.h"
+#include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
@@ -27,7 +27,7 @@ std::vector<std::string> many(std::size_t count) {
 }
 
 TEST(Panels, AreOneForUpToEightArms) {
-  const auto all = panels(sample({.layers = {"4", "8"}}), "", 12);
+  const auto all = panels(sample_results({.layers = {"4", "8"}}), "", 12);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].where, "");
   EXPECT_EQ(names_of(all[0]),
@@ -36,22 +36,22 @@ TEST(Panels, AreOneForUpToEightArms) {
 }
 
 TEST(Panels, AreOneForEachValueOfTheAxesBehindTheFirst) {
-  const auto all = panels(sample({.layers = {"4", "8", "12"}}), "", 12);
+  const auto all = panels(sample_results({.layers = {"4", "8", "12"}}), "", 12);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[1].where, "layers 8");
   EXPECT_EQ(names_of(all[1]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
-  EXPECT_EQ(panels(sample({.layers = {"4", "8", "12"}}), "", 2).size(), 1u);
+  EXPECT_EQ(panels(sample_results({.layers = {"4", "8", "12"}}), "", 2).size(), 1u);
 }
 
 TEST(Panels, BundleTheArmsAlongAnAxis) {
-  const auto all = panels(sample({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
+  const auto all = panels(sample_results({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(names_of(all[0]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
   for (const auto& spec : all[0].curve_specs) EXPECT_EQ(spec.arms.size(), 3u);
 }
 
 TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
-  auto results = sample({.schemes = many(20)});
+  auto results = sample_results({.schemes = many(20)});
   for (auto& seed_run : arm_of(results, "pre_norm").seed_runs) seed_run.value = 1.24;  // in the middle
   const auto panel = panels(results, "", 12).at(0);
   EXPECT_EQ(names_of(panel), (Names{"pre_norm", "kind 1", "kind 2", "kind 3", "kind 4", "kind 17",
@@ -59,20 +59,20 @@ TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
 }
 
 TEST(Panels, LeaveOutWhatFailedBeforeAllElse) {
-  auto results = sample({.schemes = many(20)});
+  auto results = sample_results({.schemes = many(20)});
   for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");
   EXPECT_EQ(names_of(panels(results, "", 12).at(0)).back(), "kind 18");
 }
 
 TEST(Panels, GiveEachCurveALookOfItsOwnAndASchemeItsColourEverywhere) {
-  for (const auto& panel : panels(sample({.layers = {"4", "8", "12"}}), "", 12)) {
+  for (const auto& panel : panels(sample_results({.layers = {"4", "8", "12"}}), "", 12)) {
     std::set<std::pair<int, int>> looks;
     for (const auto& spec : panel.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
     EXPECT_EQ(looks.size(), panel.curve_specs.size());
     EXPECT_EQ(panel.curve_specs[1].style.colour, 1) << panel.where;
   }
   std::set<std::pair<int, int>> looks;
-  const auto one = panels(sample({.layers = {"4", "8"}}), "", 12).at(0);
+  const auto one = panels(sample_results({.layers = {"4", "8"}}), "", 12).at(0);
   for (const auto& spec : one.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
   EXPECT_EQ(looks.size(), 6u);
 }

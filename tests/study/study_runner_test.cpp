@@ -49,7 +49,7 @@ TEST(Key, OfAnyOtherRunIsSharedByAllOfThem) {
 }
 
 TEST(DryRun, FindsTheRunsThatAreThere) {
-  const auto run_cache = fs::path(testing::TempDir()) / "outlook";
+  const auto run_cache = fs::path(testing::TempDir()) / "dry_run";
   for (const auto* const toml : {kStudy, kTimed.c_str()}) {
     fs::remove_all(run_cache);
     const auto request = request_of(toml, "evenkeel (abc) on one");
