@@ -46,7 +46,7 @@ class BadInput(program.Case):
             page = (self.folder / "runs/studies/two" / name).read_text()
             self.assertEqual(page.count("The study was changed after it was begun"), 1)
 
-    def test_all_that_changed_is_told(self):
+    def test_all_changes_are_reported(self):
         self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=3).replace("paper = -0.014", "at = {}").replace(
             "seeds = [1, 2]", "seeds = [1, 2, 3]").replace("[[claims]]", '[[claims]]\nis = "alike"\n'
@@ -114,7 +114,7 @@ class BadInput(program.Case):
         self.assertIn('measure: no probe is named "branch_ration"; did you mean "branch_ratio"? ',
                       done.stderr.decode())
 
-    def test_words_that_mean_nothing(self):
+    def test_unknown_words(self):
         for more, wanted in [("[[claims]]\nsays = \"x\"\nis = \"best\"\nof = {scheme = \"keel\"}\n",
                               'claims.is: unknown word "best"'),
                              ("colour = 3\n", "colour")]:

@@ -66,7 +66,7 @@ class Study(program.Case):
         with open(self.folder / folder / "runs.csv", newline="") as file:
             return list(csv.DictReader(file))
 
-    def test_runs_all_and_judges(self):
+    def test_runs_all_and_tests_claims(self):
         out, _ = self.succeed("study", "two.toml")
         self.assertRegex(out, r"(holds|contradicted|undecided) +HybridNorm ends lower\n")
         self.assertIn("report: runs/studies/two/report.html", out)
@@ -156,7 +156,7 @@ class Study(program.Case):
         seen = [report.replace("cut/two", "whole/two") for report in self.reports("cut/two")]
         self.assertEqual(seen, wanted)
 
-    def test_stops_in_good_order_and_goes_on(self):
+    def test_stops_cleanly_and_resumes(self):
         self.write("two.toml", study(steps=10**6))
         process = self.start("study", "two.toml")
         pool = self.folder / "runs/studies/pool"
@@ -168,7 +168,7 @@ class Study(program.Case):
         states = [(folder / "status.json").read_text() for folder in pool.iterdir()]
         self.assertTrue(all('"stopped"' in state for state in states), states)
 
-    def test_a_run_that_crashes_is_tried_once_more(self):
+    def test_a_run_that_crashes_is_retried_once(self):
         self.write("two.toml", study(steps=2000))
         process = self.start("study", "two.toml")
         child = self.child_of(process)
@@ -235,7 +235,7 @@ class Study(program.Case):
             self.assertIn(wanted, done.stderr.decode())
         self.assertFalse((self.folder / "runs").exists())
 
-    def test_runs_that_are_timed_stand_alone(self):
+    def test_timed_runs_are_exclusive(self):
         self.succeed("study", "two.toml")
         self.write("timed.toml", 'alone = true\nmeasure = "step_time"\n' + study())
         process = self.start("study", "timed.toml")

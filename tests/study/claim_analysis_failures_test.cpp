@@ -10,7 +10,7 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 
-TEST(ClaimAnalysis, RunsThatFailAreAnOutcomeThatFourSeedsCanTell) {
+TEST(ClaimAnalysis, FourSeedsDetectThatOneArmAlwaysFails) {
   const auto four = first_verdict(two_arms({1.0, 1.1, 1.2, 1.3}, {kFailed, kFailed, kFailed, kFailed}));
   EXPECT_EQ(four.outcome, Outcome::supported);  // Fisher: 2 / 70
   EXPECT_NEAR(four.p, 2.0 / 70, 1e-12);
@@ -28,7 +28,7 @@ TEST(ClaimAnalysis, ALowerMeanDoesNotHideThatMoreRunsFailed) {
 }
 
 // Six of eight fail: Fisher 0.007, which counts twice beside what the two that are left say.
-TEST(ClaimAnalysis, FailuresDecideWhereThereAreSurvivorsToo) {
+TEST(ClaimAnalysis, FailuresDecideEvenIfSomeRunsFinish) {
   const double x = kFailed;
   const auto verdict = first_verdict(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(verdict.outcome, Outcome::contradicted);
@@ -40,7 +40,7 @@ TEST(ClaimAnalysis, FailuresDecideWhereThereAreSurvivorsToo) {
 }
 
 // Whatever those say that finished.
-TEST(ClaimAnalysis, ArmsOfWhichOneFailsMoreOftenAreNotAlike) {
+TEST(ClaimAnalysis, AnArmThatFailsMoreOftenIsNotEquivalent) {
   const double x = kFailed;
   auto results =
       two_arms({1.000, 1.101, 1.199, x, x, x, x, x}, {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3});
@@ -77,7 +77,7 @@ TEST(ClaimAnalysis, WaitsForAllRuns) {
 }
 
 // That fewer than half of such runs fail, or more: seven seeds that all agree decide two questions.
-TEST(ClaimAnalysis, FailureAndSurvivalAreClaims) {
+TEST(ClaimAnalysis, TestsClaimsThatAnArmTrainsOrFails) {
   const std::vector<double> good(7, 1.0), bad(7, kFailed);
   auto results = two_arms(good, bad);
   Claim trains, fails;
@@ -104,7 +104,7 @@ TEST(ClaimAnalysis, FailureAndSurvivalAreClaims) {
 }
 
 // It looks for what trains, so that "trains" is no surprise afterwards.
-TEST(ClaimAnalysis, SaysWhereASearchHasChosenWhatTrains) {
+TEST(ClaimAnalysis, NamesTheSearchInAClaimThatAnArmTrains) {
   auto results = two_arms({1, 1, 1}, {1, 1, 1});
   results.study.claims[0].kind = Claim::Kind::trains;
   results.study.claims[0].than.clear();
@@ -168,7 +168,7 @@ TEST(ClaimAnalysis, SaysNoneWhereTheFirstValueAlreadyFails) {
 }
 
 // 6 would do for one question: 2 / 2^6 is 0.031.
-TEST(ClaimAnalysis, KnowsHowManySeedsASignTestNeedsAmongOtherQuestions) {
+TEST(ClaimAnalysis, CountsTheSeedsOfASignTestAmongOtherHypotheses) {
   EXPECT_EQ(sign_test_required_pairs(0.05), 6);
   EXPECT_EQ(sign_test_required_pairs(0.05 / 4), 8);
   EXPECT_EQ(sign_test_required_pairs(0.05 / 6), 8);

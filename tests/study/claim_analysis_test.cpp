@@ -16,7 +16,7 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 
-TEST(ClaimAnalysis, CallsADifferenceThatIsThereInEverySeed) {
+TEST(ClaimAnalysis, SupportsADifferenceThatEverySeedShows) {
   const auto verdict = first_verdict(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30}));
   EXPECT_EQ(verdict.outcome, Outcome::supported);
   ASSERT_TRUE(verdict.difference.has_value());
@@ -30,7 +30,7 @@ TEST(ClaimAnalysis, ContradictsAClaimOfTheOtherSign) {
   EXPECT_EQ(first_verdict(two_arms({1.10, 1.20, 1.30}, {1.00, 1.11, 1.19})).outcome, Outcome::contradicted);
 }
 
-TEST(ClaimAnalysis, SaysHowManySeedsADifferenceWouldNeed) {
+TEST(ClaimAnalysis, NamesTheSeedsThatADifferenceRequires) {
   const auto verdict = first_verdict(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   ASSERT_TRUE(verdict.required_seeds.has_value());
@@ -45,7 +45,7 @@ TEST(ClaimAnalysis, PairsRunsBySeedNotByRank) {
   EXPECT_GT(verdict.difference->standard_deviation, 1);
 }
 
-TEST(ClaimAnalysis, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
+TEST(ClaimAnalysis, TestsAClaimAtEveryValueOfTheOtherAxes) {
   auto results = two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
   results.study.axes.push_back(axis("model.layers", {"2", "4"}));
   results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "2"}}, {1.00, 1.11, 1.19}),
@@ -62,7 +62,7 @@ TEST(ClaimAnalysis, LooksAtAClaimWhereverTheOtherAxesLeaveItOpen) {
   EXPECT_EQ(results.verdicts.size(), 1U);
 }
 
-TEST(ClaimAnalysis, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
+TEST(ClaimAnalysis, CorrectsForAllHypothesesAndCountsEachOnce) {
   auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
   analyze_claims(results);
   const double uncorrected = results.verdicts[0].p;
@@ -83,7 +83,7 @@ TEST(ClaimAnalysis, CorrectsForEverythingThatIsAskedAndCountsAQuestionOnce) {
 }
 
 // Comparisons that nobody claims anything of do not make claims harder to decide.
-TEST(ClaimAnalysis, CorrectsWhatNobodyClaimsApart) {
+TEST(ClaimAnalysis, CorrectsExploratoryComparisonsSeparately) {
   auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
   analyze_claims(results);
   const double uncorrected = results.verdicts[0].p;
@@ -99,7 +99,7 @@ TEST(ClaimAnalysis, CorrectsWhatNobodyClaimsApart) {
 }
 
 // What was decided before the last run is there would else be taken back by it.
-TEST(ClaimAnalysis, CountsQuestionsThatHaveNoAnswerYet) {
+TEST(ClaimAnalysis, CountsHypothesesThatAreNotMeasuredYet) {
   auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
   const double uncorrected = first_verdict(results).p;
   results.study.axes[0].values.push_back({"post", {"scheme=post"}});
@@ -112,7 +112,7 @@ TEST(ClaimAnalysis, CountsQuestionsThatHaveNoAnswerYet) {
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::not_tested);
 }
 
-TEST(ClaimAnalysis, AsksForTheSeedsOfTheStrictestLevel) {
+TEST(ClaimAnalysis, RequiresTheSeedsOfTheStrictestLevel) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   results.study.claims.push_back(results.study.claims[0]);
   results.study.claims[1].measure.kind = Measure::Kind::loss;
@@ -124,7 +124,7 @@ TEST(ClaimAnalysis, AsksForTheSeedsOfTheStrictestLevel) {
             required_pairs(results.verdicts[0].difference->effect_size, 0.05 / 2));
 }
 
-TEST(ClaimAnalysis, NeedsMoreSeedsWhereMoreIsAsked) {
+TEST(ClaimAnalysis, RequiresMoreSeedsForMoreHypotheses) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   analyze_claims(results);
   const auto uncorrected = results.verdicts[0].required_seeds;
@@ -146,7 +146,7 @@ TEST(ClaimAnalysis, ComparesEveryArmWithTheBaseline) {
   EXPECT_EQ(results.baseline_verdicts[0].outcome, Outcome::supported);
 }
 
-TEST(ClaimAnalysis, AlikeWantsTheWholeIntervalWithinTheMargin) {
+TEST(ClaimAnalysis, EquivalenceNeedsTheWholeIntervalWithinTheMargin) {
   auto results = two_arms({1.000, 1.101, 1.199}, {1.001, 1.100, 1.200});
   results.study.claims[0].kind = Claim::Kind::equivalent;
   results.study.claims[0].margin = 0.01;
@@ -178,7 +178,7 @@ TEST(ClaimAnalysis, DoesNotCallEqualConstantsAProvenEquivalence) {
 }
 
 // The rule of `bench`: timings are void where others took more than a tenth of the machine.
-TEST(ClaimAnalysis, DoesNotJudgeTimesOfABusyMachine) {
+TEST(ClaimAnalysis, DoesNotTestTimesOfABusyMachine) {
   auto results = two_arms({1, 1, 1}, {1, 1, 1});
   results.study.claims[0].measure.kind = results.study.measure.kind = Measure::Kind::step_time;
   results.study.baseline = {{"scheme", "pre"}};
@@ -204,7 +204,7 @@ TEST(ClaimAnalysis, DoesNotJudgeTimesOfABusyMachine) {
   EXPECT_EQ(first_verdict(results).outcome, Outcome::inconclusive);
 }
 
-TEST(ClaimAnalysis, SaysSoWhereFinishedRunsDidNotMeasure) {
+TEST(ClaimAnalysis, NamesAMeasureThatFinishedRunsLack) {
   auto results = two_arms({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
   results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
   const auto verdict = first_verdict(results);

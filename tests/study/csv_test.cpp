@@ -32,7 +32,7 @@ std::vector<Fields> read(const std::string& text) {
   return rows;
 }
 
-TEST(StudyCsv, HasARowARunBelowItsHead) {
+TEST(RunsCsv, HasAHeaderAndOneRowPerRun) {
   const auto rows = read(runs_csv(sample_results({.layers = {"4", "16"}})));
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
   EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
@@ -44,28 +44,28 @@ TEST(StudyCsv, HasARowARunBelowItsHead) {
   EXPECT_EQ(rows[1][6], rows[1][8]);  // the measure is the validation loss
 }
 
-TEST(StudyCsv, KeepsFailedRunsWithoutAValue) {
+TEST(RunsCsv, KeepsFailedRunsWithoutAValue) {
   const auto rows = read(runs_csv(sample_results()));
   const auto& last = rows.back();
   EXPECT_EQ(Fields(last.begin(), last.begin() + 6), (Fields{"post_norm", "post_norm", "3", "failed",
                                                             "validation loss 3.41 above 2.5", ""}));
 }
 
-TEST(StudyCsv, LeavesEmptyWhatIsNotThere) {
+TEST(RunsCsv, LeavesMissingFieldsEmpty) {
   auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
   EXPECT_EQ(read(runs_csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
                                            "800000", "", "bfloat16", "0.002", ""}));
 }
 
-TEST(StudyCsv, QuotesCommasQuotesAndLines) {
+TEST(RunsCsv, QuotesCommasQuotesAndLines) {
   auto results = sample_results();
   results.arms[0].seed_runs[0].reason = "said \"no\",\nthen left";
   EXPECT_NE(runs_csv(results).find("\"said \"\"no\"\",\nthen left\""), std::string::npos);
   EXPECT_EQ(read(runs_csv(results))[1][4], "said \"no\",\nthen left");
 }
 
-TEST(StudyCsv, KnowsNoTimes) {
+TEST(RunsCsv, ContainsNoTimes) {
   auto slow = sample_results();
   slow.seconds *= 7;
   for (auto& arm : slow.arms) arm.seed_runs[0].run.seconds = 99;

@@ -63,7 +63,7 @@ TEST(Definition, AValueMayBeATableOfKeysWithAName) {
   EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "hybrid_norm_star");
 }
 
-TEST(Definition, ASizeStandsAboveTheFileKeyByKey) {
+TEST(Definition, ASizeOverridesTheFileKeyByKey) {
   const std::string toml = std::string("seeds = [1, 2]\n[settings]\ntrain.batch = 4\n") + kGrid +
                            "[tune]\nvalues = [1e-3, 2e-3]\n"
                            "[sizes.small]\nseeds = [5]\nsettings.train.steps = 3\ntune = false\n"
@@ -80,7 +80,7 @@ TEST(Definition, ASizeStandsAboveTheFileKeyByKey) {
             "my.toml: --size must be one of its sizes, but is \"tiny\"; known: large, small");
 }
 
-TEST(Definition, APresetLiesBelowAllSettings) {
+TEST(Definition, SettingsOverrideThePreset) {
   const auto study = read(std::string("[settings]\npreset = \"nano\"\ntrain.batch = 3\n") + kGrid);
   const auto config = config_of(study, grid_points(study)[0], 1, {});
   EXPECT_EQ(config.preset, "nano");
@@ -117,7 +117,7 @@ TEST(Definition, NamesSettingsThatConflict) {
   EXPECT_EQ(study.settings, (std::vector<std::string>{"train.steps=4"}));
 }
 
-TEST(Definition, ThreadsAreSetOnlyWhereRunsStandAlone) {
+TEST(Definition, ThreadsAreSetOnlyForExclusiveRuns) {
   const std::string axis = std::string(kGrid) + "train.threads = [1, 2]\n";
   EXPECT_EQ(error_of(axis),
             "my.toml: train.threads has no effect in grid.train.threads: runs side by side share "
@@ -127,7 +127,7 @@ TEST(Definition, ThreadsAreSetOnlyWhereRunsStandAlone) {
   EXPECT_THROW(add_setting(study, "train.threads=1"), Error);
 }
 
-TEST(Definition, ASchemesNormIsAnAxisBesideTheScheme) {
+TEST(Definition, ASchemesNormCanBeAnAxis) {
   const auto study = read(
       "[settings]\nscheme = \"pre_norm\"\n[grid]\nscheme.norm = [\"rms_norm\", \"layer_norm\"]\n");
   const auto arms = grid_points(study);
@@ -144,7 +144,7 @@ TEST(Definition, AnErrorInAnArmNamesIt) {
   }
 }
 
-TEST(Claims, SayWhatTheyCompare) {
+TEST(Claims, ReadTheArmsThatTheyCompare) {
   const auto study =
       read(with_claim("of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n"
                       "at = { model.layers = 4 }\npaper = -0.014\n"));
@@ -204,7 +204,7 @@ TEST(Definition, RefusesOneNumberTwice) {
             std::string::npos);
 }
 
-TEST(Definition, TakesAsManySeedsAsTheCommandSays) {
+TEST(Definition, SeedsOfTheCommandReplaceThoseOfTheFile) {
   auto study =
       read(std::string("seeds = [7]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\nseed = 4\n");
   set_seeds(study, "3");
@@ -242,7 +242,7 @@ TEST(Definition, KnowsWhatCanBeMeasured) {
             std::string::npos);
 }
 
-TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
+TEST(Studies, OfTheCatalogueAreValidAtEverySize) {
   EXPECT_GE(catalogue().size(), 17U);
   for (const auto& name : catalogue()) {
     const auto file = find_study(name);
@@ -262,7 +262,7 @@ TEST(Studies, OfTheCatalogueAreSoundAtEverySize) {
 }
 
 // After Holm's correction, if all agree.
-TEST(Studies, ThatAskHowFarAnArmGoesHaveSeedsEnough) {
+TEST(Studies, WithFurtherClaimsHaveEnoughSeeds) {
   for (const auto& name : catalogue()) {
     const auto file = find_study(name);
     for (const auto& size : sizes_of(file.toml, file.path)) {

@@ -156,7 +156,7 @@ TEST(AxisFigures, LeaveOutAxesOfWords) {
   EXPECT_EQ(axis_figures(sample_results()), "");
 }
 
-TEST(ProfileFigures, FollowTheGradientAndMapItOverTheSteps) {
+TEST(ProfileFigures, ShowGradientFlowAndItsHeatMaps) {
   const auto drawn = checked(profile_figures(sample_results()));
   EXPECT_EQ(titles_of(drawn), (Words{"Gradient flow, step 1", "Gradient flow, step 200",
                                      "Attention entropy, step 200", "Token similarity, step 200",

@@ -57,14 +57,14 @@ std::string without_times(std::string page) {
   return begin == std::string::npos ? page : page.erase(begin, page.find("</p>", begin) - begin);
 }
 
-TEST(StudyPage, NeedsNothingFromTheNetwork) {
+TEST(HtmlReport, NeedsNothingFromTheNetwork) {
   const auto text = checked(sample_results());
   for (const char* piece : {"http://", "https://", "src=", "href=", "url(", "@import", "<script"}) {
     EXPECT_FALSE(has(text, piece)) << piece;
   }
 }
 
-TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
+TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
   const auto text = checked(sample_results());
   EXPECT_EQ(contents(text, "<h1>").front(), "Where the norms stand");
   EXPECT_EQ(contents(text, "<h2>"),
@@ -78,7 +78,7 @@ TEST(StudyPage, BeginsWithTheVerdictsAndEndsWithWhatRepeatsIt) {
   EXPECT_TRUE(has(reproduction, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
 }
 
-TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
+TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
   auto results = sample_results();
   results.verdicts = {{.outcome = Verdict::Outcome::supported,
                        .claim = 0,
@@ -104,7 +104,7 @@ TEST(StudyPage, NamesEachClaimWithItsOutcomesAndPlaces) {
                   "are there</span>"));
 }
 
-TEST(StudyPage, SaysTimesInOneElementOnly) {
+TEST(HtmlReport, HasTimesInOneElementOnly) {
   const auto fast = sample_results();
   auto slow = fast;
   slow.seconds *= 7;
@@ -122,11 +122,11 @@ TEST(StudyPage, SaysTimesInOneElementOnly) {
   EXPECT_EQ(without_times(html_report(fast)), without_times(html_report(slow)));
 }
 
-TEST(StudyPage, IsTheSameForEqualResults) {
+TEST(HtmlReport, IsTheSameForEqualResults) {
   EXPECT_EQ(html_report(sample_results()), html_report(sample_results()));
 }
 
-TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
+TEST(HtmlReport, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample_results({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
   for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged at step 12");
   analyze_claims(results);
@@ -143,7 +143,7 @@ TEST(StudyPage, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   EXPECT_EQ(row_of(arms_section, "pre_norm")[3], "baseline");
 }
 
-TEST(StudyPage, StatesEveryRunThatFailed) {
+TEST(HtmlReport, StatesEveryRunThatFailed) {
   auto results = sample_results();
   arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
   results.is_complete = false;
@@ -154,7 +154,7 @@ TEST(StudyPage, StatesEveryRunThatFailed) {
   EXPECT_TRUE(has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
 }
 
-TEST(StudyPage, SaysThatRunsAreMissing) {
+TEST(HtmlReport, SaysThatRunsAreMissing) {
   auto results = sample_results();
   EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
   arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
@@ -166,7 +166,7 @@ TEST(StudyPage, SaysThatRunsAreMissing) {
 }
 
 // A study of which nothing ran yet.
-TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
+TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
   auto results = sample_results();
   for (auto& arm : results.arms) {
     for (auto& seed_run : arm.seed_runs) seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
@@ -177,7 +177,7 @@ TEST(StudyPage, ShowsAStudyWithoutAnyRun) {
 }
 
 // A study that was stopped in its search.
-TEST(StudyPage, ShowsAStudyWithoutAnyArm) {
+TEST(HtmlReport, ShowsAStudyWithoutAnyArm) {
   Results results{.study = sample_results().study};
   const auto text = checked(results);
   EXPECT_EQ(contents(text, "<p class=\"notice\">"),
@@ -185,14 +185,14 @@ TEST(StudyPage, ShowsAStudyWithoutAnyArm) {
   EXPECT_EQ(contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
 }
 
-TEST(StudyPage, HasNoDifferencesWithoutABaseline) {
+TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
   const auto text = checked(sample_results({.has_baseline = false}));
   EXPECT_EQ(contents(text, "<h2>")[1], "Arms");
   EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
   EXPECT_FALSE(has(text, "Difference to the baseline"));
 }
 
-TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
+TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
   for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
     const auto arms_section = section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
     for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
@@ -202,7 +202,7 @@ TEST(StudyPage, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
   }
 }
 
-TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
+TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   const auto fairness = section_of(checked(sample_results()), "Fairness");
   EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
             "<span class=\"state undecided\">0.002, at the edge of the range</span>");
@@ -214,7 +214,7 @@ TEST(StudyPage, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   EXPECT_TRUE(has(fairness, "hybrid_norm has 768 parameters more"));
 }
 
-TEST(StudyPage, ComparesTheDirectionWithThePapers) {
+TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
   auto results = sample_results();
   auto& verdict = results.verdicts.at(0);
   verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
@@ -225,14 +225,14 @@ TEST(StudyPage, ComparesTheDirectionWithThePapers) {
                    "<span class=\"state agrees\">agrees</span>", "Table 1"}));
 }
 
-TEST(StudyPage, ComparesWithThePaperPlaceByPlace) {
+TEST(HtmlReport, ComparesWithThePaperPlaceByPlace) {
   const auto paper =
       section_of(checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
   EXPECT_TRUE(has(paper, "<th>where</th>"));
   EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }
 
-TEST(StudyPage, EscapesWhatTheStudySays) {
+TEST(HtmlReport, EscapesWhatTheStudySays) {
   auto results = sample_results({.schemes = {"pre_norm", "a<b>&c"}});
   results.study.title = "<Norms> & co";
   results.study.text = "</pre><script>";

@@ -40,7 +40,7 @@ std::vector<std::string> time_lines(const std::string& text) {
   return lines;
 }
 
-TEST(StudyMarkdown, SaysWhatThePageSays) {
+TEST(MarkdownReport, HasTheSectionsOfTheHtmlReport) {
   const auto text = markdown_report(sample_results());
   for (const char* line :
        {"# Where the norms stand", "Does it matter where norms stand?", "## Verdicts",
@@ -52,7 +52,7 @@ TEST(StudyMarkdown, SaysWhatThePageSays) {
   }
 }
 
-TEST(StudyMarkdown, HasAsManyCellsInEachRowAsInItsHead) {
+TEST(MarkdownReport, HasAsManyCellsPerRowAsInTheHeader) {
   auto results = sample_results();
   results.study.claims[0].says = "a|b";
   const auto text = markdown_report(results);
@@ -69,7 +69,7 @@ TEST(StudyMarkdown, HasAsManyCellsInEachRowAsInItsHead) {
   EXPECT_GT(rows, 30u);
 }
 
-TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
+TEST(MarkdownReport, HasTimesInOneLineOnly) {
   const auto fast = sample_results();
   auto slow = fast;
   slow.seconds *= 7;
@@ -85,7 +85,7 @@ TEST(StudyMarkdown, SaysTimesInOneLineOnly) {
   EXPECT_EQ(without(one), without(other));
 }
 
-TEST(StudyMarkdown, SaysThatRunsAreMissing) {
+TEST(MarkdownReport, SaysThatRunsAreMissing) {
   auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1, .value = std::nan("")};
   results.is_complete = false;
@@ -94,7 +94,7 @@ TEST(StudyMarkdown, SaysThatRunsAreMissing) {
                        "that are there."));
 }
 
-TEST(StudyMarkdown, FencesAFileThatHasFences) {
+TEST(MarkdownReport, FencesAFileThatHasFences) {
   auto results = sample_results();
   results.study.text = "```\n````";
   EXPECT_NE(markdown_report(results).find("`````\n```\n````\n`````\n"), std::string::npos);

@@ -25,7 +25,7 @@ std::string refusal_of(Kind kind, const std::vector<std::string>& sets) {
   return "";
 }
 
-TEST(MeasuredValue, OfAnswersIsTheShareThatIsWrong) {
+TEST(MeasuredValue, OfAnswersIsTheErrorRate) {
   report::Run run;
   run.exact.add(100, 0.25);
   run.exact.add(200, 0.9);
@@ -47,7 +47,7 @@ TEST(MeasuredValue, OfTimesIsTheLogarithmOfTheMedianInMilliseconds) {
 }
 
 // What is measured on decides, not what is trained on.
-TEST(CheckMeasure, LooksAtTheTextThatIsValidatedWith) {
+TEST(CheckMeasure, ChecksTheValidationText) {
   const std::string file = "data.train=book.txt", sums = "data.validation=builtin:addition";
   EXPECT_EQ(refusal_of(Kind::val_gap, {}), "");
   EXPECT_EQ(refusal_of(Kind::val_gap, {file, sums}), "");

@@ -76,7 +76,7 @@ TEST(Overhead, CountsAndMeasures) {
   EXPECT_EQ(table.rows[0].size(), table.columns.size());
 }
 
-TEST(Overhead, IsNothingWhereNothingIsTimed) {
+TEST(Overhead, IsEmptyWithoutTimedRuns) {
   auto results = timed();
   results.study.measure = {};
   EXPECT_TRUE(overhead_table(results).rows.empty());

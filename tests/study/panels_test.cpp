@@ -35,7 +35,7 @@ TEST(Panels, AreOneForUpToEightArms) {
                    "hybrid_norm, layers 8", "post_norm, layers 4", "post_norm, layers 8"}));
 }
 
-TEST(Panels, AreOneForEachValueOfTheAxesBehindTheFirst) {
+TEST(Panels, AreOneForEachValueOfTheOtherAxes) {
   const auto all = panels(sample_results({.layers = {"4", "8", "12"}}), "", 12);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[1].where, "layers 8");
@@ -43,7 +43,7 @@ TEST(Panels, AreOneForEachValueOfTheAxesBehindTheFirst) {
   EXPECT_EQ(panels(sample_results({.layers = {"4", "8", "12"}}), "", 2).size(), 1u);
 }
 
-TEST(Panels, BundleTheArmsAlongAnAxis) {
+TEST(Panels, JoinTheArmsAlongAnAxis) {
   const auto all = panels(sample_results({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(names_of(all[0]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
@@ -58,13 +58,13 @@ TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
                                     "kind 18", "kind 19"}));
 }
 
-TEST(Panels, LeaveOutWhatFailedBeforeAllElse) {
+TEST(Panels, DropFailedArmsFirst) {
   auto results = sample_results({.schemes = many(20)});
   for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");
   EXPECT_EQ(names_of(panels(results, "", 12).at(0)).back(), "kind 18");
 }
 
-TEST(Panels, GiveEachCurveALookOfItsOwnAndASchemeItsColourEverywhere) {
+TEST(Panels, GiveEachCurveItsStyleAndEachSchemeItsColour) {
   for (const auto& panel : panels(sample_results({.layers = {"4", "8", "12"}}), "", 12)) {
     std::set<std::pair<int, int>> looks;
     for (const auto& spec : panel.curve_specs) looks.insert({spec.style.colour, spec.style.dash});

@@ -24,7 +24,7 @@ std::string cache_key(const std::vector<std::string>& sets,
   return cache_keys.key(configuration(sets), precision);
 }
 
-TEST(RunCacheKeys, NameWhatDecidesTheNumbers) {
+TEST(RunCacheKeys, DependOnWhatChangesNumbers) {
   const auto usual = cache_key({});
   EXPECT_EQ(usual.find("hybrid_norm_star-"), 0U);
   for (const char* const set :
@@ -37,13 +37,13 @@ TEST(RunCacheKeys, NameWhatDecidesTheNumbers) {
 
 // Whoever has a pool keeps it: a new key that is at its default is no part of an address, or
 // kNumericsVersion says that numbers have moved.
-TEST(RunCacheKeys, StayWhatTheyWere) {
+TEST(RunCacheKeys, AreStable) {
   EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-8a50b2c6dc5c10f5");
   EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
             "hybrid_norm-a92a053ec8f214a9");
 }
 
-TEST(RunCacheKeys, DoNotNameWhatDoesNot) {
+TEST(RunCacheKeys, IgnoreWhatDoesNotChangeNumbers) {
   const auto usual = cache_key({});
   for (const char* const set : {"train.threads=1", "checkpoint.every=7", "checkpoint.keep=5",
                                 "train.precision=float32", "model.recompute=block"}) {
@@ -52,7 +52,7 @@ TEST(RunCacheKeys, DoNotNameWhatDoesNot) {
 }
 
 // What a step takes is no number of the configuration alone.
-TEST(RunCacheKeys, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
+TEST(RunCacheKeys, OfTimedRunsDependOnAllThatChangesTheirTime) {
   RunCacheKeys cache_keys;
   const auto timed = [&](const std::vector<std::string>& sets, const std::string& with) {
     return cache_keys.key(configuration(sets), "float32", with);
@@ -67,7 +67,7 @@ TEST(RunCacheKeys, OfRunsThatAreTimedNameAllThatTheirTimeDependsOn) {
   EXPECT_EQ(timed({"train.precision=float32"}, "evenkeel (abc) on a processor"), usual);
 }
 
-TEST(RunCacheKeys, NameTheTextAndNotItsPath) {
+TEST(RunCacheKeys, DependOnTheTextNotOnItsPath) {
   const auto folder = std::filesystem::path(testing::TempDir());
   std::string book;
   for (int i = 0; i < 2000; ++i) book += "The old baker sees the river.\n";
@@ -80,7 +80,7 @@ TEST(RunCacheKeys, NameTheTextAndNotItsPath) {
   EXPECT_NE(cache_key({set("other.txt")}), one);
 }
 
-TEST(RunStatus, OfAFolderIsWhatItsStatusSays) {
+TEST(RunStatus, IsReadFromTheFilesOfTheRun) {
   const auto run = std::filesystem::path(testing::TempDir()) / "standing";
   std::filesystem::remove_all(run);
   EXPECT_EQ(run_status(run).state, RunStatus::State::absent);
@@ -131,7 +131,7 @@ SearchResult::Trial trial(const char* value, double loss) {
   return {.value = value, .share = 0.5, .loss = loss};
 }
 
-TEST(Search, KeepsTheBetterHalfAndWhatFailedComesLast) {
+TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
   const double failed = std::nan("");
   EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 1), trial("3", failed), trial("4", 2)}),
             (std::vector<std::string>{"2", "4"}));

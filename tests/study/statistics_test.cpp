@@ -77,7 +77,7 @@ TEST(PairedTest, DependsNeitherOnTheUnitNorOnTheOrderOfTheArms) {
 }
 
 // Bisects for the shift at which the sleepers cross p = 0.05.
-TEST(PairedTest, CallsADifferenceExactlyWhereItsIntervalLosesZero) {
+TEST(PairedTest, IsSignificantExactlyWhereTheIntervalExcludesZero) {
   for (const std::size_t pairs : {9UL, 10UL}) {  // Student's t and the bootstrap
     double not_called = -1.6, called = 0;
     PairedDifference nearest;
@@ -94,7 +94,7 @@ TEST(PairedTest, CallsADifferenceExactlyWhereItsIntervalLosesZero) {
   }
 }
 
-TEST(PairedTest, IsSureOfDifferencesThatAreAllTheSame) {
+TEST(PairedTest, HasZeroWidthForEqualDifferences) {
   for (const std::size_t pairs : {2UL, 3UL, 12UL}) {
     const PairedDifference same = paired_test(std::vector<double>(pairs, 0.1));
     expect_interval(same.interval, 0.1, 0.1, 0);
@@ -158,7 +158,7 @@ TEST(Holm, GivesTheNumbersOfR) {
   }
 }
 
-TEST(Holm, TreatsTiesAlikeAndStopsAtOne) {
+TEST(Holm, TreatsTiesEquallyAndStopsAtOne) {
   EXPECT_EQ(holm({}), std::vector<double>{});
   EXPECT_EQ(holm({0.3}), std::vector<double>{0.3});
   EXPECT_EQ(holm({0.25, 0.125, 0.125}), (std::vector<double>{0.375, 0.375, 0.375}));
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(Studies, Pairs, testing::Values(3, 5, 12),
                          [](const auto& pairs) { return std::to_string(pairs.param); });
 
 // Found: 5.2 %, 5.3 % and, by the bootstrap, 4.2 %.
-TEST_P(Pairs, OfIdenticalArmsAreCalledDifferentInFivePercent) {
+TEST_P(Pairs, OfIdenticalArmsHaveAFalsePositiveRateOfFivePercent) {
   const double share = share_called(normal, GetParam(), 0);
   RecordProperty("share", std::to_string(share));
   EXPECT_LE(share, 0.06);
@@ -261,7 +261,7 @@ TEST_P(Pairs, OfIdenticalArmsAreCalledDifferentInFivePercent) {
 
 // Found: 4.5 %, 4.3 %, 3.5 % (Student's t of five degrees); 3.2 %, 3.2 %, 3.1 % (Laplace). Heavy
 // tails swell the deviation with the mean, so the test is too careful, never too bold.
-TEST_P(Pairs, OfIdenticalArmsWithHeavyTailsAreCalledNoMoreOften) {
+TEST_P(Pairs, WithHeavyTailsHaveNoMoreFalsePositives) {
   EXPECT_LE(share_called(student_of_five, GetParam(), 0), 0.06);
   if (GetParam() < kBootstrapFrom) {  // which is cheap to simulate
     EXPECT_LE(share_called(laplace, GetParam(), 0), 0.06);
@@ -292,7 +292,7 @@ struct Planted {
 
 // Found: 50.0 % and 79.8 % with 3 pairs, 49.5 % and 80.5 % with 5. The bootstrap calls fewer than
 // Student's t would: 45.6 % and 76.4 % with 12.
-TEST(PairedTest, FindsAPlantedDifferenceAsOftenAsPromised) {
+TEST(PairedTest, DetectsAPlantedDifferenceWithThePredictedPower) {
   constexpr double kNear = 0.03, kBootstrapLoss = 0.07;
   for (const auto& [pairs, effect, power] : {Planted{3, 2.09, 0.4984880881},
                                              {3, 3.26, 0.7992268860},
@@ -311,7 +311,7 @@ TEST(PairedTest, FindsAPlantedDifferenceAsOftenAsPromised) {
 }
 
 // 1 - (1 - 0.05 / 6)^6 = 4.9 % of the families; without the correction 26 %.
-TEST(Holm, KeepsFamiliesOfSixClaimsAtFivePercent) {
+TEST(Holm, ControlsTheFamilyWiseErrorRate) {
   constexpr std::uint64_t kClaims = 6, kPairs = 5;
   int called = 0;
   for (std::uint64_t family = 0; family < kStudies; ++family) {

@@ -35,7 +35,7 @@ std::string first_run_key(const StudyRequest& request, int cores = 2) {
 constexpr const char* kStudy = "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n";
 const std::string kTimed = std::string("alone = true\n") + kStudy;
 
-TEST(Key, OfATimedRunIsOfOneProgramAndOneMachine) {
+TEST(RunCacheKey, OfATimedRunDependsOnProgramAndMachine) {
   const auto usual = first_run_key(request_of(kTimed, "evenkeel (abc) on one"));
   EXPECT_EQ(first_run_key(request_of(kTimed, "evenkeel (abc) on one")), usual);
   EXPECT_NE(first_run_key(request_of(kTimed, "evenkeel (def) on one")), usual);
@@ -43,12 +43,12 @@ TEST(Key, OfATimedRunIsOfOneProgramAndOneMachine) {
   EXPECT_NE(first_run_key(request_of(kTimed, "evenkeel (abc) on one"), 4), usual);
 }
 
-TEST(Key, OfAnyOtherRunIsSharedByAllOfThem) {
+TEST(RunCacheKey, OfOtherRunsDependsOnNeither) {
   const auto usual = first_run_key(request_of(kStudy, "evenkeel (abc) on one"));
   EXPECT_EQ(first_run_key(request_of(kStudy, "evenkeel (def) on another"), 4), usual);
 }
 
-TEST(DryRun, FindsTheRunsThatAreThere) {
+TEST(DryRun, CountsTheRunsInTheCache) {
   const auto run_cache = fs::path(testing::TempDir()) / "dry_run";
   for (const auto* const toml : {kStudy, kTimed.c_str()}) {
     fs::remove_all(run_cache);
