@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "evenkeel/cli/claims.h"
+#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/probe/causality.h"
 #include "evenkeel/probe/invariance.h"
@@ -52,13 +52,13 @@ Exit body(bool json) {
     claims.insert(claims.end(), part.begin(), part.end());
   }
   if (json) {
-    const nlohmann::ordered_json all = {{"claims", json_of(claims)},
-                                        {"held", exit_of(claims) == Exit::done}};
+    const nlohmann::ordered_json all = {{"claims", claims_json(claims)},
+                                        {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
-    std::printf("%s%s", overview(table).c_str(), table_of(claims).c_str());
+    std::printf("%s%s", overview(table).c_str(), claims_table(claims).c_str());
   }
-  return exit_of(claims);
+  return claims_exit(claims);
 }
 
 }  // namespace

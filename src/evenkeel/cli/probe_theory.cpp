@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "evenkeel/cli/claims.h"
+#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/probe/coupling.h"
 #include "evenkeel/probe/theory.h"
@@ -76,13 +76,13 @@ Exit body(const Options& options) {
     const nlohmann::ordered_json all = {
         {"sequence", wish.sequence}, {"width", wish.width},
         {"seeds", wish.seeds},       {"jacobians", jacobians_of(rows)},
-        {"claims", json_of(claims)}, {"held", exit_of(claims) == Exit::done}};
+        {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
     print(rows, wish);
-    std::printf("%s", table_of(claims).c_str());
+    std::printf("%s", claims_table(claims).c_str());
   }
-  return exit_of(claims);
+  return claims_exit(claims);
 }
 
 }  // namespace

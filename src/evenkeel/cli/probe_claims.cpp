@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/cli/claims.h"
+#include "evenkeel/cli/probe_claims.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ const char* verdict(const Claim& claim) {
 
 }  // namespace
 
-std::string expectation_of(const Claim& claim) {
+std::string expectation_text(const Claim& claim) {
   switch (claim.relation) {
     case Relation::at_most:
       return "<= " + short_text(claim.limit);
@@ -38,13 +38,13 @@ std::string expectation_of(const Claim& claim) {
   return short_text(claim.limit) + " +- " + short_text(claim.tolerance);
 }
 
-std::string table_of(const probe::Claims& claims) {
+std::string claims_table(const probe::Claims& claims) {
   constexpr std::size_t kMeasured = 10, kGap = 2;
   std::size_t subject = 0, statement = 0, expected = std::string("expected").size();
   for (const auto& claim : claims) {
     subject = std::max(subject, claim.subject.size());
     statement = std::max(statement, claim.statement.size());
-    expected = std::max(expected, expectation_of(claim).size());
+    expected = std::max(expected, expectation_text(claim).size());
   }
   const auto line = [&](const std::string& a, const std::string& b, const std::string& c,
                         const std::string& d, const std::string& e) {
@@ -53,7 +53,7 @@ std::string table_of(const probe::Claims& claims) {
   };
   auto table = line("claim", "", "measured", "expected", "verdict");
   for (const auto& claim : claims) {
-    table += line(claim.subject, claim.statement, short_text(claim.measured), expectation_of(claim),
+    table += line(claim.subject, claim.statement, short_text(claim.measured), expectation_text(claim),
                   verdict(claim));
   }
   const auto refuted = probe::refuted_among(claims);
@@ -61,20 +61,20 @@ std::string table_of(const probe::Claims& claims) {
                       " refuted\n");
 }
 
-nlohmann::ordered_json json_of(const probe::Claims& claims) {
+nlohmann::ordered_json claims_json(const probe::Claims& claims) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& claim : claims) {
     list.push_back({{"subject", claim.subject},
                     {"statement", claim.statement},
                     {"measured", claim.measured},
-                    {"expected", expectation_of(claim)},
+                    {"expected", expectation_text(claim)},
                     {"limit", claim.limit},
                     {"held", claim.held()}});
   }
   return list;
 }
 
-Exit exit_of(const probe::Claims& claims) {
+Exit claims_exit(const probe::Claims& claims) {
   return probe::refuted_among(claims) == 0 ? Exit::done : Exit::refuted;
 }
 
