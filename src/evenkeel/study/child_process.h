@@ -11,7 +11,7 @@
 namespace evenkeel::study {
 
 /// A program in a process and a process group of its own, so that Ctrl-C reaches it only through
-/// us. It is told to stop (SIGTERM) when this process dies, however it dies.
+/// us. It gets SIGTERM when this process dies, however it dies.
 class ChildProcess {
  public:
   /// \param log  gets what the program prints; replaced

@@ -78,7 +78,7 @@ std::string missing_runs_reason(const Arm& arm, const Arm& reference) {
   return out.empty() ? "" : out + " are missing, and a verdict waits for all";
 }
 
-/// Lets how often the arms fail speak beside `p`, that of a difference, where one fails more often.
+/// Combines `p`, that of a difference, with Fisher's test of the failures if one arm fails more often.
 void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
   const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
   verdict.is_failure_test = false;
@@ -109,7 +109,7 @@ Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure)
   return verdict;
 }
 
-/// Where failures tell the arms apart, who fails less is better; else a difference decides by its
+/// Where the test of failures is significant, the arm that fails less is better; else a difference decides by its
 /// sign, unless more runs of the better arm failed.
 Outcome outcome_of(const Verdict& verdict, const Arm& arm, const Arm& reference) {
   const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);

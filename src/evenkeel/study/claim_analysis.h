@@ -5,7 +5,7 @@
 
 namespace evenkeel::study {
 
-/// Judges the claims and compares every arm with the baseline, from `study` and `arms`: fills
+/// Tests the claims and compares every arm with the baseline, from `study` and `arms`: fills
 /// `verdicts`, `baseline_verdicts` and `fits`. The p-values of claims are one family (Holm); those
 /// of comparisons with the baseline that no claim asks for are another.
 void analyze_claims(Results& results);

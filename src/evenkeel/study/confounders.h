@@ -8,8 +8,8 @@
 
 namespace evenkeel::study {
 
-/// What is not the same in arms that are compared, though no axis between them is about just that:
-/// such a comparison is one of two things at once.
+/// Confounders: properties in which compared arms differ although no axis between them varies just
+/// these.
 ///   "initialisation: normal (Pre-Norm); megatron (HybridNorm, HybridNorm*)"
 std::vector<std::string> confounders(const Results& results);
 

@@ -32,7 +32,7 @@ struct QueuedJob {
   double retry_at = 0;
 };
 
-/// One that is in work.
+/// A job that is running.
 struct RunningJob {
   QueuedJob queued;
   ChildProcess process;

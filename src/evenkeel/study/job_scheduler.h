@@ -40,21 +40,21 @@ struct Resources {
   std::function<bool()> stop_requested;
 };
 
-/// Runs jobs in processes side by side, as many as there are cores and memory for, until all are
-/// done or a stop is wanted. A run that is there already is not repeated, one that was begun goes
-/// on, one that another process has in work is waited for, one that crashed is tried once more.
+/// Runs jobs in parallel processes, as many as cores and memory allow, until all are done or a stop
+/// is requested. Finished runs of the cache are not repeated, interrupted runs are resumed, runs that
+/// another process has locked are waited for, and crashed runs are retried once.
 class JobScheduler {
  public:
   JobScheduler(Resources resources, ProgressTable& progress_table);
 
-  /// What run() will be called with in all, so that the time left is that of the whole.
+  /// Adds to the totals of all later calls of run(), so that the remaining time covers all of them.
   void expect(std::size_t runs, double work);
 
-  /// \return how each key ended
-  /// \throws Error (io) if the disk is full, once all runs that were in work have saved
+  /// \return the result of each key
+  /// \throws Error (io) if the disk is full, once all running jobs have saved
   std::map<std::string, JobResult> run(const std::vector<Job>& jobs);
 
-  /// No run is started any more: a stop is wanted, or the time is up.
+  /// Whether no job may be started any more: a stop is requested, or the time limit is over.
   bool should_stop() const;
 
  private:

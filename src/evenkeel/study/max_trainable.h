@@ -7,7 +7,7 @@
 
 namespace evenkeel::study {
 
-/// What the seeds say of a claim of the kind `further`, before any correction: one verdict for each
+/// The uncorrected tests of a claim of the kind `further`: one verdict for each
 /// combination of the axes that are neither named nor gone along, by a sign test over the seeds.
 std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim);
 

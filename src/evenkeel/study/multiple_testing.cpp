@@ -30,7 +30,7 @@ bool is_tested(const Verdict& verdict) {
   return verdict.not_tested_reason.empty() && (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
-/// The seeds that would tell what these did not, at the strictest level of the family.
+/// The seeds that would detect the difference at the strictest level of the family.
 std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Claim* claim, double level) {
   if (claim != nullptr && uses_sign_test(*claim)) return sign_test_required_pairs(level);
   if (!verdict.difference || verdict.is_failure_test) return std::nullopt;

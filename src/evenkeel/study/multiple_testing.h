@@ -5,7 +5,7 @@
 
 namespace evenkeel::study {
 
-/// Whether a claim is judged by a sign test: how far or whether runs train.
+/// Whether a claim is tested by a sign test: how far or whether runs train.
 bool uses_sign_test(const Claim& claim);
 
 /// How many p-values the claims of a study have at most: those that are corrected together.

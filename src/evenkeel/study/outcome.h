@@ -5,7 +5,7 @@
 
 #include "evenkeel/study/results.h"
 
-/// Outcomes as words, which are also the classes that colour them on the page.
+/// Outcomes as the words of reports and JSON, which are also their CSS classes.
 namespace evenkeel::study {
 
 /// "holds", "contradicted", "undecided", "not measured", "not judged": as reports and JSON write it.

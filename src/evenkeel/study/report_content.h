@@ -15,7 +15,7 @@ namespace evenkeel::study {
 /// lowest mean. Arms without a finished run come last.
 ReportTable arms_table(const Results& results);
 
-/// What became of a claim, place by place; one that says so where nothing did.
+/// The verdicts of a claim; a single one that says so if there is none.
 std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim);
 
 /// What stands before the list of confounders, or in its place.

@@ -13,10 +13,10 @@
 #include "evenkeel/study/power_law.h"
 #include "evenkeel/study/statistics.h"
 
-/// What a study came to: everything that its report says.
+/// The results of a study: the data of its report.
 namespace evenkeel::study {
 
-/// One run of an arm.
+/// One run of an arm: one seed.
 struct SeedRun {
   enum class State { finished, failed, crashed, missing };  // failed: an outcome, not a mishap
   State state = State::missing;
@@ -57,7 +57,7 @@ struct SearchResult {
   bool at_edge = false;     // the best is the first or the last of the range: it may lie beyond
 };
 
-/// What became of one claim at one place, or of one arm against the baseline.
+/// The result of one claim for one pair of arms, or of one arm against its baseline.
 struct Verdict {
   enum class Outcome { supported, contradicted, inconclusive, not_measured, not_tested };
   Outcome outcome = Outcome::not_measured;
@@ -65,11 +65,11 @@ struct Verdict {
   std::string where;                     // "layers 16"; "" where the claim has one place only
   std::string arm, reference;                  // names of the arms
   std::optional<PairedDifference> difference;  // arm minus reference
-  std::string not_tested_reason;                  // why nothing follows from it; "" where something does
+  std::string not_tested_reason;                  // "" if it was tested
   bool is_failure_test = false;              // p (of `equivalent`: p_nonequivalence) is of how often the arms fail
   double p = 1;                          // corrected with its family (Holm)
   double p_nonequivalence = 1;                   // of `equivalent`: that they are not; corrected
-  std::optional<std::int64_t> required_seeds;    // seeds to tell such a difference apart
+  std::optional<std::int64_t> required_seeds;    // that would detect such a difference with 80 % power
   std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
 };
 

@@ -10,8 +10,8 @@
 /// The runs of all studies, each in a folder that is named after what it computes.
 namespace evenkeel::study {
 
-/// Raised when, and only when, equal configurations come to other numbers than before: then
-/// finished runs are no answer any more (CHANGELOG.md, "Changed numbers").
+/// Raised when, and only when, equal configurations give other numbers than before: then
+/// cached runs are stale (CHANGELOG.md, "Changed numbers").
 inline constexpr int kNumericsVersion = 6;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the

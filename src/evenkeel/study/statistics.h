@@ -14,7 +14,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// The mean of paired differences, and how sure it is.
+/// The mean of paired differences with its 95 % interval and p-value.
 struct PairedDifference {
   std::int64_t pairs = 0;
   double mean = 0;
@@ -25,7 +25,7 @@ struct PairedDifference {
                          // infinite where they are all the same, but not 0
 };
 
-/// How far a 95 % interval reaches on either side, in standard errors, by Student's t.
+/// The two-sided 5 % critical value of Student's t.
 double t_critical_value(double degrees);
 
 /// Student's t below kBootstrapFrom pairs; from there on the symmetric bootstrap of the studentised
@@ -59,24 +59,24 @@ double tost_p(const PairedDifference& difference, double margin);
 /// \source Holm 1979
 std::vector<double> holm(const std::vector<double>& p);
 
-/// The chance that the paired t-test at 5 % calls a difference of `effect_size` standard deviations with so many
-/// pairs: by the noncentral t distribution. The bootstrap of paired_test() calls somewhat fewer: in
+/// The power of the paired t-test at `level` for a difference of `effect_size` standard deviations with so many
+/// pairs: by the noncentral t distribution. The bootstrap of paired_test() detects somewhat fewer: in
 /// 20,000 simulations each 74 % instead of 80 % at 10 pairs, 76 % at 12, 79 % at 20.
 /// \param effect_size  mean / standard_deviation, of either sign, may be infinite
 /// \param pairs   at least 2
 double t_test_power(double effect_size, std::int64_t pairs, double level = 0.05);
 
-/// The least effect that so many pairs call with a chance of 80 %.
+/// The smallest effect size that so many pairs detect with 80 % power.
 double minimum_detectable_effect(std::int64_t pairs, double level = 0.05);
 
-/// The fewest pairs that call such a difference with a chance of 80 %; empty above kMaxPairs.
+/// The fewest pairs that detect this effect size with 80 % power; empty above kMaxPairs.
 std::optional<std::int64_t> required_pairs(double effect_size, double level = 0.05);
 inline constexpr std::int64_t kMaxPairs = 1000;
 
-/// The opposite claim: |mean| > margin.
+/// The one-sided test of the opposite claim, |mean| > margin.
 double nonequivalence_p(const PairedDifference& difference, double margin);
 
-/// Whether two shares differ: `count` of `all` and `other_count` of `other_all`, two-sided, exact.
+/// Fisher's exact test of whether two shares differ: `count` of `all` and `other_count` of `other_all`, two-sided, exact.
 /// \source Fisher 1922
 double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_count,
                    std::int64_t other_all);
@@ -84,7 +84,7 @@ double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_c
 /// Whether one side wins more often: the exact sign test, two-sided; ties are left out.
 double sign_test_p(std::int64_t count, std::int64_t other_count);
 
-/// The fewest pairs that the sign test tells apart at this level if all agree.
+/// The fewest pairs with which the sign test is significant at this level if all agree.
 std::int64_t sign_test_required_pairs(double level);
 
 /// The 95 % interval of a share, `count` of `all`; 0 .. 1 where `all` is 0.

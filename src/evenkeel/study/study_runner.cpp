@@ -45,7 +45,7 @@ std::string init_of(const config::Config& config) {
   return out;
 }
 
-/// One study in work.
+/// Runs one study.
 class StudyRunner {
  public:
   StudyRunner(const StudyRequest& request, Resources resources, ProgressTable& progress_table)

@@ -12,7 +12,7 @@
 
 namespace evenkeel::study {
 
-/// What a configuration takes on this machine; asked of the floors that know models.
+/// The cost of one run on this machine; the caller computes it, since this floor knows no models.
 struct RunCost {
   std::int64_t parameters = 0, norm_parameters = 0;
   double memory_bytes = 0;              // peak
@@ -33,13 +33,13 @@ struct StudyRequest {
   bool allow_changes = false;  // the study file may differ from the folder's
 };
 
-/// Runs what is missing of a study, judges, and writes report.html, report.md and runs.csv into its
-/// folder; the runs lie in `pool` beside it. Also after a stop, with what is there.
+/// Runs what is missing of a study, tests its claims, and writes report.html, report.md and runs.csv into its
+/// folder; the runs lie in the folder `pool` next to it. After a stop the report has the runs that finished.
 /// \throws Error (differs) if the folder is that of another study, or the file has changed;
-///         Error (busy) if another process has it in work; Error (io); as parse_study()
+///         Error (busy) if another process works on it; Error (io); as parse_study()
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
 
-/// What it would run: nothing is started.
+/// What run_study() would run; nothing is started.
 struct DryRun {
   std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; already in the run cache
   std::size_t search_runs = 0;                  // runs of the search, most of them shorter

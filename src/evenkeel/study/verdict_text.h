@@ -10,7 +10,7 @@
 /// Verdicts in words: never a bare mean.
 namespace evenkeel::study {
 
-/// A p-value below this tells two arms apart.
+/// A p-value below this is significant.
 inline constexpr double kSignificanceLevel = 0.05;
 
 std::int64_t run_count(const Arm& arm, SeedRun::State state);
@@ -26,7 +26,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                             const Claim& claim);
 
-/// Of numbers that nothing follows from: "time of a step of hybrid_norm less that of pre_norm: 1.2
+/// Of a comparison that was not tested: "time of a step of hybrid_norm less that of pre_norm: 1.2
 /// [0.4, 2.1] % (8 seeds); not judged: others took up to 34 % of the processors' time ..."
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                               const Measure& measure);
