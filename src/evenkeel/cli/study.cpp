@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
@@ -115,8 +115,8 @@ study::StudyRequest request_of(const Options& options) {
   request.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
   if (!request.folder.has_filename()) request.folder = request.folder.parent_path();  // "folder/"
   request.cost = cost_of;
-  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ", Cpu::detect().name, ", ",
-                      Cpu::detect().isa());
+  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ", CpuFeatures::detect().name, ", ",
+                      CpuFeatures::detect().isa());
   request.command = command_of(options, size);
   request.allow_changes = options.allow_changes;
   return request;
@@ -238,7 +238,7 @@ Exit body(const Options& options) {
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .run_cache = run_cache_of(request),
-      .cores = options.jobs > 0 ? options.jobs : Cpu::detect().cores,
+      .cores = options.jobs > 0 ? options.jobs : CpuFeatures::detect().cores,
       .memory_bytes = train::available_bytes(),
       .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/ops/rows.h"
@@ -30,7 +30,7 @@ std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabul
 }  // namespace
 
 Machine use_machine(const config::Train& train) {
-  const auto cpu = Cpu::detect();
+  const auto cpu = CpuFeatures::detect();
   Machine machine;
   machine.threads = train.threads > 0 ? static_cast<int>(train.threads) : cpu.cores;
   machine.isa = cpu.isa();
@@ -52,7 +52,7 @@ Machine use_machine(const config::Train& train) {
 }
 
 nlohmann::ordered_json provenance_of(const Machine& machine) {
-  const auto cpu = Cpu::detect();
+  const auto cpu = CpuFeatures::detect();
   return {{"evenkeel", kVersion},
           {"commit", commit()},
           {"libtorch", TORCH_VERSION},

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #endif
 
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/cpu_features.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -27,7 +27,7 @@ bool may_use_tiles() {
 }  // namespace
 
 bool has_amx() {
-  static const bool has = Cpu::detect().amx_bf16 && may_use_tiles();
+  static const bool has = CpuFeatures::detect().amx_bf16 && may_use_tiles();
   return has;
 }
 

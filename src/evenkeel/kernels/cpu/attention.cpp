@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/kernels/cpu/attention_one.h"
 #include "evenkeel/kernels/cpu/attention_parts.h"
 #include "evenkeel/kernels/cpu/attention_rows.h"
@@ -118,7 +118,7 @@ int vector_bytes() {
 #if defined(EK_VECTOR_BYTES)
   return EK_VECTOR_BYTES;
 #else
-  static const Cpu cpu = Cpu::detect();
+  static const CpuFeatures cpu = CpuFeatures::detect();
   if (cpu.avx512) return 64;
   return cpu.avx2 ? 32 : 16;
 #endif

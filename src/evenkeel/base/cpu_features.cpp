@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/base/cpu.h"
+#include "evenkeel/base/cpu_features.h"
 
 #include <sched.h>
 
@@ -17,7 +17,7 @@ namespace evenkeel {
 
 namespace {
 
-std::string name_of_processor() {
+std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
@@ -35,9 +35,9 @@ bool has_amx_bf16() {
 }
 #endif
 
-/// \param most  "avx512", "avx2", "baseline"; null hides nothing
-void hide(Cpu& cpu, const char* most) {
-  const std::string word = most == nullptr ? "" : most;
+/// \param widest  "avx512", "avx2", "baseline"; null hides nothing
+void limit_isa(CpuFeatures& cpu, const char* widest) {
+  const std::string word = widest == nullptr ? "" : widest;
   if (word.empty()) return;
   if (word != "avx512" && word != "avx2" && word != "baseline") {
     throw Error(Exit::usage,
@@ -50,23 +50,23 @@ void hide(Cpu& cpu, const char* most) {
 
 }  // namespace
 
-Cpu Cpu::detect() {
-  Cpu cpu;
-  cpu.name = name_of_processor();
+CpuFeatures CpuFeatures::detect() {
+  CpuFeatures cpu;
+  cpu.name = processor_name();
 #if defined(__x86_64__)
   cpu.avx2 = __builtin_cpu_supports("x86-64-v3") != 0;
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
   cpu.amx_bf16 = has_amx_bf16();
 #endif
-  hide(cpu, std::getenv("EVENKEEL_ISA"));
+  limit_isa(cpu, std::getenv("EVENKEEL_ISA"));
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) cpu.cores = std::max(1, CPU_COUNT(&set));
   return cpu;
 }
 
-std::string Cpu::isa() const {
+std::string CpuFeatures::isa() const {
   if (amx_bf16) return "amx-bf16";
   if (avx512_bf16) return "avx512-bf16";
   if (avx512) return "avx512";

@@ -5,15 +5,16 @@
 
 namespace evenkeel {
 
-/// What this processor can do, asked at run time. EVENKEEL_ISA=avx512, avx2 or baseline hides what
-/// is above that from whoever asks here (attention, train.precision = "auto"), so that a test takes
-/// the ways of lesser processors; what is compiled with target_clones chooses by itself.
-struct Cpu {
+/// The instruction sets of this processor, detected at run time (CPUID). EVENKEEL_ISA=avx512,
+/// avx2 or baseline
+/// limits what attention and train.precision = "auto" see, so that a test takes
+/// the code paths of older processors; functions compiled with target_clones choose by themselves.
+struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
   int cores = 1;  // that this process may use
 
-  static Cpu detect();
+  static CpuFeatures detect();
 
   /// The widest of the above: "amx-bf16", "avx512-bf16", "avx512", "avx2" or "baseline".
   std::string isa() const;
