@@ -70,9 +70,9 @@ TEST(Status, IsReadAsItWasWritten) {
   EXPECT_EQ(status->steps, 40);
   EXPECT_EQ(status->scheme, "pre_norm");
   EXPECT_EQ(status->preset, "tiny");
-  EXPECT_EQ(status->others, 0.25);
+  EXPECT_EQ(status->cpu_contention, 0.25);
   write_status(run, {"training", 0, 40, "pre_norm", "tiny"});
-  EXPECT_FALSE(read_status(run)->others.has_value());
+  EXPECT_FALSE(read_status(run)->cpu_contention.has_value());
   write_file(run / "status.json", "{\"state\": \"fini");
   EXPECT_FALSE(read_status(run).has_value());
 }

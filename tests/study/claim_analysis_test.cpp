@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/base/load.h"
+#include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/study/statistics.h"
 #include "study/claim_fixture.h"
 
@@ -186,11 +186,11 @@ TEST(ClaimAnalysis, DoesNotTestTimesOfABusyMachine) {
     for (auto& seed_run : arm.seed_runs) {
       const double seed = static_cast<double>(seed_run.seed);
       seed_run.run.step_seconds.add(1, arm.name == "pre" ? 0.02 : 0.010 + 1e-5 * seed);
-      seed_run.run.others = Load::kMost;
+      seed_run.run.cpu_contention = CpuContention::kMaxShare;
     }
   }
   EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
-  results.arms[1].seed_runs[2].run.others = 0.34;
+  results.arms[1].seed_runs[2].run.cpu_contention = 0.34;
   analyze_claims(results);
   for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
     EXPECT_EQ(verdict.outcome, Outcome::not_tested);

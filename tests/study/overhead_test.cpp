@@ -26,7 +26,7 @@ Arm arm(const std::string& scheme, const std::vector<double>& seconds) {
       seed_run.run.step_seconds.add(at, step * each);
       seed_run.run.tokens_per_second.add(at, 2048 / (step * each));
     }
-    seed_run.run.others = 0.01 * static_cast<double>(seed);
+    seed_run.run.cpu_contention = 0.01 * static_cast<double>(seed);
     out.seed_runs.push_back(seed_run);
   }
   return out;

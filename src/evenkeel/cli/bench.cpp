@@ -60,7 +60,7 @@ QuietWatch::QuietWatch() : before_(load_now(kLook)) {}
 std::string QuietWatch::verdict() const {
   const auto during = load_.others();
   const double worst = std::max(before_.value_or(0), during.value_or(0));
-  if (worst <= Load::kMost) return "";
+  if (worst <= CpuContention::kMaxShare) return "";
   return text("not judged: others took ", std::lround(100 * worst),
               " % of the processors' time; run it again on a quiet machine");
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "evenkeel/base/load.h"
+#include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/bench/timing.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/train/machine.h"

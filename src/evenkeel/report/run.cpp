@@ -147,7 +147,7 @@ void read_status(Run& run, const fs::path& file) {
   run.preset = word(status, "preset");
   run.step = std::fmax(run.step, number(status, "step"));
   run.steps = number(status, "steps");
-  if (const double others = number(status, "others"); std::isfinite(others)) run.others = others;
+  if (const double share = number(status, "others"); std::isfinite(share)) run.cpu_contention = share;
 }
 
 }  // namespace

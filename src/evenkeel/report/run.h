@@ -41,7 +41,7 @@ struct Run {
   double tokens = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // in training steps: without evaluations and checkpoints
   double peak_memory = std::numeric_limits<double>::quiet_NaN();  // bytes
-  std::optional<double> others;  // share of the processors' time that others took meanwhile
+  std::optional<double> cpu_contention;  // share of CPU time that other processes took
   std::optional<Floor> floor;
 
   // Of a mixture of experts.

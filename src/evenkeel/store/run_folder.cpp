@@ -114,7 +114,7 @@ void write_status(const path& run, const Status& status) {
                                 {"steps", status.steps},
                                 {"scheme", status.scheme},
                                 {"preset", status.preset}};
-  if (status.others) out["others"] = *status.others;
+  if (status.cpu_contention) out["others"] = *status.cpu_contention;
   write_file(run / kStatusName, json_text(out));
 }
 
@@ -127,7 +127,7 @@ std::optional<Status> read_status(const path& run) {
                 .steps = integer_in(json, "steps"),
                 .scheme = string_in(json, "scheme"),
                 .preset = string_in(json, "preset")};
-  take_number(status.others, json, "others");
+  take_number(status.cpu_contention, json, "others");
   return status;
 }
 

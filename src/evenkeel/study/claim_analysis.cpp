@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/load.h"
+#include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/grid.h"
 #include "evenkeel/study/multiple_testing.h"
@@ -42,9 +42,9 @@ std::string contention_reason(const Arm& arm, const Arm& reference) {
   for (const auto* const each : {&arm, &reference}) {
     for (const auto& seed_run : each->seed_runs) {
       if (seed_run.state != State::finished) continue;
-      const double contention = seed_run.run.others.value_or(0);
+      const double contention = seed_run.run.cpu_contention.value_or(0);
       ++all;
-      if (contention > Load::kMost) ++contended;
+      if (contention > CpuContention::kMaxShare) ++contended;
       most = std::max(most, contention);
     }
   }

@@ -114,7 +114,7 @@ void Run::check_probes() {
 void Run::begin() {
   const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
-  if (const auto status = store::read_status(open_.folder)) others_ = status->others;
+  if (const auto status = store::read_status(open_.folder)) cpu_contention_ = status->cpu_contention;
   if (newest.found) {
     resume(*newest.found);
   } else {
@@ -143,7 +143,7 @@ void Run::start_from(const std::filesystem::path& from) {
 }
 
 void Run::step() {
-  if (!load_) load_.emplace();
+  if (!contention_) contention_.emplace();
   const auto started = Clock::now();
   const auto faults = minor_faults();
   const auto step = trainer_->step();
@@ -186,11 +186,11 @@ void Run::save(bool must) {
 }
 
 void Run::close(const std::string& state) {
-  if (load_) others_ = std::max(others_, load_->others());
+  if (contention_) cpu_contention_ = std::max(cpu_contention_, contention_->share());
   constexpr double kMany = 0.25;
-  if (console_.is_terminal() && others_.value_or(0) > kMany) {
+  if (console_.is_terminal() && cpu_contention_.value_or(0) > kMany) {
     console_.say(
-        text("note: other processes took ", percent(*others_),
+        text("note: other processes took ", percent(*cpu_contention_),
              " of the processors' time; train.threads=1, or OMP_WAIT_POLICY=passive in the "
              "environment, loses less to them"));
   }
@@ -317,7 +317,7 @@ void Run::mark(const std::string& state) const {
                                      .steps = progress.steps,
                                      .scheme = open_.config.scheme.name,
                                      .preset = open_.config.preset,
-                                     .others = others_});
+                                     .cpu_contention = cpu_contention_});
 }
 
 /// Records that cannot be written are told once; the run itself goes on.

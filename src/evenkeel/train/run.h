@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "evenkeel/base/load.h"
+#include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/loss.h"
@@ -74,8 +74,8 @@ class Run {
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;
   Clock::time_point saved_time_ = Clock::now();
   double seconds_per_step_ = 0;
-  std::optional<Load> load_;      // since the first step of this process
-  std::optional<double> others_;  // share of the processors' time that others took, the most so far
+  std::optional<CpuContention> contention_;  // since the first step of this process
+  std::optional<double> cpu_contention_;  // share of the processors' time that others took, the most so far
   bool records_failed_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/base/load.h"
+#include "evenkeel/base/cpu_contention.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,28 +30,28 @@ double own_seconds() {
   return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
 }
 
-std::optional<Ticks> ticks_now() {
+std::optional<CpuTicks> ticks_now() {
   std::ifstream file("/proc/stat");
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
-  return ticks_in(line.c_str());
+  return parsed_cpu_ticks(line.c_str());
 }
 
 }  // namespace
 
-std::optional<Ticks> ticks_in(const char* text) {
+std::optional<CpuTicks> parsed_cpu_ticks(const char* text) {
   std::istringstream in(text);
   std::string name;
   std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, hard = 0, soft = 0,
                stolen = 0;
   in >> name >> user >> nice >> system >> idle >> waiting >> hard >> soft >> stolen;
   if (!in || name != "cpu") return std::nullopt;
-  return Ticks{user + nice + system + hard + soft, idle + waiting, stolen};
+  return CpuTicks{user + nice + system + hard + soft, idle + waiting, stolen};
 }
 
-Load::Load() : start_(ticks_now()), own_(own_seconds()) {}
+CpuContention::CpuContention() : start_(ticks_now()), own_seconds_(own_seconds()) {}
 
-std::optional<double> Load::others() const {
+std::optional<double> CpuContention::share() const {
   const auto now = ticks_now();
   if (!start_ || !now) return std::nullopt;
   const auto ticks = [](std::int64_t count) { return static_cast<double>(count); };
@@ -59,14 +59,14 @@ std::optional<double> Load::others() const {
   const double stolen = ticks(now->stolen - start_->stolen);
   const double all = busy + stolen + ticks(now->idle - start_->idle);
   if (all <= 0) return std::nullopt;
-  const double own = (own_seconds() - own_) * static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double own = (own_seconds() - own_seconds_) * static_cast<double>(sysconf(_SC_CLK_TCK));
   return std::clamp((busy + stolen - own) / all, 0.0, 1.0);
 }
 
-std::optional<double> load_now(double seconds) {
-  const Load load;
+std::optional<double> cpu_contention_over(double seconds) {
+  const CpuContention contention;
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  return load.others();
+  return contention.share();
 }
 
 }  // namespace evenkeel

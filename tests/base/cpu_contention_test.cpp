@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/base/cpu_contention.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace evenkeel {
+namespace {
+
+TEST(CpuTicks, AreReadFromTheFirstLine) {
+  const auto ticks = parsed_cpu_ticks("cpu  100 20 30 1000 40 5 6 7 0 0\ncpu0 1 2 3 4\n");
+  ASSERT_TRUE(ticks.has_value());
+  EXPECT_EQ(ticks->busy, 161);  // user, nice, system, interrupts
+  EXPECT_EQ(ticks->idle, 1040);
+  EXPECT_EQ(ticks->stolen, 7);
+}
+
+TEST(CpuTicks, AreNoneInAnotherText) {
+  EXPECT_FALSE(parsed_cpu_ticks("").has_value());
+  EXPECT_FALSE(parsed_cpu_ticks("intr 1 2 3 4 5 6 7 8 9").has_value());
+  EXPECT_FALSE(parsed_cpu_ticks("cpu  1 2 3").has_value());
+}
+
+// CPU time of this process is no contention.
+TEST(CpuContention, DoesNotCountItsOwnWork) {
+  const CpuContention contention;
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(300)) {
+  }
+  const auto share = contention.share();
+  if (!share) GTEST_SKIP() << "the kernel does not say";
+  EXPECT_GE(*share, 0);
+  EXPECT_LT(*share, 1);
+}
+
+}  // namespace
+}  // namespace evenkeel
