@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "evenkeel/base/nearest.h"
-#include "evenkeel/base/products.h"
+#include "evenkeel/base/mkl_cnr.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
@@ -99,7 +99,7 @@ int with_output_checked(int code) {
 }  // namespace evenkeel::cli
 
 int main(int count, char** words) {
-  evenkeel::fix_order_of_products();
+  evenkeel::enable_mkl_cnr();
   evenkeel::memory::cache_cpu_tensors();
   evenkeel::ops::make_first_call();
   return evenkeel::cli::with_output_checked(evenkeel::cli::guarded(count, words));

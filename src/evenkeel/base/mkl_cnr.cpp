@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/base/products.h"
+#include "evenkeel/base/mkl_cnr.h"
 
 #include <cstdlib>
 
 namespace evenkeel {
 
-void fix_order_of_products() {
+void enable_mkl_cnr() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (!__builtin_cpu_is("intel") || __builtin_cpu_supports("x86-64-v4") == 0) return;
