@@ -10,7 +10,7 @@ TEST(Utf8, AcceptsTheFirstAndLastCharacterOfEachLength) {
   using namespace std::string_view_literals;
   for (const auto text : {""sv, "\x00\x7f"sv, "\xc2\x80\xdf\xbf"sv, "\xe0\xa0\x80\xef\xbf\xbf"sv,
                           "\xed\x9f\xbf\xee\x80\x80"sv, "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"sv}) {
-    EXPECT_FALSE(first_not_utf8(text)) << text;
+    EXPECT_FALSE(first_invalid_utf8(text)) << text;
   }
 }
 
@@ -19,8 +19,8 @@ TEST(Utf8, NamesTheFirstByteThatIsNotWellFormed) {
   for (const std::string bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2\x7f", "\xe0\x9f\xbf",
                                 "\xed\xa0\x80", "\xe2\x82", "\xe2\x82z", "\xf0\x8f\xbf\xbf",
                                 "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xf1\x80\x80"}) {
-    EXPECT_EQ(first_not_utf8("h\xc3\xa9" + bad), 3U);
-    EXPECT_EQ(first_not_utf8("h\xc3\xa9" + bad + "tail"), 3U);
+    EXPECT_EQ(first_invalid_utf8("h\xc3\xa9" + bad), 3U);
+    EXPECT_EQ(first_invalid_utf8("h\xc3\xa9" + bad + "tail"), 3U);
   }
 }
 

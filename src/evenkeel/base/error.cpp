@@ -3,7 +3,7 @@
 
 namespace evenkeel {
 
-void broken_promise(const char* condition, const char* file, int line) {
+void assertion_failed(const char* condition, const char* file, int line) {
   throw std::logic_error(text(file, ":", line, ": ", condition));
 }
 

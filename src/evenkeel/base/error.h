@@ -24,7 +24,7 @@ enum class Exit {
 
 /// Something the user can mend: main() prints what() as one line and exits with exit().
 /// `what()` reads "where: what is wanted, but what was found; what is known; what to do".
-/// A broken promise of our own code is not an Error but an EK_ASSERT.
+/// A bug of ours is not an Error but a failed EK_ASSERT.
 class Error : public std::runtime_error {
  public:
   Error(Exit exit, const std::string& what) : std::runtime_error(what), exit_(exit) {}
@@ -43,10 +43,10 @@ std::string text(const Parts&... parts) {
 }
 
 /// \throws std::logic_error, which main() reports as our own fault (exit code 70)
-[[noreturn]] void broken_promise(const char* condition, const char* file, int line);
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
 
 }  // namespace evenkeel
 
-/// A promise of our own code; checked in every build.
+/// An invariant of our own code; checked in every build.
 #define EK_ASSERT(condition) \
-  ((condition) ? static_cast<void>(0) : ::evenkeel::broken_promise(#condition, __FILE__, __LINE__))
+  ((condition) ? static_cast<void>(0) : ::evenkeel::assertion_failed(#condition, __FILE__, __LINE__))

@@ -42,26 +42,26 @@ class Descriptor {
 /// The errno of what went wrong, or 0.
 int write_all(const Descriptor& file, std::string_view content) {
   while (!content.empty()) {
-    const auto put = ::write(file.get(), content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(put));
+    const auto written = ::write(file.get(), content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;
 }
 
-/// For what is no regular file: it stays what it is.
-void write_into(const std::filesystem::path& path, std::string_view content) {
+/// For a device or a pipe: it is not replaced by a regular file.
+void write_in_place(const std::filesystem::path& path, std::string_view content) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "write", errno);
   if (const int error = write_all(file, content); error != 0) fail(path, "write", error);
 }
 
-/// The path at the end of symbolic links; nothing needs to be there yet.
-std::filesystem::path end_of_links(const std::filesystem::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+/// The path that a chain of symbolic links ends at; it need not exist.
+std::filesystem::path symlink_target(const std::filesystem::path& path) {
+  constexpr int kMaxLinks = 40;  // as the kernel
   auto end = path;
-  for (int links = 0; links <= kMostLinks; ++links) {
+  for (int links = 0; links <= kMaxLinks; ++links) {
     std::error_code error;
     if (!std::filesystem::is_symlink(end, error)) return end;
     end = end.parent_path() / std::filesystem::read_symlink(end, error);
@@ -70,18 +70,18 @@ std::filesystem::path end_of_links(const std::filesystem::path& path) {
   fail(path, "write", ELOOP);
 }
 
-void replace(const std::filesystem::path& path, std::string_view content) {
-  const auto target = end_of_links(path);
-  auto beside = target;
-  beside += text(".new-", ::getpid());
-  Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+void replace_atomically(const std::filesystem::path& path, std::string_view content) {
+  const auto target = symlink_target(path);
+  auto temporary = target;
+  temporary += text(".new-", ::getpid());
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) fail(path, "write", errno);
   int error = write_all(file, content);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   if (::close(file.release()) != 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error == 0) return;
-  ::unlink(beside.c_str());
+  ::unlink(temporary.c_str());
   fail(path, "write", error);
 }
 
@@ -97,11 +97,11 @@ std::string read_file(const std::filesystem::path& path) {
   content.reserve(static_cast<std::size_t>(status.st_size));
   std::array<char, 1 << 16> buffer{};
   for (;;) {
-    const auto got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "read", errno);
-    if (got == 0) return content;
-    content.append(buffer.data(), static_cast<std::size_t>(got));
+    const auto count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path, "read", errno);
+    if (count == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(count));
   }
 }
 
@@ -110,9 +110,9 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(path, "write", EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
-    write_into(path, content);
+    write_in_place(path, content);
   } else {
-    replace(path, content);
+    replace_atomically(path, content);
   }
 }
 

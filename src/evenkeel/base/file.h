@@ -11,8 +11,9 @@ namespace evenkeel {
 /// \throws Error (Exit::io) that names the file and the reason
 std::string read_file(const std::filesystem::path& path);
 
-/// Replaces the file by `content` in one step: written beside it, flushed, renamed. Of a link the
-/// file at its end is replaced; into a device or a pipe the content is written.
+/// Replaces the file by `content` atomically: a temporary file in the same folder,
+/// fsync, rename. For a symbolic link the
+/// target is replaced. A device or a pipe is written in place.
 /// \throws Error (Exit::io) that names the file and the reason; the old file is then intact
 void write_file(const std::filesystem::path& path, std::string_view content);
 

@@ -33,12 +33,12 @@ std::size_t character_length(std::string_view rest) {
   const auto second = value(rest[1]);
   if (second < row->second_from || second > row->second_to) return 0;
   const auto tail = rest.substr(2, row->length - 2);
-  return std::all_of(tail.begin(), tail.end(), continues_character) ? row->length : 0;
+  return std::all_of(tail.begin(), tail.end(), is_utf8_continuation) ? row->length : 0;
 }
 
 }  // namespace
 
-std::optional<std::size_t> first_not_utf8(std::string_view bytes) {
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const auto length = character_length(bytes.substr(at));
     if (length == 0) return at;
@@ -47,7 +47,7 @@ std::optional<std::size_t> first_not_utf8(std::string_view bytes) {
   return std::nullopt;
 }
 
-bool continues_character(char byte) {
+bool is_utf8_continuation(char byte) {
   return (value(byte) & 0xc0) == 0x80;
 }
 

@@ -10,9 +10,9 @@ namespace evenkeel {
 /// The offset of the first byte that does not belong to well-formed UTF-8; nothing if all do.
 /// Overlong forms, surrogates and code points above 10FFFF are not well-formed.
 /// \source The Unicode Standard, section 3.9, table 3-7
-std::optional<std::size_t> first_not_utf8(std::string_view bytes);
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes);
 
 /// Whether `byte` continues a character rather than begins one.
-bool continues_character(char byte);
+bool is_utf8_continuation(char byte);
 
 }  // namespace evenkeel

@@ -53,7 +53,7 @@ constexpr const char* kFits =
 /// The name of a scheme becomes part of that of a run folder, and of its files.
 bool fits_a_folder(const std::string& name) {
   constexpr std::size_t kMostBytes = 100;
-  return name.size() <= kMostBytes && !first_not_utf8(name) &&
+  return name.size() <= kMostBytes && !first_invalid_utf8(name) &&
          std::none_of(name.begin(), name.end(), [](char letter) {
            return letter == '/' || std::iscntrl(static_cast<unsigned char>(letter)) != 0;
          });

@@ -13,7 +13,7 @@ std::pair<Documents, Documents> split_one(const std::string& document, double fr
   if (line != std::string::npos) {
     cut = line + 1;
   } else {
-    while (cut > 0 && continues_character(document[cut])) --cut;
+    while (cut > 0 && is_utf8_continuation(document[cut])) --cut;
   }
   std::pair<Documents, Documents> parts;
   if (cut > 0) parts.first = {document.substr(0, cut)};

@@ -76,7 +76,7 @@ std::string content_of(const fs::path& file) {
 }
 
 void check_utf8(std::string_view content, const std::string& name) {
-  const auto offset = first_not_utf8(content);
+  const auto offset = first_invalid_utf8(content);
   if (!offset) return;
   std::array<char, 8> byte{};
   std::snprintf(byte.data(), byte.size(), "0x%02x",
