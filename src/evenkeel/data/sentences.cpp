@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/data/composer.h"
+#include "evenkeel/data/grammar_rules.h"
 
 namespace evenkeel::data {
 
@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kTrainDocuments = 32000;
 constexpr std::size_t kValidationDocuments = 1400;
 
-void append(Corpus& corpus, const Writer& pen) {
-  EK_ASSERT(static_cast<std::int64_t>(pen.text().size()) <= kLongestSentencesDocument);
-  corpus.append(pen.text(), pen.nats());
+void append(Corpus& corpus, const DocumentGenerator& generator) {
+  EK_ASSERT(static_cast<std::int64_t>(generator.text().size()) <= kLongestSentencesDocument);
+  corpus.append(generator.text(), generator.nats());
 }
 
 /// `count` documents of a stream that are not among `others`; adds them to `others`.
@@ -25,12 +25,12 @@ Corpus written(std::string_view stream, std::size_t count,
   Corpus corpus;
   corpus.exact = true;
   corpus.tokens.push_back(kEndOfText);
-  Writer pen(stream);
-  Composer composer(pen);
+  DocumentGenerator generator(stream);
+  GrammarRules rules(generator);
   while (corpus.documents.size() < count) {
-    pen.new_document();
-    composer.document();
-    if (others.insert(pen.text()).second) append(corpus, pen);
+    generator.begin_document();
+    rules.document();
+    if (others.insert(generator.text()).second) append(corpus, generator);
   }
   return corpus;
 }
@@ -46,9 +46,9 @@ Corpora sentences() {
 }
 
 std::optional<double> sentences_nats(std::string_view document) {
-  Reader pen(document);
-  Composer(pen).document();
-  return pen.nats();
+  DocumentParser parser(document);
+  GrammarRules(parser).document();
+  return parser.nats();
 }
 
 }  // namespace evenkeel::data

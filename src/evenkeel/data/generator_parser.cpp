@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/generator_parser.h"
+
+#include <cctype>
+
+namespace evenkeel::data {
+
+namespace {
+
+constexpr std::uint64_t kCorpusSeed = 1;  // of the text, whatever the seed of the run
+
+bool is_word(char each) {
+  return std::isalnum(static_cast<unsigned char>(each)) != 0;
+}
+
+char upper(char each) {
+  return static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
+}
+
+/// Whether a blank sets `text` apart from the word before it.
+bool takes_space(std::string_view text) {
+  return is_word(text[0]) || text[0] == '(';
+}
+
+}  // namespace
+
+DocumentGenerator::DocumentGenerator(std::string_view stream) : random_(kCorpusSeed, stream) {}
+
+void DocumentGenerator::literal(std::string_view text) {
+  if (spacing_ == Spacing::space && takes_space(text)) text_ += ' ';
+  const auto begin = text_.size();
+  text_ += text;
+  if (spacing_ == Spacing::capitalized) text_[begin] = upper(text_[begin]);
+  spacing_ = Spacing::space;
+}
+
+std::size_t DocumentGenerator::choice(const Words& words) {
+  const auto index = words.pick(draw());
+  nats_ += words.nats(index);
+  literal(words.text(index));
+  return index;
+}
+
+std::optional<std::size_t> DocumentGenerator::optional_choice(const Words& gate, const Words& words) {
+  const auto open = gate.pick(draw());
+  nats_ += gate.nats(open);
+  if (open == 0) return std::nullopt;
+  return choice(words);
+}
+
+void DocumentGenerator::begin_document() {
+  text_.clear();
+  nats_ = 0;
+  spacing_ = Spacing::capitalized;
+}
+
+std::uint32_t DocumentGenerator::draw() {
+  if (draw_count_ % 4 == 0) draws_ = random_.words(draw_count_ / 4);
+  return draws_[draw_count_++ % 4];
+}
+
+void DocumentParser::literal(std::string_view text) {
+  if (matches_here(text)) {
+    consume(text);
+  } else {
+    failed_ = true;
+  }
+}
+
+std::size_t DocumentParser::choice(const Words& words) {
+  const auto index = find(words);
+  if (!index) {
+    failed_ = true;
+    return 0;
+  }
+  nats_ += words.nats(*index);
+  consume(words.text(*index));
+  return *index;
+}
+
+std::optional<std::size_t> DocumentParser::optional_choice(const Words& gate, const Words& words) {
+  const bool open = find(words).has_value();
+  nats_ += gate.nats(open ? 1 : 0);
+  if (!open) return std::nullopt;
+  return choice(words);
+}
+
+std::optional<double> DocumentParser::nats() const {
+  if (failed_ || at_ != text_.size()) return std::nullopt;
+  return nats_;
+}
+
+bool DocumentParser::matches_here(std::string_view text) const {
+  if (failed_) return false;
+  auto rest = text_.substr(at_);
+  if (spacing_ == Spacing::space && takes_space(text)) {
+    if (!rest.starts_with(' ')) return false;
+    rest.remove_prefix(1);
+  }
+  if (rest.size() < text.size()) return false;
+  const char first = spacing_ == Spacing::capitalized ? upper(text[0]) : text[0];
+  if (rest[0] != first || rest.substr(1, text.size() - 1) != text.substr(1)) return false;
+  const bool inside_word =
+      is_word(text.back()) && rest.size() > text.size() && is_word(rest[text.size()]);
+  return !inside_word;
+}
+
+std::optional<std::size_t> DocumentParser::find(const Words& words) const {
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (matches_here(words.text(index))) return index;
+  }
+  return std::nullopt;
+}
+
+void DocumentParser::consume(std::string_view text) {
+  at_ += text.size() + (spacing_ == Spacing::space && takes_space(text) ? 1 : 0);
+  spacing_ = Spacing::space;
+}
+
+}  // namespace evenkeel::data
