@@ -57,9 +57,9 @@ TEST(Lexicon, TakesAPlainSInThePluralAndTheSingular) {
   }
 }
 
-void expect_different_texts(const Words& words) {
+void expect_different_texts(const Categorical& distribution) {
   std::map<std::string, int> uses;
-  for (std::size_t i = 0; i < words.size(); ++i) EXPECT_EQ(++uses[words.text(i)], 1);
+  for (std::size_t i = 0; i < distribution.size(); ++i) EXPECT_EQ(++uses[distribution.text(i)], 1);
 }
 
 TEST(Grammar, ChoosesBetweenDifferentTexts) {

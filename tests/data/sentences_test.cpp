@@ -32,9 +32,9 @@ double floor_of(const Corpus& corpus) {
 }
 
 /// -ln p of the choice of `word` among `words`.
-double nats_of(const Words& words, const std::string& word) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words.text(i) == word) return words.nats(i);
+double nats_of(const Categorical& distribution, const std::string& word) {
+  for (std::size_t i = 0; i < distribution.size(); ++i) {
+    if (distribution.text(i) == word) return distribution.nats(i);
   }
   ADD_FAILURE() << word << " is no choice";
   return 0;

@@ -34,18 +34,18 @@ void DocumentGenerator::literal(std::string_view text) {
   spacing_ = Spacing::space;
 }
 
-std::size_t DocumentGenerator::choice(const Words& words) {
-  const auto index = words.pick(draw());
-  nats_ += words.nats(index);
-  literal(words.text(index));
+std::size_t DocumentGenerator::choice(const Categorical& choices) {
+  const auto index = choices.sample(draw());
+  nats_ += choices.nats(index);
+  literal(choices.text(index));
   return index;
 }
 
-std::optional<std::size_t> DocumentGenerator::optional_choice(const Words& gate, const Words& words) {
-  const auto open = gate.pick(draw());
+std::optional<std::size_t> DocumentGenerator::optional_choice(const Categorical& gate, const Categorical& choices) {
+  const auto open = gate.sample(draw());
   nats_ += gate.nats(open);
   if (open == 0) return std::nullopt;
-  return choice(words);
+  return choice(choices);
 }
 
 void DocumentGenerator::begin_document() {
@@ -67,22 +67,22 @@ void DocumentParser::literal(std::string_view text) {
   }
 }
 
-std::size_t DocumentParser::choice(const Words& words) {
-  const auto index = find(words);
+std::size_t DocumentParser::choice(const Categorical& choices) {
+  const auto index = find(choices);
   if (!index) {
     failed_ = true;
     return 0;
   }
-  nats_ += words.nats(*index);
-  consume(words.text(*index));
+  nats_ += choices.nats(*index);
+  consume(choices.text(*index));
   return *index;
 }
 
-std::optional<std::size_t> DocumentParser::optional_choice(const Words& gate, const Words& words) {
-  const bool open = find(words).has_value();
+std::optional<std::size_t> DocumentParser::optional_choice(const Categorical& gate, const Categorical& choices) {
+  const bool open = find(choices).has_value();
   nats_ += gate.nats(open ? 1 : 0);
   if (!open) return std::nullopt;
-  return choice(words);
+  return choice(choices);
 }
 
 std::optional<double> DocumentParser::nats() const {
@@ -105,9 +105,9 @@ bool DocumentParser::matches_here(std::string_view text) const {
   return !inside_word;
 }
 
-std::optional<std::size_t> DocumentParser::find(const Words& words) const {
-  for (std::size_t index = 0; index < words.size(); ++index) {
-    if (matches_here(words.text(index))) return index;
+std::optional<std::size_t> DocumentParser::find(const Categorical& choices) const {
+  for (std::size_t index = 0; index < choices.size(); ++index) {
+    if (matches_here(choices.text(index))) return index;
   }
   return std::nullopt;
 }

@@ -7,17 +7,17 @@
 #include <string_view>
 
 #include "evenkeel/base/philox.h"
-#include "evenkeel/data/words.h"
+#include "evenkeel/data/categorical.h"
 
 /// The two visitors of a grammar: one generates a random document, the other parses a
 /// given one. Both make the same choices through the same calls and add up their -ln p:
 ///
-///   set_spacing(Spacing::capitalized)  the next word has a capital letter and no blank before it
-///   literal("who")           this very text
-///   choice(words)                  one of the words; its index
-///   optional_choice(gate, words)    nothing, or one of the words; nothing that can follow begins like them
+///   set_spacing(Spacing::capitalized): the next word has a capital letter and no blank before it
+///   literal("who"): this very text
+///   choice(choices): one of the texts; its index
+///   optional_choice(gate, choices): nothing, or one of the texts; nothing that can follow begins like them
 ///
-/// Words are set apart by blanks, marks such as "," stick to the word before them.
+/// Words are set apart by blanks; literals such as "," follow the word before them directly.
 namespace evenkeel::data {
 
 /// What separates a text from the text before it.
@@ -30,9 +30,9 @@ class DocumentGenerator {
 
   void set_spacing(Spacing spacing) { spacing_ = spacing; }
   void literal(std::string_view text);
-  std::size_t choice(const Words& words);
+  std::size_t choice(const Categorical& choices);
   /// With the probability of the second text of `gate` a word, else nothing.
-  std::optional<std::size_t> optional_choice(const Words& gate, const Words& words);
+  std::optional<std::size_t> optional_choice(const Categorical& gate, const Categorical& choices);
 
   std::size_t length() const { return text_.size(); }
   double nats() const { return nats_; }
@@ -57,8 +57,8 @@ class DocumentParser {
 
   void set_spacing(Spacing spacing) { spacing_ = spacing; }
   void literal(std::string_view text);
-  std::size_t choice(const Words& words);
-  std::optional<std::size_t> optional_choice(const Words& gate, const Words& words);
+  std::size_t choice(const Categorical& choices);
+  std::optional<std::size_t> optional_choice(const Categorical& gate, const Categorical& choices);
 
   /// What is read so far; without end after a failure, so that no loop waits for more.
   std::size_t length() const { return failed_ ? std::string_view::npos : at_; }
@@ -67,7 +67,7 @@ class DocumentParser {
 
  private:
   bool matches_here(std::string_view text) const;
-  std::optional<std::size_t> find(const Words& words) const;
+  std::optional<std::size_t> find(const Categorical& choices) const;
   void consume(std::string_view text);
 
   std::string_view text_;

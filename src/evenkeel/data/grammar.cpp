@@ -13,11 +13,11 @@ using Weights = std::vector<double>;
 /// Offsets of the Zipf laws: small ones have a heavy head.
 constexpr double kNounOffset = 4, kVerbOffset = 1, kAdjectiveOffset = 1, kSmallOffset = 1;
 
-Words chance(double probability) {
+Categorical bernoulli(double probability) {
   return {{"no", "yes"}, {1 - probability, probability}};
 }
 
-Words zipf_words(const List& list, double offset) {
+Categorical zipf_distribution(const List& list, double offset) {
   return {list, zipf(list.size(), offset)};
 }
 
@@ -86,14 +86,14 @@ Weights determiner_weights(double total) {
       zipf(split_words(lexicon::kEither).size(), kOffset, kEither * total));
 }
 
-Words start_words() {
+Categorical start_distribution() {
   constexpr double kEither = 0.15, kIf = 0.15, kWho = 0.06, kSum = 0.04;
   return {joined(joined(List{"either", "if", "who"}, operand_texts()), determiner_texts()),
           joined(joined(Weights{kEither, kIf, kWho}, zipf(kHighestOperand, kSmallOffset, kSum)),
                  determiner_weights(1 - kEither - kIf - kWho - kSum))};
 }
 
-Words modifier_words() {
+Categorical modifier_distribution() {
   constexpr double kWho = 0.4, kWhom = 0.12, kParenthesis = 0.1;
   const auto prepositions = split_words(lexicon::kPrepositions);
   return {joined(List{"who", "whom", "("}, prepositions),
@@ -101,12 +101,12 @@ Words modifier_words() {
                  zipf(prepositions.size(), kSmallOffset, 1 - kWho - kWhom - kParenthesis))};
 }
 
-Words verbs_with(const List& list, const char* ending) {
-  return zipf_words(with_ending(list, ending), kVerbOffset);
+Categorical inflected_verbs(const List& list, const char* ending) {
+  return zipf_distribution(with_ending(list, ending), kVerbOffset);
 }
 
 /// What a verb phrase begins with: a transitive verb, or the adverb of an intransitive one.
-Words verb_words(const char* ending) {
+Categorical verb_distribution(const char* ending) {
   constexpr double kTransitive = 0.65;
   const auto transitive = transitive_verbs();
   const auto adverbs = split_words(lexicon::kAdverbs);
@@ -118,30 +118,30 @@ Words verb_words(const char* ending) {
 }  // namespace
 
 Grammar::Grammar()
-    : has_teller(chance(0.06)),
-      has_partner(chance(0.3)),
-      has_adjective(chance(0.4)),
-      has_modifier(chance(0.35)),
-      has_second_clause(chance(0.35)),
-      tellers(zipf_words(split_words(lexicon::kTellers), kSmallOffset)),
-      partners(zipf_words(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),
-      say{zipf_words(with_ending(say_verbs(), "s"), 1), zipf_words(say_verbs(), 1)},
-      starts(start_words()),
-      operands(zipf_words(operand_texts(), kSmallOffset)),
+    : has_teller(bernoulli(0.06)),
+      has_partner(bernoulli(0.3)),
+      has_adjective(bernoulli(0.4)),
+      has_modifier(bernoulli(0.35)),
+      has_second_clause(bernoulli(0.35)),
+      tellers(zipf_distribution(split_words(lexicon::kTellers), kSmallOffset)),
+      partners(zipf_distribution(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),
+      say{zipf_distribution(with_ending(say_verbs(), "s"), 1), zipf_distribution(say_verbs(), 1)},
+      starts(start_distribution()),
+      operands(zipf_distribution(operand_texts(), kSmallOffset)),
       determiners(determiner_texts(), determiner_weights(1)),
       singular_determiners(split_words(lexicon::kSingular).size()),
       plural_determiners(plural_determiner_texts().size()),
-      adjectives(zipf_words(split_words(lexicon::kAdjectives), kAdjectiveOffset)),
-      modifiers(modifier_words()),
+      adjectives(zipf_distribution(split_words(lexicon::kAdjectives), kAdjectiveOffset)),
+      modifiers(modifier_distribution()),
       joins({", and", ", but", ", so", ", while", ", for", ", yet"}, {6, 5, 3, 3, 2, 2}),
-      nouns{zipf_words(noun_texts(), kNounOffset),
-            zipf_words(with_ending(noun_texts(), "s"), kNounOffset)},
+      nouns{zipf_distribution(noun_texts(), kNounOffset),
+            zipf_distribution(with_ending(noun_texts(), "s"), kNounOffset)},
       nouns_of_either(singular_plural(noun_texts()),
                       halves(zipf(noun_texts().size(), kNounOffset))),
-      verbs{verb_words("s"), verb_words("")},
-      transitive{verbs_with(transitive_verbs(), "s"), verbs_with(transitive_verbs(), "")},
-      intransitive{verbs_with(split_words(lexicon::kIntransitive), "s"),
-                   verbs_with(split_words(lexicon::kIntransitive), "")} {}
+      verbs{verb_distribution("s"), verb_distribution("")},
+      transitive{inflected_verbs(transitive_verbs(), "s"), inflected_verbs(transitive_verbs(), "")},
+      intransitive{inflected_verbs(split_words(lexicon::kIntransitive), "s"),
+                   inflected_verbs(split_words(lexicon::kIntransitive), "")} {}
 
 const Grammar& grammar() {
   static const Grammar kGrammar;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/data/words.h"
+#include "evenkeel/data/categorical.h"
 
 /// The grammar of builtin:sentences. Its words stand in lexicon.h, its probabilities in
 /// grammar.cpp, its rules here:
@@ -40,21 +40,21 @@ struct Grammar {
   Grammar();
 
   // Gates: the probability that something optional is there.
-  Words has_teller, has_partner, has_adjective, has_modifier, has_second_clause;
+  Categorical has_teller, has_partner, has_adjective, has_modifier, has_second_clause;
 
-  Words tellers, partners;   // "Anna", "and Olga"
-  std::array<Words, 2> say;  // by number
-  Words starts;              // of a sentence: frames, operands, determiners
-  Words operands;            // "1" .. "9"
-  Words determiners;         // of one, of several, of either
+  Categorical tellers, partners;   // "Anna", "and Olga"
+  std::array<Categorical, 2> say;  // by number
+  Categorical starts;              // of a sentence: frames, operands, determiners
+  Categorical operands;            // "1" .. "9"
+  Categorical determiners;         // of one, of several, of either
   std::size_t singular_determiners, plural_determiners;  // how many
-  Words adjectives;
-  Words modifiers;             // openers, then prepositions
-  Words joins;                 // ", and" ...
-  std::array<Words, 2> nouns;  // by number
-  Words nouns_of_either;       // singular and plural in turn
+  Categorical adjectives;
+  Categorical modifiers;             // openers, then prepositions
+  Categorical joins;                 // ", and" ...
+  std::array<Categorical, 2> nouns;  // by number
+  Categorical nouns_of_either;       // singular and plural in turn
   // By number; `verbs` are transitive ones, then adverbs.
-  std::array<Words, 2> verbs, transitive, intransitive;
+  std::array<Categorical, 2> verbs, transitive, intransitive;
 };
 
 const Grammar& grammar();

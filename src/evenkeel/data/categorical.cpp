@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/words.h"
+#include "evenkeel/data/categorical.h"
 
 #include <cmath>
 #include <numeric>
@@ -13,33 +13,33 @@ namespace evenkeel::data {
 namespace {
 
 constexpr double kDraws = 0x1p32;  // values of a random word
-constexpr int kGuideShift = 24;    // its top 8 bits
+constexpr int kCandidateShift = 24;    // its top 8 bits
 
 }  // namespace
 
-Words::Words(std::vector<std::string> texts, const std::vector<double>& weights)
+Categorical::Categorical(std::vector<std::string> texts, const std::vector<double>& weights)
     : texts_(std::move(texts)) {
   EK_ASSERT(!texts_.empty() && texts_.size() == weights.size());
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   double sum = 0;
   for (const double weight : weights) {
     sum += weight;
-    const auto below = bounds_.empty() ? 0 : bounds_.back();
-    const bool last = bounds_.size() + 1 == weights.size();
-    bounds_.push_back(static_cast<std::uint64_t>(last ? kDraws : sum / total * kDraws));
-    EK_ASSERT(bounds_.back() > below);
-    nats_.push_back(-std::log(static_cast<double>(bounds_.back() - below) / kDraws));
+    const auto below = cumulative_.empty() ? 0 : cumulative_.back();
+    const bool last = cumulative_.size() + 1 == weights.size();
+    cumulative_.push_back(static_cast<std::uint64_t>(last ? kDraws : sum / total * kDraws));
+    EK_ASSERT(cumulative_.back() > below);
+    nats_.push_back(-std::log(static_cast<double>(cumulative_.back() - below) / kDraws));
   }
   std::uint16_t first = 0;
   for (std::uint64_t top = 0; top < 256; ++top) {
-    while (bounds_[first] <= top << kGuideShift) ++first;
-    guide_.push_back(first);
+    while (cumulative_[first] <= top << kCandidateShift) ++first;
+    first_candidate_.push_back(first);
   }
 }
 
-std::size_t Words::pick(std::uint32_t draw) const {
-  std::size_t index = guide_[draw >> kGuideShift];
-  while (bounds_[index] <= draw) ++index;
+std::size_t Categorical::sample(std::uint32_t draw) const {
+  std::size_t index = first_candidate_[draw >> kCandidateShift];
+  while (cumulative_[index] <= draw) ++index;
   return index;
 }
 

@@ -9,24 +9,24 @@
 
 namespace evenkeel::data {
 
-/// The texts between which one choice is made, each with its exact probability: a multiple of
-/// 2^-32, so that a random word of 32 bits decides and -ln p is known without rounding of p.
-class Words {
+/// A categorical distribution over texts with exact probabilities: multiples of
+/// 2^-32, so that a uniform 32-bit number samples it and -ln p is known without rounding of p.
+class Categorical {
  public:
-  Words(std::vector<std::string> texts, const std::vector<double>& weights);
+  Categorical(std::vector<std::string> texts, const std::vector<double>& weights);
 
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t index) const { return texts_[index]; }
   /// -ln p of the text.
   double nats(std::size_t index) const { return nats_[index]; }
-  /// The text that the random word `draw` picks.
-  std::size_t pick(std::uint32_t draw) const;
+  /// The index of the text that the uniform 32-bit number `draw` selects.
+  std::size_t sample(std::uint32_t draw) const;
 
  private:
   std::vector<std::string> texts_;
-  std::vector<std::uint64_t> bounds_;  // `draw` < bounds_[0] picks 0, else < bounds_[1] picks 1 ...
+  std::vector<std::uint64_t> cumulative_;  // `draw` < cumulative_[0] picks 0, else < cumulative_[1] picks 1 ...
   std::vector<double> nats_;
-  std::vector<std::uint16_t> guide_;  // by the top 8 bits of `draw`: the first text to look at
+  std::vector<std::uint16_t> first_candidate_;  // by the top 8 bits of `draw`: the first candidate
 };
 
 /// Splits at blanks.
