@@ -12,7 +12,7 @@ namespace evenkeel::data {
 namespace {
 
 const std::string_view kPlain[] = {lexicon::kAdjectives, lexicon::kAdverbs,  lexicon::kPrepositions,
-                                   lexicon::kTellers,    lexicon::kPartners, lexicon::kSingular,
+                                   lexicon::kSpeakers,    lexicon::kSecondSpeakers, lexicon::kSingular,
                                    lexicon::kPlural,     lexicon::kEither};
 const std::string_view kInflected[] = {lexicon::kNouns, lexicon::kTransitive,
                                        lexicon::kIntransitive};
@@ -64,8 +64,8 @@ void expect_different_texts(const Categorical& distribution) {
 
 TEST(Grammar, ChoosesBetweenDifferentTexts) {
   const auto& g = grammar();
-  for (const auto* words : {&g.tellers, &g.partners, &g.starts, &g.operands, &g.determiners,
-                            &g.adjectives, &g.modifiers, &g.joins, &g.nouns_of_either}) {
+  for (const auto* words : {&g.speakers, &g.second_speakers, &g.starts, &g.operands, &g.determiners,
+                            &g.adjectives, &g.modifiers, &g.conjunctions, &g.nouns_of_either}) {
     expect_different_texts(*words);
   }
   for (const auto number : {singular, plural}) {

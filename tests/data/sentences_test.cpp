@@ -72,7 +72,7 @@ TEST(Sentences, HaveTheProbabilityOfTheirChoices) {
   const double one = nats_of(g.starts, "who") + nats_of(g.verbs[singular], "sees") +
                      nats_of(g.determiners, "the") + nats_of(g.has_adjective, "no") +
                      nats_of(g.nouns_of_either, "king");
-  EXPECT_NEAR(sentences_nats(text).value(), nats_of(g.has_teller, "no") + 6 * one, 1e-12);
+  EXPECT_NEAR(sentences_nats(text).value(), nats_of(g.has_speaker, "no") + 6 * one, 1e-12);
 }
 
 TEST(Sentences, EndWithTheFirstSentenceThatPassesTheLimitAndNotBefore) {
@@ -147,7 +147,7 @@ TEST(Sentences, FitInAWindowOf256Tokens) {
   for (const auto& each : corpora().train.documents) {
     const auto length = each.end - each.begin;
     EXPECT_LE(length, kLongestSentencesDocument);
-    EXPECT_GT(length, static_cast<std::int64_t>(kEnough));
+    EXPECT_GT(length, static_cast<std::int64_t>(kMinSentenceBytes));
     long_ones += length >= 120 ? 1 : 0;
   }
   EXPECT_GT(long_ones, static_cast<std::int64_t>(corpora().train.documents.size()) / 2);

@@ -118,13 +118,13 @@ Categorical verb_distribution(const char* ending) {
 }  // namespace
 
 Grammar::Grammar()
-    : has_teller(bernoulli(0.06)),
-      has_partner(bernoulli(0.3)),
+    : has_speaker(bernoulli(0.06)),
+      has_second_speaker(bernoulli(0.3)),
       has_adjective(bernoulli(0.4)),
       has_modifier(bernoulli(0.35)),
       has_second_clause(bernoulli(0.35)),
-      tellers(zipf_distribution(split_words(lexicon::kTellers), kSmallOffset)),
-      partners(zipf_distribution(with_beginning("and ", split_words(lexicon::kPartners)), kSmallOffset)),
+      speakers(zipf_distribution(split_words(lexicon::kSpeakers), kSmallOffset)),
+      second_speakers(zipf_distribution(with_beginning("and ", split_words(lexicon::kSecondSpeakers)), kSmallOffset)),
       say{zipf_distribution(with_ending(say_verbs(), "s"), 1), zipf_distribution(say_verbs(), 1)},
       starts(start_distribution()),
       operands(zipf_distribution(operand_texts(), kSmallOffset)),
@@ -133,7 +133,7 @@ Grammar::Grammar()
       plural_determiners(plural_determiner_texts().size()),
       adjectives(zipf_distribution(split_words(lexicon::kAdjectives), kAdjectiveOffset)),
       modifiers(modifier_distribution()),
-      joins({", and", ", but", ", so", ", while", ", for", ", yet"}, {6, 5, 3, 3, 2, 2}),
+      conjunctions({", and", ", but", ", so", ", while", ", for", ", yet"}, {6, 5, 3, 3, 2, 2}),
       nouns{zipf_distribution(noun_texts(), kNounOffset),
             zipf_distribution(with_ending(noun_texts(), "s"), kNounOffset)},
       nouns_of_either(singular_plural(noun_texts()),

@@ -11,14 +11,14 @@
 /// The grammar of builtin:sentences. Its words stand in lexicon.h, its probabilities in
 /// grammar.cpp, its rules here:
 ///
-///   document   = tale | sentence " " sentence ...      until kEnough bytes are passed
-///   tale       = Name ["and" Name] SAY `: "` sentence " " sentence ... `" So` SAY the Names "."
-///   sentence   = clause "." | clause ", and" clause "." | "Either" clause ", or" clause "."
-///              | "If" clause ", then" clause "." | "Who" verbs "?" | A "plus" B "is" A+B "."
-///   clause     = things [modifier] verbs               a modifier only where a clause is alone
-///   modifier   = PREPOSITION things | "who" verbs | "whom" things TRANSITIVE | "(" clause ")"
-///   things     = DETERMINER [ADJECTIVE] NOUN       the determiner may be a number, 100 .. 999
-///   verbs      = TRANSITIVE things | ADVERB INTRANSITIVE
+///   document = quotation | sentence " " sentence ...      until kMinSentenceBytes bytes are passed
+///   quotation = Name ["and" Name] SAY `: "` sentence " " sentence ... `" So` SAY the Names "."
+///   sentence = clause "." | clause ", and" clause "." | "Either" clause ", or" clause "."
+///     | "If" clause ", then" clause "." | "Who" verb_phrase "?" | A "plus" B "is" A+B "."
+///   clause = noun_phrase [modifier] verb_phrase               a modifier only where a clause is alone
+///   modifier = PREPOSITION noun_phrase | "who" verb_phrase | "whom" noun_phrase TRANSITIVE | "(" clause ")"
+///   noun_phrase = DETERMINER [ADJECTIVE] NOUN       the determiner may be a number, 100 .. 999
+///   verb_phrase = TRANSITIVE noun_phrase | ADVERB INTRANSITIVE
 ///
 /// Verbs agree with the noun they belong to. Each choice is seen from the next word alone, since
 /// the words between which it is made begin differently; so a text has at most one derivation.
@@ -32,7 +32,7 @@ enum Frame : std::size_t { either, if_then, question, frames };
 enum Opener : std::size_t { who, whom, parenthesis, openers };
 
 /// A document whose sentences have more bytes than this begins no further sentence.
-inline constexpr std::size_t kEnough = 103;
+inline constexpr std::size_t kMinSentenceBytes = 103;
 inline constexpr std::size_t kHighestOperand = 9;
 
 /// All choices with their probabilities.
@@ -40,9 +40,9 @@ struct Grammar {
   Grammar();
 
   // Gates: the probability that something optional is there.
-  Categorical has_teller, has_partner, has_adjective, has_modifier, has_second_clause;
+  Categorical has_speaker, has_second_speaker, has_adjective, has_modifier, has_second_clause;
 
-  Categorical tellers, partners;   // "Anna", "and Olga"
+  Categorical speakers, second_speakers;   // "Anna", "and Olga"
   std::array<Categorical, 2> say;  // by number
   Categorical starts;              // of a sentence: frames, operands, determiners
   Categorical operands;            // "1" .. "9"
@@ -50,7 +50,7 @@ struct Grammar {
   std::size_t singular_determiners, plural_determiners;  // how many
   Categorical adjectives;
   Categorical modifiers;             // openers, then prepositions
-  Categorical joins;                 // ", and" ...
+  Categorical conjunctions;                 // ", and" ...
   std::array<Categorical, 2> nouns;  // by number
   Categorical nouns_of_either;       // singular and plural in turn
   // By number; `verbs` are transitive ones, then adverbs.

@@ -18,17 +18,17 @@ class GrammarRules {
 
   void document() {
     visitor_.set_spacing(Spacing::capitalized);
-    const auto teller = visitor_.optional_choice(g_.has_teller, g_.tellers);
-    if (!teller) return sentences();
-    const auto partner = visitor_.optional_choice(g_.has_partner, g_.partners);
-    const auto number = partner ? plural : singular;
+    const auto speaker = visitor_.optional_choice(g_.has_speaker, g_.speakers);
+    if (!speaker) return sentences();
+    const auto second_speaker = visitor_.optional_choice(g_.has_second_speaker, g_.second_speakers);
+    const auto number = second_speaker ? plural : singular;
     const auto say = visitor_.choice(g_.say[number]);
     visitor_.literal(": \"");
     sentences();
     visitor_.literal("\" So");
     visitor_.literal(g_.say[number].text(say));
-    visitor_.literal(g_.tellers.text(*teller));
-    if (partner) visitor_.literal(g_.partners.text(*partner));
+    visitor_.literal(g_.speakers.text(*speaker));
+    if (second_speaker) visitor_.literal(g_.second_speakers.text(*second_speaker));
     visitor_.literal(".");
   }
 
@@ -36,7 +36,7 @@ class GrammarRules {
   void sentences() {
     for (;;) {
       sentence();
-      if (visitor_.length() > kEnough) return;
+      if (visitor_.length() > kMinSentenceBytes) return;
       visitor_.literal(" ");
     }
   }
@@ -47,11 +47,11 @@ class GrammarRules {
     if (start == either) return framed(", or");
     if (start == if_then) return framed(", then");
     if (start == question) {
-      verbs(singular);
+      verb_phrase(singular);
       return visitor_.literal("?");
     }
     if (start < frames + kHighestOperand) return sum(start - frames);
-    lone_clause(start - frames - kHighestOperand);
+    main_clause(start - frames - kHighestOperand);
   }
 
   void sum(std::size_t first) {
@@ -70,35 +70,35 @@ class GrammarRules {
   }
 
   /// A sentence of its own: with a modifier, or perhaps with a second clause.
-  void lone_clause(std::size_t determiner) {
-    const auto number = things(determiner);
+  void main_clause(std::size_t determiner) {
+    const auto number = noun_phrase(determiner);
     const bool modified = modifier(number);
-    verbs(number);
-    if (!modified && visitor_.optional_choice(g_.has_second_clause, g_.joins)) clause();
+    verb_phrase(number);
+    if (!modified && visitor_.optional_choice(g_.has_second_clause, g_.conjunctions)) clause();
     visitor_.literal(".");
   }
 
   bool modifier(Number number) {
-    const auto opener = visitor_.optional_choice(g_.has_modifier, g_.modifiers);
-    if (!opener) return false;
-    if (*opener == who) {
-      verbs(number);
-    } else if (*opener == whom) {
-      visitor_.choice(g_.transitive[things(visitor_.choice(g_.determiners))]);
-    } else if (*opener == parenthesis) {
+    const auto modifier_kind = visitor_.optional_choice(g_.has_modifier, g_.modifiers);
+    if (!modifier_kind) return false;
+    if (*modifier_kind == who) {
+      verb_phrase(number);
+    } else if (*modifier_kind == whom) {
+      visitor_.choice(g_.transitive[noun_phrase(visitor_.choice(g_.determiners))]);
+    } else if (*modifier_kind == parenthesis) {
       visitor_.set_spacing(Spacing::none);
       clause();
       visitor_.literal(")");
     } else {
-      things(visitor_.choice(g_.determiners));
+      noun_phrase(visitor_.choice(g_.determiners));
     }
     return true;
   }
 
-  void clause() { verbs(things(visitor_.choice(g_.determiners))); }
+  void clause() { verb_phrase(noun_phrase(visitor_.choice(g_.determiners))); }
 
   /// The number that the determiner or, if it goes with both, the noun shows.
-  Number things(std::size_t determiner) {
+  Number noun_phrase(std::size_t determiner) {
     visitor_.optional_choice(g_.has_adjective, g_.adjectives);
     if (determiner >= g_.singular_determiners + g_.plural_determiners) {
       return visitor_.choice(g_.nouns_of_either) % 2 == 0 ? singular : plural;
@@ -108,10 +108,10 @@ class GrammarRules {
     return number;
   }
 
-  void verbs(Number number) {
+  void verb_phrase(Number number) {
     const auto verb = visitor_.choice(g_.verbs[number]);
     if (verb < g_.transitive[number].size()) {
-      things(visitor_.choice(g_.determiners));
+      noun_phrase(visitor_.choice(g_.determiners));
     } else {
       visitor_.choice(g_.intransitive[number]);
     }

@@ -48,9 +48,9 @@ const std::string_view kAdverbs =
 const std::string_view kPrepositions =
     "near with by behind of under beside from above on below beyond against";
 
-const std::string_view kTellers = "Anna Tom Mara Ben Ida Otto Nora Hugo Emma Karl Lena Felix";
+const std::string_view kSpeakers = "Anna Tom Mara Ben Ida Otto Nora Hugo Emma Karl Lena Felix";
 
-const std::string_view kPartners =
+const std::string_view kSecondSpeakers =
     "Olga Nils Cora Kurt Dora Igor Paula Peter Yara Bruno Julia Edgar";
 
 const std::string_view kSingular = "this each one every";

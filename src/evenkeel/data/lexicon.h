@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-/// The words of builtin:sentences, most frequent first, separated by blanks. No word stands in two
+/// The words of builtin:sentences, most frequent first, separated by blanks. No word is in two
 /// lists, nor does a word with the `s` of its plural (nouns) or singular (verbs).
 namespace evenkeel::data::lexicon {
 
@@ -13,8 +13,8 @@ extern const std::string_view kTransitive;    // verbs with an object; singular 
 extern const std::string_view kIntransitive;  // verbs without; singular with -s
 extern const std::string_view kAdverbs;       // only before intransitive verbs
 extern const std::string_view kPrepositions;
-extern const std::string_view kTellers;   // names; the one who tells a tale
-extern const std::string_view kPartners;  // names; the one who tells it too
+extern const std::string_view kSpeakers;   // names; who is quoted
+extern const std::string_view kSecondSpeakers;  // names; the second one
 extern const std::string_view kSingular;  // determiners of one
 extern const std::string_view kPlural;    // determiners of several
 extern const std::string_view kEither;    // determiners of one or several
