@@ -9,47 +9,47 @@
 namespace evenkeel::data {
 namespace {
 
-class Load : public TemporaryFolder {};
+class LoadCorpora : public TemporaryFolder {};
 
 std::string text_of(const Corpus& corpus) {
   return detokenize(std::span(corpus.tokens));
 }
 
-TEST_F(Load, GivesTheBuiltinTextByDefault) {
-  const auto [train, validation, ood] = load({}, 256);
-  EXPECT_TRUE(train.exact && validation.exact);
+TEST_F(LoadCorpora, GivesTheBuiltinTextByDefault) {
+  const auto [train, validation, ood] = load_corpora({}, 256);
+  EXPECT_TRUE(train.has_known_entropy && validation.has_known_entropy);
   EXPECT_EQ(train.description, "builtin:sentences, 32,000 documents, 4.0 MiB");
   EXPECT_EQ(validation.description, "builtin:sentences, 1,400 documents, 180.7 KiB");
   EXPECT_NE(train.digest, validation.digest);
 }
 
-TEST_F(Load, CutsValidationOffTheEndOfAFile) {
+TEST_F(LoadCorpora, CutsValidationOffTheEndOfAFile) {
   const auto a = file("a.txt", "one\ntwo\nthree\n");
-  const auto [train, validation, ood] = load({.train = {a}, .validation_fraction = 0.5}, 4);
+  const auto [train, validation, ood] = load_corpora({.train = {a}, .validation_fraction = 0.5}, 4);
   EXPECT_EQ(text_of(train), "one\n");
   EXPECT_EQ(text_of(validation), "two\nthree\n");
   EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 B");
   EXPECT_EQ(validation.description, "the last 71.4 % of " + a + " (1 text), 1 document, 10 B");
-  EXPECT_FALSE(train.exact);
+  EXPECT_FALSE(train.has_known_entropy);
 }
 
-TEST_F(Load, ReadsTheValidationFilesThatAreNamed) {
+TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
   const auto [train, validation, ood] =
-      load({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
+      load_corpora({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
   EXPECT_EQ(text_of(train), "train");
   EXPECT_EQ(text_of(validation), "check");
 }
 
-TEST_F(Load, MixesABuiltinAndFiles) {
+TEST_F(LoadCorpora, MixesABuiltinAndFiles) {
   const auto a = file("a.txt", "a text");
-  EXPECT_EQ(text_of(load({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
+  EXPECT_EQ(text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
             "a text");
-  EXPECT_TRUE(load({.train = {a}, .validation = {"builtin:sentences"}}, 4).validation.exact);
+  EXPECT_TRUE(load_corpora({.train = {a}, .validation = {"builtin:sentences"}}, 4).validation.has_known_entropy);
 }
 
-TEST_F(Load, SetsDocumentsBetweenEndsOfText) {
+TEST_F(LoadCorpora, SetsDocumentsBetweenEndsOfText) {
   const auto a = file("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"c\"}");
-  const auto corpus = load({.train = {a}, .validation = {a}}, 2).train;
+  const auto corpus = load_corpora({.train = {a}, .validation = {a}}, 2).train;
   EXPECT_EQ(corpus.tokens, (std::vector<std::uint16_t>{256, 'a', 'b', 256, 'c', 256}));
   ASSERT_EQ(corpus.documents.size(), 2U);
   EXPECT_EQ(corpus.documents[1].begin, 4);
@@ -57,60 +57,60 @@ TEST_F(Load, SetsDocumentsBetweenEndsOfText) {
   EXPECT_EQ(corpus.digest, digest(corpus.tokens));
 }
 
-TEST_F(Load, ReadsTextOfAnotherDistributionToMeasureOn) {
-  EXPECT_FALSE(load({}, 4).ood);
-  const auto files = load({.train = {file("a.txt", "train")},
+TEST_F(LoadCorpora, ReadsTextOfAnotherDistributionToMeasureOn) {
+  EXPECT_FALSE(load_corpora({}, 4).ood);
+  const auto files = load_corpora({.train = {file("a.txt", "train")},
                            .ood = {file("c.txt", "else")},
                            .validation_fraction = 0.5},
                           2);
   ASSERT_TRUE(files.ood);
   EXPECT_EQ(text_of(*files.ood), "else");
-  const auto sums = load({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
+  const auto sums = load_corpora({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
   EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 562.2 KiB");
   ASSERT_TRUE(sums.ood);
   EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 28.9 KiB");
   EXPECT_NE(sums.ood->digest, sums.validation.digest);
 }
 
-TEST_F(Load, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
-  const auto both = load({.train = {"builtin:addition"}, .validation = {"builtin:addition"}}, 64);
-  const auto other = load({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
-  const auto one = load({.train = {"builtin:addition"}}, 64);
+TEST_F(LoadCorpora, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
+  const auto both = load_corpora({.train = {"builtin:addition"}, .validation = {"builtin:addition"}}, 64);
+  const auto other = load_corpora({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
+  const auto one = load_corpora({.train = {"builtin:addition"}}, 64);
   EXPECT_EQ(both.validation.digest, one.validation.digest);
   EXPECT_EQ(both.validation.description, one.validation.description);
   EXPECT_EQ(other.validation.digest, one.validation.digest);
 }
 
-TEST_F(Load, RefusesAWindowThatHoldsNoQuestion) {
+TEST_F(LoadCorpora, RefusesAWindowThatHoldsNoQuestion) {
   EXPECT_EQ(refusal([] {
-              load({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 17);
+              load_corpora({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 17);
             }),
             "data.ood: model.context must be at least 18, for the longest question with its "
             "answer, but is 17");
 }
 
-TEST_F(Load, RefusesAnUnknownBuiltin) {
-  EXPECT_EQ(refusal([] { load({.train = {"builtin:sentence"}}, 4); }),
+TEST_F(LoadCorpora, RefusesAnUnknownBuiltin) {
+  EXPECT_EQ(refusal([] { load_corpora({.train = {"builtin:sentence"}}, 4); }),
             "data.train: no builtin text is named \"sentence\"; did you mean \"sentences\"? known: "
             "addition, addition_longer, sentences");
 }
 
-TEST_F(Load, RefusesABuiltinInAList) {
-  EXPECT_EQ(refusal([] { load({.validation = {"a.txt", "builtin:sentences"}}, 4); }),
+TEST_F(LoadCorpora, RefusesABuiltinInAList) {
+  EXPECT_EQ(refusal([] { load_corpora({.validation = {"a.txt", "builtin:sentences"}}, 4); }),
             "data.validation: \"builtin:sentences\" must stand alone, but 1 more are listed");
 }
 
-TEST_F(Load, RefusesATextShorterThanOneWindow) {
+TEST_F(LoadCorpora, RefusesATextShorterThanOneWindow) {
   const auto a = file("a.txt", "123");
-  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation = {a}}, 5); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation = {a}}, 5); }),
             "data.train: one window needs 6 tokens, but the text has 5; add text or lower "
             "model.context");
-  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation = {a}}, 4); }), "no refusal");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation = {a}}, 4); }), "no refusal");
 }
 
-TEST_F(Load, RefusesASplitThatLeavesNothingToValidate) {
+TEST_F(LoadCorpora, RefusesASplitThatLeavesNothingToValidate) {
   const auto a = file("a.jsonl", "{\"text\": \"a text\"}");
-  EXPECT_EQ(refusal([&] { load({.train = {a}, .validation_fraction = 0}, 4); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation_fraction = 0}, 4); }),
             "data.validation: must hold text, but \"auto\" leaves none; raise "
             "data.validation_fraction or name files");
 }

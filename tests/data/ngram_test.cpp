@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "evenkeel/data/sentences.h"
+#include "evenkeel/data/sentences_corpus.h"
 
 namespace evenkeel::data {
 namespace {
@@ -49,7 +49,7 @@ double ngram_nats(const Corpus& train, const Corpus& validation, int order) {
 }
 
 TEST(Sentences, LieFarBelowWhatCountsOfNeighboursReach) {
-  const auto [train, validation, none] = sentences();
+  const auto [train, validation, none] = sentences_corpora();
   double floor = 0;
   for (const auto& each : validation.documents) floor += each.nats;
   floor /= static_cast<double>(validation.tokens.size() - 1);

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "evenkeel/data/sentences.h"
+#include "evenkeel/data/sentences_corpus.h"
 
 namespace evenkeel::data {
 namespace {
@@ -23,7 +23,7 @@ Corpus counted(std::size_t tokens) {
 /// Documents of the given lengths, document i with i + 1 nats.
 Corpus exact(const std::vector<std::int64_t>& lengths) {
   Corpus corpus;
-  corpus.exact = true;
+  corpus.has_known_entropy = true;
   corpus.tokens.push_back(kEndOfText);
   for (const auto length : lengths) {
     const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
@@ -123,8 +123,8 @@ TEST(ValidationWindows, HaveTheFloorOfTheWindowsThatAreUsed) {
 // E1=23E4=5E6=7E: a window of 8 holds the first question, or the other two.
 TEST(ValidationWindows, ScoreOnlyAnswersWhereATextHasThem) {
   Corpus corpus;
-  corpus.exact = true;
-  corpus.answer_mark = '=';
+  corpus.has_known_entropy = true;
+  corpus.answer_start_token = '=';
   corpus.tokens.push_back(kEndOfText);
   for (const auto* const sum : {"1=23", "4=5", "6=7"}) corpus.append(sum);
   const ValidationWindows windows(corpus, 8, 0);
@@ -169,7 +169,7 @@ TEST(ValidationWindows, DoNotClaimAFloorForDocumentsThatAreCut) {
 }
 
 TEST(ValidationWindows, ScoreEveryDocumentOfTheSentences) {
-  const auto corpus = sentences().validation;
+  const auto corpus = sentences_corpora().validation;
   const ValidationWindows windows(corpus, 256, 0);
   double nats = 0;
   for (const auto& each : corpus.documents) nats += each.nats;

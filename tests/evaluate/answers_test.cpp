@@ -64,8 +64,8 @@ TEST(Answers, AreCountedInATextThatHasThem) {
 /// Documents of a question, the mark 20, and two tokens that answer it.
 data::Corpus questions(const std::vector<std::vector<std::uint16_t>>& answers) {
   data::Corpus corpus;
-  corpus.exact = true;
-  corpus.answer_mark = 20;
+  corpus.has_known_entropy = true;
+  corpus.answer_start_token = 20;
   corpus.tokens.push_back(kEnd);
   for (std::uint16_t question = 1; const auto& answer : answers) {
     const auto begin = static_cast<std::int64_t>(corpus.tokens.size());

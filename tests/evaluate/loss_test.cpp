@@ -22,7 +22,7 @@ constexpr std::int64_t kContext = 16;
 /// 100 tokens that the tiny model knows, in documents of 7 and an end; document i has i + 1 nats.
 data::Corpus some_text(bool exact) {
   data::Corpus corpus;
-  corpus.exact = exact;
+  corpus.has_known_entropy = exact;
   for (std::int64_t i = 0; i <= 96; ++i) {
     corpus.tokens.push_back(static_cast<std::uint16_t>((i * i * 7 + 3) % 31));
     if (i % 8 != 0 || i == 96) continue;

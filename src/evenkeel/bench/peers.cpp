@@ -193,7 +193,7 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
   result.tokens = config.train.batch * config.model.context;
 
   const Scratch scratch;
-  const auto corpora = data::load(config.data, config.model.context);
+  const auto corpora = data::load_corpora(config.data, config.model.context);
   train::Trainer trainer(config, shape, result.machine.precision, corpora.train);
   const data::TrainingWindows windows(corpora.train, config.model.context,
                                       static_cast<std::uint64_t>(config.seed));

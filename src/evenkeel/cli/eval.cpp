@@ -78,7 +78,7 @@ Exit body(const Options& options) {
   }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
-  const auto corpora = data::load_to_measure(loaded.config.data, loaded.config.model.context);
+  const auto corpora = data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
   const auto seen_of = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);

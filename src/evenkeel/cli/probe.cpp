@@ -64,7 +64,7 @@ Looked look_at_start(const Options& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = wanted(options, config.probe.what);
   const auto machine = train::use_machine(config.train);
-  const auto corpora = data::load(config.data, config.model.context);
+  const auto corpora = data::load_corpora(config.data, config.model.context);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   train::Trainer trainer(config, shape, machine.precision, corpora.train);
   return {config.scheme.name, "training", 0, trainer.look(what)};
@@ -77,7 +77,7 @@ Looked look_at_run(const Options& options) {
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto& config = loaded.config;
   const auto what = wanted(options, config.probe.what);
-  const auto corpora = data::load(config.data, config.model.context);
+  const auto corpora = data::load_corpora(config.data, config.model.context);
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());

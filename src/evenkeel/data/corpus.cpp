@@ -7,9 +7,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/data/additions.h"
+#include "evenkeel/data/addition_corpus.h"
 #include "evenkeel/data/digest.h"
-#include "evenkeel/data/sentences.h"
+#include "evenkeel/data/sentences_corpus.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
 
@@ -29,14 +29,14 @@ Corpus tokens_of(const Documents& documents) {
 
 struct Builtin {
   const char* name;
-  Corpora (*write)();
-  Corpus (*write_validation)();  // without its training text, where that is less work
+  Corpora (*generate)();
+  Corpus (*generate_validation)();  // without its training text, where that is less work
 };
 const std::vector<Builtin> kBuiltins = {
-    {"sentences", sentences, [] { return sentences().validation; }},
-    {"addition", [] { return additions(kAddition); }, [] { return additions_held_out(kAddition); }},
-    {"addition_longer", [] { return additions(kLongerAddition); },
-     [] { return additions_held_out(kLongerAddition); }}};
+    {"sentences", sentences_corpora, [] { return sentences_corpora().validation; }},
+    {"addition", [] { return addition_corpora(kAdditionTerms); }, [] { return addition_validation_corpus(kAdditionTerms); }},
+    {"addition_longer", [] { return addition_corpora(kLongerAdditionTerms); },
+     [] { return addition_validation_corpus(kLongerAdditionTerms); }}};
 
 /// The builtin that the list names, or nullptr if it names files.
 /// \param key  of the configuration, for messages
@@ -59,7 +59,7 @@ const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* ke
   return &kBuiltins[static_cast<std::size_t>(known - names.begin())];
 }
 
-Corpus named(Corpus corpus, const std::string& what) {
+Corpus described(Corpus corpus, const std::string& what) {
   const auto documents = static_cast<std::int64_t>(corpus.documents.size());
   const auto tokens = static_cast<std::int64_t>(corpus.tokens.size());
   corpus.description =
@@ -69,31 +69,31 @@ Corpus named(Corpus corpus, const std::string& what) {
   return corpus;
 }
 
-/// A text to measure on: a builtin's documents of validation, or files.
-Corpus to_measure_on(const std::vector<std::string>& inputs, const char* key,
+/// An evaluation text: a builtin's validation documents, or files.
+Corpus evaluation_corpus(const std::vector<std::string>& inputs, const char* key,
                      const config::Data& data) {
   if (const auto* const builtin = builtin_of(inputs, key)) {
-    return named(builtin->write_validation(), text(kBuiltin, builtin->name));
+    return described(builtin->generate_validation(), text(kBuiltin, builtin->name));
   }
   const auto texts = read_texts(inputs, data);
-  return named(tokens_of(texts.documents), texts.description);
+  return described(tokens_of(texts.documents), texts.description);
 }
 
-/// Whether the text of validation is made beside that of training.
-bool is_split_off(const config::Data& data) {
+/// Whether the validation text comes from the same source as the training text.
+bool is_validation_split_off(const config::Data& data) {
   return data.validation == kAuto ||
          (builtin_of(data.train, "train") != nullptr && data.validation == data.train);
 }
 
-Corpora unchecked(const config::Data& data) {
+Corpora corpora_unchecked(const config::Data& data) {
   Corpora corpora;
   const auto* const builtin = builtin_of(data.train, "train");
-  const bool split_off = is_split_off(data);
+  const bool split_off = is_validation_split_off(data);
   if (builtin != nullptr) {
-    auto [train, validation, none] = builtin->write();
+    auto [train, validation, none] = builtin->generate();
     const auto what = text(kBuiltin, builtin->name);
-    corpora.train = named(std::move(train), what);
-    if (split_off) corpora.validation = named(std::move(validation), what);
+    corpora.train = described(std::move(train), what);
+    if (split_off) corpora.validation = described(std::move(validation), what);
   } else {
     auto texts = read_texts(data.train, data);
     if (split_off) {
@@ -102,17 +102,17 @@ Corpora unchecked(const config::Data& data) {
       texts.documents = front;
       const double share = all > 0 ? 1 - static_cast<double>(texts.bytes()) / all : 0;
       corpora.validation =
-          named(tokens_of(back), text("the last ", percent(share), " of ", texts.description));
+          described(tokens_of(back), text("the last ", percent(share), " of ", texts.description));
     }
-    corpora.train = named(tokens_of(texts.documents), texts.description);
+    corpora.train = described(tokens_of(texts.documents), texts.description);
   }
-  if (!split_off) corpora.validation = to_measure_on(data.validation, "validation", data);
+  if (!split_off) corpora.validation = evaluation_corpus(data.validation, "validation", data);
   return corpora;
 }
 
 /// A window with half a question would have nothing to score.
-void check_answers(const Corpus& corpus, const char* key, std::int64_t context) {
-  if (!corpus.answer_mark) return;
+void check_answers_fit(const Corpus& corpus, const char* key, std::int64_t context) {
+  if (!corpus.answer_start_token) return;
   std::int64_t longest = 0;
   for (const auto& each : corpus.documents) longest = std::max(longest, each.end - each.begin + 1);
   if (longest <= context) return;
@@ -121,12 +121,12 @@ void check_answers(const Corpus& corpus, const char* key, std::int64_t context) 
 }
 
 void add_ood(Corpora& corpora, const config::Data& data) {
-  if (!data.ood.empty()) corpora.ood = to_measure_on(data.ood, "ood", data);
+  if (!data.ood.empty()) corpora.ood = evaluation_corpus(data.ood, "ood", data);
 }
 
-void check_to_measure(const Corpora& corpora, std::int64_t context) {
-  check_answers(corpora.validation, "validation", context);
-  if (corpora.ood) check_answers(*corpora.ood, "ood", context);
+void check_evaluation_corpora(const Corpora& corpora, std::int64_t context) {
+  check_answers_fit(corpora.validation, "validation", context);
+  if (corpora.ood) check_answers_fit(*corpora.ood, "ood", context);
 }
 
 }  // namespace
@@ -138,8 +138,8 @@ void Corpus::append(std::string_view document, double nats) {
   tokens.push_back(kEndOfText);
 }
 
-Corpora load(const config::Data& data, std::int64_t context) {
-  auto corpora = unchecked(data);
+Corpora load_corpora(const config::Data& data, std::int64_t context) {
+  auto corpora = corpora_unchecked(data);
   const auto tokens = static_cast<std::int64_t>(corpora.train.tokens.size());
   if (tokens < context + 1) {
     throw Error(Exit::data,
@@ -152,16 +152,16 @@ Corpora load(const config::Data& data, std::int64_t context) {
                 "data.validation_fraction or name files");
   }
   add_ood(corpora, data);
-  check_to_measure(corpora, context);
+  check_evaluation_corpora(corpora, context);
   return corpora;
 }
 
-Corpora load_to_measure(const config::Data& data, std::int64_t context) {
-  if (is_split_off(data)) return load(data, context);
+Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context) {
+  if (is_validation_split_off(data)) return load_corpora(data, context);
   Corpora corpora;
-  corpora.validation = to_measure_on(data.validation, "validation", data);
+  corpora.validation = evaluation_corpus(data.validation, "validation", data);
   add_ood(corpora, data);
-  check_to_measure(corpora, context);
+  check_evaluation_corpora(corpora, context);
   return corpora;
 }
 

@@ -123,8 +123,8 @@ Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
 ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
                                      std::int64_t sequences)
     : corpus_(&corpus), context_(context) {
-  const bool exact = corpus.exact && all_fit(corpus, context);
-  windows_ = spread(exact ? document_windows<Window>(corpus, context)
+  const bool whole_documents = corpus.has_known_entropy && all_fit(corpus, context);
+  windows_ = spread(whole_documents ? document_windows<Window>(corpus, context)
                           : consecutive_windows<Window>(corpus, context),
                     sequences);
   double nats = 0;
@@ -132,7 +132,7 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
     scored_ += has_answers() ? batch(i, 1).scored : windows_[static_cast<std::size_t>(i)].tokens;
     nats += windows_[static_cast<std::size_t>(i)].nats;
   }
-  if (exact) floor_ = nats / static_cast<double>(scored_);
+  if (whole_documents) floor_ = nats / static_cast<double>(scored_);
 }
 
 Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
@@ -142,7 +142,7 @@ Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
     const auto& window = windows_[static_cast<std::size_t>(i)];
     const auto begin = batch.targets.size();
     add_row(batch, *corpus_, window.begin, window.tokens, context_);
-    if (has_answers()) ignore_questions(batch, begin, window.tokens, *corpus_->answer_mark);
+    if (has_answers()) ignore_questions(batch, begin, window.tokens, *corpus_->answer_start_token);
   }
   return batch;
 }

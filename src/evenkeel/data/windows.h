@@ -58,7 +58,7 @@ class ValidationWindows {
   /// -ln p of what is scored of all documents, per scored token; nothing if the corpus does not
   /// know it.
   std::optional<double> floor_nats_per_token() const { return floor_; }
-  bool has_answers() const { return corpus_->answer_mark.has_value(); }
+  bool has_answers() const { return corpus_->answer_start_token.has_value(); }
   /// Bytes of text that the scored tokens stand for (end-of-text counts as one).
   std::int64_t scored_bytes() const { return scored_; }
 

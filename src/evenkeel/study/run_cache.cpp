@@ -59,7 +59,7 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
   const bool is_timed = !timing_context.empty();
   auto& digest = digests_[data_section(config)];
   if (digest.empty()) {
-    const auto corpora = data::load(config.data, config.model.context);
+    const auto corpora = data::load_corpora(config.data, config.model.context);
     digest = corpora.train.digest + corpora.validation.digest;
     if (corpora.ood) digest += corpora.ood->digest;
   }

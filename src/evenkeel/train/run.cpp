@@ -53,7 +53,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       open_(std::move(open)),
       console_(console),
       machine_(use_machine(open_.config.train)),
-      text_(data::load(open_.config.data, open_.config.model.context)),
+      text_(data::load_corpora(open_.config.data, open_.config.model.context)),
       shape_(config::shape_of(open_.config, data::kByteVocabulary)),
       metrics_(open_.folder / "metrics.jsonl"),
       health_(open_.folder / "health.jsonl"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/sentences.h"
+#include "evenkeel/data/sentences_corpus.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace evenkeel::data {
 namespace {
 
 const Corpora& corpora() {
-  static const Corpora kCorpora = sentences();
+  static const Corpora kCorpora = sentences_corpora();
   return kCorpora;
 }
 
@@ -58,7 +58,7 @@ TEST(Sentences, HaveAnEntropyBetweenSixAndFourteenTenthsOfANatPerByte) {
 TEST(Sentences, AreReadBackWithTheProbabilityTheyWereWrittenWith) {
   for (std::size_t i = 0; i < 2000; ++i) {
     const auto text = document(corpora().train, i);
-    const auto nats = sentences_nats(text);
+    const auto nats = sentences_document_nats(text);
     ASSERT_TRUE(nats.has_value()) << text;
     EXPECT_EQ(*nats, corpora().train.documents[i].nats) << text;
   }
@@ -72,16 +72,16 @@ TEST(Sentences, HaveTheProbabilityOfTheirChoices) {
   const double one = nats_of(g.starts, "who") + nats_of(g.verbs[singular], "sees") +
                      nats_of(g.determiners, "the") + nats_of(g.has_adjective, "no") +
                      nats_of(g.nouns_of_either, "king");
-  EXPECT_NEAR(sentences_nats(text).value(), nats_of(g.has_speaker, "no") + 6 * one, 1e-12);
+  EXPECT_NEAR(sentences_document_nats(text).value(), nats_of(g.has_speaker, "no") + 6 * one, 1e-12);
 }
 
 TEST(Sentences, EndWithTheFirstSentenceThatPassesTheLimitAndNotBefore) {
   std::string text = "Who sees the king?";
   for (int more = 0; more < 4; ++more) text += " Who sees the king?";
-  EXPECT_FALSE(sentences_nats(text));
+  EXPECT_FALSE(sentences_document_nats(text));
   text += " Who sees the king?";
-  EXPECT_TRUE(sentences_nats(text));
-  EXPECT_FALSE(sentences_nats(text + " Who sees the king?"));
+  EXPECT_TRUE(sentences_document_nats(text));
+  EXPECT_FALSE(sentences_document_nats(text + " Who sees the king?"));
 }
 
 TEST(Sentences, AreRefusedWhenARuleIsBroken) {
@@ -90,7 +90,7 @@ TEST(Sentences, AreRefusedWhenARuleIsBroken) {
       "this cat (my owl sees 423 bees) ...\" So say Anna and Olga.";
   const auto good = replaced(text, "Either this cat (my owl sees 423 bees) ...",
                              "This cat (my owl sees 423 bees) helps the boy.");
-  ASSERT_TRUE(sentences_nats(good));
+  ASSERT_TRUE(sentences_document_nats(good));
   const std::pair<const char*, const char*> breaks[] = {
       {"see two", "sees two"},  // agreement over the relative clause
       {"helps", "help"},        // agreement over the parenthesis
@@ -108,10 +108,10 @@ TEST(Sentences, AreRefusedWhenARuleIsBroken) {
       {"sees 423", "sleeps 423"},
       {"kings", "kingss"}};
   for (const auto& [from, to] : breaks) {
-    EXPECT_FALSE(sentences_nats(replaced(good, from, to))) << from << " -> " << to;
+    EXPECT_FALSE(sentences_document_nats(replaced(good, from, to))) << from << " -> " << to;
   }
-  EXPECT_FALSE(sentences_nats(""));
-  EXPECT_FALSE(sentences_nats(good + " "));
+  EXPECT_FALSE(sentences_document_nats(""));
+  EXPECT_FALSE(sentences_document_nats(good + " "));
 }
 
 TEST(Sentences, HoldTrueSums) {
@@ -164,7 +164,7 @@ TEST(Sentences, ValidateWithDocumentsThatAreNotTrainedOn) {
 }
 
 TEST(Sentences, AreTheSameTextEachTime) {
-  const auto again = sentences();
+  const auto again = sentences_corpora();
   EXPECT_EQ(again.train.tokens, corpora().train.tokens);
   EXPECT_EQ(again.validation.tokens, corpora().validation.tokens);
 }
@@ -179,7 +179,7 @@ TEST(Sentences, StandBetweenEndsOfText) {
     next = each.end + 1;
   }
   EXPECT_EQ(next, static_cast<std::int64_t>(train.tokens.size()));
-  EXPECT_TRUE(train.exact && validation.exact);
+  EXPECT_TRUE(train.has_known_entropy && validation.has_known_entropy);
 }
 
 }  // namespace

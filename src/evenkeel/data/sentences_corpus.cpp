@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/sentences.h"
+#include "evenkeel/data/sentences_corpus.h"
 
 #include <string>
 #include <unordered_set>
@@ -19,33 +19,33 @@ void append(Corpus& corpus, const DocumentGenerator& generator) {
   corpus.append(generator.text(), generator.nats());
 }
 
-/// `count` documents of a stream that are not among `others`; adds them to `others`.
-Corpus written(std::string_view stream, std::size_t count,
-               std::unordered_set<std::string>& others) {
+/// `count` documents of a stream that are not among `excluded`; adds them to `excluded`.
+Corpus generated(std::string_view stream, std::size_t count,
+               std::unordered_set<std::string>& excluded) {
   Corpus corpus;
-  corpus.exact = true;
+  corpus.has_known_entropy = true;
   corpus.tokens.push_back(kEndOfText);
   DocumentGenerator generator(stream);
   GrammarRules rules(generator);
   while (corpus.documents.size() < count) {
     generator.begin_document();
     rules.document();
-    if (others.insert(generator.text()).second) append(corpus, generator);
+    if (excluded.insert(generator.text()).second) append(corpus, generator);
   }
   return corpus;
 }
 
 }  // namespace
 
-Corpora sentences() {
+Corpora sentences_corpora() {
   std::unordered_set<std::string> seen;
   Corpora corpora;
-  corpora.train = written("sentences/train", kTrainDocuments, seen);
-  corpora.validation = written("sentences/validation", kValidationDocuments, seen);
+  corpora.train = generated("sentences/train", kTrainDocuments, seen);
+  corpora.validation = generated("sentences/validation", kValidationDocuments, seen);
   return corpora;
 }
 
-std::optional<double> sentences_nats(std::string_view document) {
+std::optional<double> sentences_document_nats(std::string_view document) {
   DocumentParser parser(document);
   GrammarRules(parser).document();
   return parser.nats();

@@ -14,10 +14,10 @@ namespace evenkeel::data {
 inline constexpr std::int64_t kLongestSentencesDocument = 250;
 
 /// The same text in every run: 32,000 documents to train on, and 1,400 others to validate with.
-Corpora sentences();
+Corpora sentences_corpora();
 
 /// -ln p of one document of builtin:sentences, end-of-text included; nothing if the grammar
 /// cannot write it.
-std::optional<double> sentences_nats(std::string_view document);
+std::optional<double> sentences_document_nats(std::string_view document);
 
 }  // namespace evenkeel::data

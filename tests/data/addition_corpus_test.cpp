@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/additions.h"
+#include "evenkeel/data/addition_corpus.h"
 
 #include <gtest/gtest.h>
 
@@ -37,8 +37,8 @@ int terms_of(const std::string& text) {
 TEST(Additions, AreRightSumsOfTheCountsThatAreSaid) {
   EXPECT_EQ(terms_of("12+7=19"), 2);
   EXPECT_EQ(terms_of("12+7=18"), 0);
-  for (const auto& terms : {kAddition, kLongerAddition}) {
-    const auto corpora = additions(terms);
+  for (const auto& terms : {kAdditionTerms, kLongerAdditionTerms}) {
+    const auto corpora = addition_corpora(terms);
     for (const auto* corpus : {&corpora.train, &corpora.validation}) {
       std::map<int, double> counts;
       for (const auto& each : corpus->documents) ++counts[terms_of(document(*corpus, each))];
@@ -63,7 +63,7 @@ std::multiset<int> numbers_of(const std::string& text) {
 }
 
 TEST(Additions, AreValidatedOnNumbersThatAreNeverTrainedOnInAnyOrder) {
-  const auto corpora = additions(kAddition);
+  const auto corpora = addition_corpora(kAdditionTerms);
   EXPECT_EQ(corpora.train.documents.size(), 60000U);
   EXPECT_EQ(corpora.validation.documents.size(), 2000U);
   std::set<std::multiset<int>> trained;
@@ -86,25 +86,25 @@ TEST(Additions, HaveAsManyDistinctSumsAsTheDocumentationSays) {
     }
     return texts.size();
   };
-  const auto corpora = additions(kAddition);
+  const auto corpora = addition_corpora(kAdditionTerms);
   EXPECT_EQ(distinct(corpora.train, 2), 354U);
   EXPECT_EQ(distinct(corpora.train, 3), 6655U);
   EXPECT_EQ(distinct(corpora.train, 4), 18629U);
   EXPECT_EQ(distinct(corpora.validation, 2), 46U);
   EXPECT_EQ(distinct(corpora.validation, 3), 448U);
   EXPECT_EQ(distinct(corpora.validation, 4), 678U);
-  EXPECT_EQ(distinct(additions_held_out(kLongerAddition), 5), 1998U);
+  EXPECT_EQ(distinct(addition_validation_corpus(kLongerAdditionTerms), 5), 1998U);
 }
 
 TEST(Additions, HaveAnswersThatCostNothing) {
-  const auto corpora = additions(kAddition);
-  EXPECT_TRUE(corpora.train.exact && corpora.validation.exact);
-  EXPECT_EQ(corpora.validation.answer_mark, std::uint16_t{'='});
+  const auto corpora = addition_corpora(kAdditionTerms);
+  EXPECT_TRUE(corpora.train.has_known_entropy && corpora.validation.has_known_entropy);
+  EXPECT_EQ(corpora.validation.answer_start_token, std::uint16_t{'='});
   for (const auto& each : corpora.validation.documents) EXPECT_EQ(each.nats, 0);
 }
 
 TEST(Additions, AreHeldOutTheSameWithoutTheirTrainingText) {
-  EXPECT_EQ(additions_held_out(kAddition).tokens, additions(kAddition).validation.tokens);
+  EXPECT_EQ(addition_validation_corpus(kAdditionTerms).tokens, addition_corpora(kAdditionTerms).validation.tokens);
 }
 
 }  // namespace

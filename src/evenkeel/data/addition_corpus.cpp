@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/additions.h"
+#include "evenkeel/data/addition_corpus.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,7 +18,7 @@ constexpr std::size_t kTrainSums = 60000, kValidationSums = 2000;
 constexpr int kHighest = 20;
 
 /// Those of sum `index` of a stream.
-Numbers numbers_of(const Philox& random, std::uint64_t index, const Terms& terms) {
+Numbers numbers_of(const Philox& random, std::uint64_t index, const TermCounts& terms) {
   const auto count = terms[random.below(terms.size(), index)];
   Numbers numbers;
   for (int i = 1; i <= count; ++i) {
@@ -41,10 +41,10 @@ bool is_held_out(Numbers numbers) {
   return Philox(0, text_of(numbers)).words(0)[0] % kOneIn == 0;
 }
 
-Corpus written(std::string_view stream, std::size_t count, const Terms& terms, bool held_out) {
+Corpus generated(std::string_view stream, std::size_t count, const TermCounts& terms, bool held_out) {
   Corpus corpus;
-  corpus.exact = true;
-  corpus.answer_mark = kAnswerMark;
+  corpus.has_known_entropy = true;
+  corpus.answer_start_token = kAnswerStart;
   corpus.tokens.push_back(kEndOfText);
   const Philox random(0, stream);
   for (std::uint64_t index = 0; corpus.documents.size() < count; ++index) {
@@ -56,15 +56,15 @@ Corpus written(std::string_view stream, std::size_t count, const Terms& terms, b
 
 }  // namespace
 
-Corpora additions(const Terms& terms) {
+Corpora addition_corpora(const TermCounts& terms) {
   Corpora corpora;
-  corpora.train = written("addition/train", kTrainSums, terms, false);
-  corpora.validation = additions_held_out(terms);
+  corpora.train = generated("addition/train", kTrainSums, terms, false);
+  corpora.validation = addition_validation_corpus(terms);
   return corpora;
 }
 
-Corpus additions_held_out(const Terms& terms) {
-  return written("addition/validation", kValidationSums, terms, true);
+Corpus addition_validation_corpus(const TermCounts& terms) {
+  return generated("addition/validation", kValidationSums, terms, true);
 }
 
 }  // namespace evenkeel::data
