@@ -100,7 +100,7 @@ TEST(ValidationWindows, HoldWholeDocumentsOfAnExactText) {
   const ValidationWindows windows(corpus, 9, 0);
   ASSERT_EQ(windows.count(), 3);
   const auto batch = windows.batch(0, 3);
-  constexpr std::int64_t E = kEndOfText, x = 'x', _ = kIgnored;
+  constexpr std::int64_t E = kEndOfText, x = 'x', _ = kIgnoreIndex;
   EXPECT_EQ(batch.inputs, (std::vector<std::int64_t>{E, x, x, x, E, x, x, x, x,  //
                                                      E, x, x, E, E, E, E, E, E,  //
                                                      E, x, x, x, x, x, x, x, x}));
@@ -129,7 +129,7 @@ TEST(ValidationWindows, ScoreOnlyAnswersWhereATextHasThem) {
   for (const auto* const sum : {"1=23", "4=5", "6=7"}) corpus.append(sum);
   const ValidationWindows windows(corpus, 8, 0);
   ASSERT_EQ(windows.count(), 2);
-  constexpr std::int64_t E = kEndOfText, _ = kIgnored;
+  constexpr std::int64_t E = kEndOfText, _ = kIgnoreIndex;
   const auto batch = windows.batch(0, 2);
   EXPECT_EQ(batch.inputs, (std::vector<std::int64_t>{E, '1', '=', '2', '3', E, E, E,  //
                                                      E, '4', '=', '5', E, '6', '=', '7'}));
@@ -149,7 +149,7 @@ TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
   for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     EXPECT_EQ(batch.inputs[i], at < 39 ? at : kEndOfText);
-    EXPECT_EQ(batch.targets[i], at < 39 ? at + 1 : kIgnored);
+    EXPECT_EQ(batch.targets[i], at < 39 ? at + 1 : kIgnoreIndex);
   }
   EXPECT_FALSE(windows.floor_nats_per_token());
 }

@@ -14,7 +14,7 @@
 namespace evenkeel::evaluate {
 namespace {
 
-constexpr std::int64_t kEnd = data::kEndOfText, kNo = data::kIgnored;
+constexpr std::int64_t kEnd = data::kEndOfText, kNo = data::kIgnoreIndex;
 
 /// Two rows of eight: "1=23." and the beginning of "4=5" in the first, "6=7." in the second. "."
 /// stands for the end-of-text.

@@ -28,7 +28,7 @@ data::Batch uneven_batch() {
   data::Batch batch{{values, values + 96}, {values, values + 96}, 6, 0};
   for (std::size_t i = 0; i < batch.targets.size(); ++i) {
     const bool padding = i % 16 >= 3 + 2 * (i / 16);
-    if (padding) batch.targets[i] = data::kIgnored;
+    if (padding) batch.targets[i] = data::kIgnoreIndex;
     batch.scored += padding ? 0 : 1;
   }
   return batch;

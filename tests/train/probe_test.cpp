@@ -23,7 +23,7 @@ data::Batch batch_of(const Golden& golden) {
   data::Batch batch{{values, values + ids.numel()}, {}, ids.size(0), 0};
   for (std::int64_t i = 0; i < ids.numel(); ++i) {
     const bool last = (i + 1) % columns == 0;
-    batch.targets.push_back(last ? data::kIgnored : values[i + 1]);
+    batch.targets.push_back(last ? data::kIgnoreIndex : values[i + 1]);
     batch.scored += last ? 0 : 1;
   }
   return batch;

@@ -13,8 +13,8 @@ namespace evenkeel::data {
 
 namespace {
 
-constexpr std::size_t kFreeSize = std::size_t{64} << 20;  // no ratio is refused below
-constexpr std::size_t kRatio = 1000;
+constexpr std::size_t kUnlimitedSize = std::size_t{64} << 20;  // no ratio is refused below
+constexpr std::size_t kMaxRatio = 1000;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
 /// zlib's state of one member, which ends itself.
@@ -52,7 +52,7 @@ bool is_gzip(std::string_view bytes) {
   return bytes.starts_with("\x1f\x8b");
 }
 
-std::string unpacked(std::string_view bytes, const std::string& name) {
+std::string gunzipped(std::string_view bytes, const std::string& name) {
   const auto whole = bytes.size();
   std::string out;
   while (!bytes.empty()) {
@@ -68,8 +68,8 @@ std::string unpacked(std::string_view bytes, const std::string& name) {
         throw Error(Exit::data, text(name, ": the gzip data are broken near byte ",
                                      whole - bytes.size(), "; copy or download the file again"));
       }
-      if (out.size() > kFreeSize && out.size() > kRatio * whole) {
-        throw Error(Exit::data, text(name, ": ", whole, " bytes unpack to more than ", kRatio,
+      if (out.size() > kUnlimitedSize && out.size() > kMaxRatio * whole) {
+        throw Error(Exit::data, text(name, ": ", whole, " bytes unpack to more than ", kMaxRatio,
                                      " times as many; no text does; unpack it yourself if it is "
                                      "one"));
       }

@@ -14,6 +14,6 @@ bool is_gzip(std::string_view bytes);
 /// \throws Error (data) for broken or cut off data, and for data that unpack to more than 1000
 ///         times their size once 64 MiB are reached
 /// \source RFC 1952
-std::string unpacked(std::string_view bytes, const std::string& name);
+std::string gunzipped(std::string_view bytes, const std::string& name);
 
 }  // namespace evenkeel::data

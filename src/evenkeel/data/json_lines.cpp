@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepest = 64;
+constexpr int kMaxDepth = 64;
 
 /// One line as JSON.
 /// \param where  "file:line", for messages
@@ -22,9 +22,9 @@ json parsed(std::string_view line, const std::string& where) {
   const auto within_depth = [&](int outside, json::parse_event_t event, const json&) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && outside >= kDeepest) {
+    if (opens && outside >= kMaxDepth) {
       throw Error(Exit::data,
-                  text(where, ": must be nested at most ", kDeepest, " deep, but is deeper"));
+                  text(where, ": must be nested at most ", kMaxDepth, " deep, but is deeper"));
     }
     return true;
   };

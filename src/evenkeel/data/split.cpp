@@ -25,7 +25,7 @@ std::pair<Documents, Documents> split_one(const std::string& document, double fr
 
 std::pair<Documents, Documents> split(Documents documents, double fraction) {
   if (documents.size() == 1) return split_one(documents[0], fraction);
-  constexpr double kMore = 0.1;  // of what is wanted: by how much a whole document may exceed it
+  constexpr double kTolerance = 0.1;  // of what is wanted: by how much a whole document may exceed it
   const auto size_of = [](const std::string& document) {
     return static_cast<double>(document.size());
   };
@@ -35,7 +35,7 @@ std::pair<Documents, Documents> split(Documents documents, double fraction) {
   double tail = 0;
   auto end = documents.end();  // of what is trained on
   while (end != documents.begin() && tail < wanted) {
-    const bool fits = size_of(*(end - 1)) <= wanted - tail + kMore * wanted;
+    const bool fits = size_of(*(end - 1)) <= wanted - tail + kTolerance * wanted;
     if (!fits || end - 1 == documents.begin()) break;
     tail += size_of(*--end);
   }

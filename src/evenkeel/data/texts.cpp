@@ -95,7 +95,7 @@ void read_into(Texts& texts, Counts& counts, const fs::path& file, const config:
                                  "does; copy it again, or name it without .gz"));
   }
   if (is_gzip(content)) {
-    content = unpacked(content, name);
+    content = gunzipped(content, name);
     ++counts.gzip;
   }
   check_utf8(content, name);

@@ -24,11 +24,11 @@ void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_
   ++batch.rows;
   batch.scored += tokens;
   batch.inputs.resize(static_cast<std::size_t>(batch.rows * context), kEndOfText);
-  batch.targets.resize(static_cast<std::size_t>(batch.rows * context), kIgnored);
+  batch.targets.resize(static_cast<std::size_t>(batch.rows * context), kIgnoreIndex);
 }
 
 /// Of the `tokens` targets from `first` on, those outside of answers are not scored.
-void ignore_questions(Batch& batch, std::size_t first, std::int64_t tokens, std::uint16_t mark) {
+void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens, std::uint16_t mark) {
   bool inside = false;
   for (auto at = first; at < first + static_cast<std::size_t>(tokens); ++at) {
     inside = inside || batch.inputs[at] == mark;
@@ -36,7 +36,7 @@ void ignore_questions(Batch& batch, std::size_t first, std::int64_t tokens, std:
     const bool is_scored = inside;
     inside = inside && target != kEndOfText;
     if (is_scored) continue;
-    target = kIgnored;
+    target = kIgnoreIndex;
     --batch.scored;
   }
 }
@@ -49,7 +49,7 @@ bool all_fit(const Corpus& corpus, std::int64_t context) {
 
 /// `wanted` of `windows`, spread evenly; 0: all.
 template <typename Window>
-std::vector<Window> spread(const std::vector<Window>& windows, std::int64_t wanted) {
+std::vector<Window> evenly_spaced(const std::vector<Window>& windows, std::int64_t wanted) {
   const auto size = static_cast<std::int64_t>(windows.size());
   if (wanted == 0 || wanted >= size) return windows;
   std::vector<Window> some;
@@ -93,7 +93,7 @@ TrainingWindows::TrainingWindows(const Corpus& corpus, std::int64_t context, std
   EK_ASSERT(context > 0 && token_count(corpus) > context);
 }
 
-Batch part_of(const Batch& batch, std::int64_t first, std::int64_t rows) {
+Batch batch_slice(const Batch& batch, std::int64_t first, std::int64_t rows) {
   if (rows == batch.rows) return batch;
   const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
   const auto cut = [&](const std::vector<std::int64_t>& all) {
@@ -112,9 +112,9 @@ Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
   for (std::int64_t i = first; i < first + rows; ++i) {
     const auto epoch = static_cast<std::uint64_t>(i) / size;
     const auto phase = random.below(static_cast<std::uint64_t>(phases), epoch, kPhase);
-    const auto place = permuted(static_cast<std::uint64_t>(i) % size, size, random, epoch);
+    const auto position = permuted(static_cast<std::uint64_t>(i) % size, size, random, epoch);
     add_row(batch, *corpus_,
-            static_cast<std::int64_t>(phase) + static_cast<std::int64_t>(place) * context_,
+            static_cast<std::int64_t>(phase) + static_cast<std::int64_t>(position) * context_,
             context_, context_);
   }
   return batch;
@@ -124,7 +124,7 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
                                      std::int64_t sequences)
     : corpus_(&corpus), context_(context) {
   const bool whole_documents = corpus.has_known_entropy && all_fit(corpus, context);
-  windows_ = spread(whole_documents ? document_windows<Window>(corpus, context)
+  windows_ = evenly_spaced(whole_documents ? document_windows<Window>(corpus, context)
                           : consecutive_windows<Window>(corpus, context),
                     sequences);
   double nats = 0;
@@ -142,7 +142,7 @@ Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
     const auto& window = windows_[static_cast<std::size_t>(i)];
     const auto begin = batch.targets.size();
     add_row(batch, *corpus_, window.begin, window.tokens, context_);
-    if (has_answers()) ignore_questions(batch, begin, window.tokens, *corpus_->answer_start_token);
+    if (has_answers()) ignore_all_but_answers(batch, begin, window.tokens, *corpus_->answer_start_token);
   }
   return batch;
 }

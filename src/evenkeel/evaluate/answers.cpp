@@ -16,7 +16,7 @@ void Answers::add(const data::Batch& batch, const at::Tensor& likeliest) {
     bool good = true;
     for (auto i = row * context; i < (row + 1) * context; ++i) {
       const auto target = batch.targets[static_cast<std::size_t>(i)];
-      if (target == data::kIgnored) continue;
+      if (target == data::kIgnoreIndex) continue;
       good = good && guess[i] == target;
       if (target != data::kEndOfText) continue;
       ++asked;

@@ -45,7 +45,7 @@ double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
   const auto scored = static_cast<double>(batch.scored);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
-    const auto part = data::part_of(batch, first, std::min(rows, batch.rows - first));
+    const auto part = data::batch_slice(batch, first, std::min(rows, batch.rows - first));
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
     loss += sum.item<double>();

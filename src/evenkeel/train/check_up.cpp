@@ -138,7 +138,7 @@ std::vector<Trouble> CheckUp::operator()(std::int64_t step, const data::Batch& b
 }
 
 void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& troubles) {
-  const auto row = data::part_of(batch, 0, 1);
+  const auto row = data::batch_slice(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
   const auto whole = nn::tensors_of(row.inputs, row.targets, 1).first;

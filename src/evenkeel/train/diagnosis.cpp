@@ -64,7 +64,7 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& 
   const auto rows = is_tokenwise ? 1 : batch.rows;
   std::optional<Place> found;
   for (std::int64_t i = 0; i < batch.rows && !found; i += rows) {
-    const auto part = data::part_of(batch, i, rows);
+    const auto part = data::batch_slice(batch, i, rows);
     found = first_nonfinite(model, nn::tensors_of(part.inputs, part.targets, rows).first);
   }
   return found;
@@ -84,7 +84,7 @@ std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) 
   const at::NoGradGuard no_grad;
   std::vector<double> losses;
   for (std::int64_t i = 0; i < batch.rows; ++i) {
-    const auto row = data::part_of(batch, i, 1);
+    const auto row = data::batch_slice(batch, i, 1);
     const auto scored = std::count_if(row.targets.begin(), row.targets.end(),
                                       [](std::int64_t target) { return target >= 0; });
     const auto [ids, targets] = nn::tensors_of(row.inputs, row.targets, 1);

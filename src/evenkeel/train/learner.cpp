@@ -90,7 +90,7 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
   Outcome outcome;
   for (std::int64_t first = 0; first < batch.rows; first += rows) {
-    const auto part = data::part_of(batch, first, std::min(rows, batch.rows - first));
+    const auto part = data::batch_slice(batch, first, std::min(rows, batch.rows - first));
     const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(

@@ -86,7 +86,7 @@ class Comparison {
 
 /// targets[b, t] = ids[b, t + 1]; the last position has none.
 at::Tensor next_tokens(const at::Tensor& ids) {
-  auto targets = at::full_like(ids, data::kIgnored);
+  auto targets = at::full_like(ids, data::kIgnoreIndex);
   targets.narrow(1, 0, ids.size(1) - 1).copy_(ids.narrow(1, 1, ids.size(1) - 1));
   return targets;
 }
