@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/bench/child.h"
+#include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/peer_setup.h"
 #include "evenkeel/bench/products.h"
 #include "evenkeel/bench/usage.h"
@@ -100,27 +100,27 @@ void compare_losses(PeersResult& result) {
   }
 }
 
-/// A number of a peer's answer.
-double number_in(const nlohmann::json& answer, const char* key) {
-  if (answer.contains(key) && answer[key].is_number()) return answer[key].get<double>();
-  throw Error(Exit::io, text("bench peers: a peer answered ", answer.dump(),
+/// A number of a peer's reply.
+double number_in(const nlohmann::json& reply, const char* key) {
+  if (reply.contains(key) && reply[key].is_number()) return reply[key].get<double>();
+  throw Error(Exit::io, text("bench peers: a peer answered ", reply.dump(),
                              ", without the number \"", key, "\""));
 }
 
 /// One of the processes as an arm: steps, and what they took.
 struct Runner {
   std::string name;
-  std::unique_ptr<Child> child;  // none: this process
+  std::unique_ptr<Subprocess> process;  // none: this process
   train::Trainer* trainer = nullptr;
 
   double step() const {
-    if (child == nullptr) return trainer->step().outcome.loss;
-    return number_in(child->ask({{"do", "step"}}), "loss");
+    if (process == nullptr) return trainer->step().outcome.loss;
+    return number_in(process->request({{"do", "step"}}), "loss");
   }
   Usage used() const {
-    if (child == nullptr) return usage();
-    const auto seen = child->ask({{"do", "usage"}});
-    return {number_in(seen, "peak_bytes"), number_in(seen, "faults")};
+    if (process == nullptr) return usage();
+    const auto reply = process->request({{"do", "usage"}});
+    return {number_in(reply, "peak_bytes"), number_in(reply, "faults")};
   }
 };
 
@@ -143,10 +143,10 @@ std::vector<Runner> start(train::Trainer& trainer, const PeersOptions& options,
   runners.front() = {"evenkeel", nullptr, &trainer};
   const auto script = write_script(scratch);
   for (const auto& how : options.hows) {
-    const std::vector<std::string> words = {options.python, script.string(),
+    const std::vector<std::string> command = {options.python, script.string(),
                                             scratch.at("start.safetensors").string(), how};
-    runners.push_back({how, std::make_unique<Child>(words, scratch.at(how + ".log")), nullptr});
-    *torch = runners.back().child->answer().value("torch", "");
+    runners.push_back({how, std::make_unique<Subprocess>(command, scratch.at(how + ".log")), nullptr});
+    *torch = runners.back().process->read_reply().value("torch", "");
   }
   return runners;
 }

@@ -11,24 +11,24 @@
 
 namespace evenkeel::bench {
 
-/// Another program that answers lines of JSON on its standard input with lines of JSON on its
+/// A subprocess that replies to lines of JSON on its standard input with lines of JSON on its
 /// standard output, one for one. Ends with this object; one that does not within some seconds of
 /// the end of its input is killed.
-class Child {
+class Subprocess {
  public:
-  /// \param words  the program, looked for in PATH, and its arguments
+  /// \param command  the program, searched in PATH, and its arguments
   /// \param log    gets its standard error
   /// \throws Error (io) if no process can be started
-  Child(const std::vector<std::string>& words, const std::filesystem::path& log);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Subprocess(const std::vector<std::string>& command, const std::filesystem::path& log);
+  ~Subprocess();
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
 
   /// Waits for its next line.
   /// \throws Error (io) if it ends instead, or says something else; the message has the end of its
   ///         standard error
-  nlohmann::json answer();
-  nlohmann::json ask(const nlohmann::json& question);
+  nlohmann::json read_reply();
+  nlohmann::json request(const nlohmann::json& question);
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
@@ -36,7 +36,7 @@ class Child {
   std::string name_;
   std::filesystem::path log_;
   pid_t process_ = -1;
-  std::FILE* line_ = nullptr;  // one socket for both directions
+  std::FILE* socket_ = nullptr;  // one socket for both directions
 };
 
 }  // namespace evenkeel::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/child.h"
+#include "evenkeel/bench/subprocess.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -25,13 +25,13 @@ namespace evenkeel::bench {
 
 namespace {
 
-/// Two ends of one line, of which no child inherits what is not its own.
-std::array<int, 2> line_of() {
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+/// A socket pair, closed on exec.
+std::array<int, 2> socket_pair() {
+  std::array<int, 2> sockets{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     throw Error(Exit::io, text("no line to another process: ", std::strerror(errno)));
   }
-  return ends;
+  return sockets;
 }
 
 /// Whether the process has ended within `seconds`.
@@ -47,8 +47,8 @@ bool ends_within(pid_t process, double seconds) {
   return false;
 }
 
-/// The last line that says something; of a Python program that is its error.
-std::string last_line(const std::filesystem::path& log) {
+/// The last line that is not blank; for a Python program that is its error.
+std::string last_nonblank_line(const std::filesystem::path& log) {
   std::ifstream in(log);
   std::string last;
   for (std::string line; std::getline(in, line);) {
@@ -59,45 +59,45 @@ std::string last_line(const std::filesystem::path& log) {
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& words, const std::filesystem::path& log)
-    : name_(words.front()), log_(log) {
-  const auto ends = line_of();
+Subprocess::Subprocess(const std::vector<std::string>& command, const std::filesystem::path& log)
+    : name_(command.front()), log_(log) {
+  const auto sockets = socket_pair();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, sockets[1], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, sockets[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   std::vector<char*> argv;
-  for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: C
+  for (const auto& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: C
   argv.push_back(nullptr);
   const int error = posix_spawnp(&process_, argv.front(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (error == 0) line_ = fdopen(ends[0], "r");
-  if (line_ == nullptr) {
-    close(ends[0]);
+  close(sockets[1]);
+  if (error == 0) socket_ = fdopen(sockets[0], "r");
+  if (socket_ == nullptr) {
+    close(sockets[0]);
     throw Error(Exit::io, text(name_, ": cannot be started: ", std::strerror(error)));
   }
 }
 
-Child::~Child() {
-  constexpr double kPatience = 10;  // seconds
-  std::fclose(line_);               // the end of its questions is its sign to end
-  if (ends_within(process_, kPatience)) return;
+Subprocess::~Subprocess() {
+  constexpr double kTimeout = 10;  // seconds
+  std::fclose(socket_);               // end of input tells it to exit
+  if (ends_within(process_, kTimeout)) return;
   kill(process_, SIGKILL);
-  ends_within(process_, kPatience);
+  ends_within(process_, kTimeout);
 }
 
-void Child::fail(const std::string& what) const {
-  const auto said = last_line(log_);
-  throw Error(Exit::io, text(name_, ": ", what, said.empty() ? "" : "; its last words: ", said));
+void Subprocess::fail(const std::string& what) const {
+  const auto error_line = last_nonblank_line(log_);
+  throw Error(Exit::io, text(name_, ": ", what, error_line.empty() ? "" : "; its last words: ", error_line));
 }
 
-nlohmann::json Child::answer() {
+nlohmann::json Subprocess::read_reply() {
   char* line = nullptr;
   std::size_t size = 0;
-  const auto length = getline(&line, &size, line_);
+  const auto length = getline(&line, &size, socket_);
   const std::unique_ptr<char, decltype(&std::free)> owner(line, &std::free);
   if (length <= 0) fail("ended before its time");
   auto json = nlohmann::json::parse(line, line + length, nullptr, /*allow_exceptions=*/false);
@@ -105,14 +105,14 @@ nlohmann::json Child::answer() {
   return json;
 }
 
-nlohmann::json Child::ask(const nlohmann::json& question) {
+nlohmann::json Subprocess::request(const nlohmann::json& question) {
   const auto line = question.dump() + "\n";
-  for (std::size_t sent = 0; sent < line.size();) {
-    const auto now = send(fileno(line_), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+  for (std::size_t written = 0; written < line.size();) {
+    const auto now = send(fileno(socket_), line.data() + written, line.size() - written, MSG_NOSIGNAL);
     if (now < 0 && errno != EINTR) fail("ended before its time");
-    sent += now < 0 ? 0 : static_cast<std::size_t>(now);
+    written += now < 0 ? 0 : static_cast<std::size_t>(now);
   }
-  return answer();
+  return read_reply();
 }
 
 }  // namespace evenkeel::bench
