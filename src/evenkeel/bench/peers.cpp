@@ -11,7 +11,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/peer_setup.h"
-#include "evenkeel/bench/products.h"
+#include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
@@ -208,10 +208,10 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
   result.peers = begun(runners);
   compare_losses(result);
 
-  const auto rates = products(shape, result.tokens, nn::compute_dtype(result.machine.precision));
-  result.gemm_rate = best_rate(rates);
+  const auto gemms = gemm_arms(shape, result.tokens, nn::compute_dtype(result.machine.precision));
+  result.gemm_rate = best_gemm_rate(gemms);
   time_steps(runners, options.rounds, result.peers);
-  result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
+  result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
   return result;
 }
 

@@ -109,9 +109,9 @@ RowOp swiglu(std::int64_t rows, std::int64_t width) {
   return op;
 }
 
-Tensor composed_turn(const Tensor& x, const Tensor& turn) {
+Tensor composed_rope(const Tensor& x, const Tensor& cos_sin) {
   const auto halves = x.chunk(2, -1);
-  const auto c = turn.select(1, 0).unsqueeze(1), s = turn.select(1, 1).unsqueeze(1);
+  const auto c = cos_sin.select(1, 0).unsqueeze(1), s = cos_sin.select(1, 1).unsqueeze(1);
   return at::cat({halves[0] * c - halves[1] * s, halves[1] * c + halves[0] * s}, -1);
 }
 
@@ -119,7 +119,7 @@ Tensor composed_turn(const Tensor& x, const Tensor& turn) {
 RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   constexpr std::int64_t kHeads = 16, kKeyHeads = 4, kAll = kHeads + 2 * kKeyHeads;
   const auto angle = at::rand({rows, width / 2});
-  const auto turn = at::stack({angle.cos(), angle.sin()}, 1);
+  const auto cos_sin = at::stack({angle.cos(), angle.sin()}, 1);
   RowOp op;
   op.name = normed ? "qkv_norm_rope" : "rope";
   op.shape = text(rows, " x ", kAll, " x ", width);
@@ -137,18 +137,18 @@ RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
       return normed ? ops::HeadNorm{in[i], kEpsilon} : ops::HeadNorm{};
     };
     const auto [q, k, v] =
-        ops::qkv_norm_rope(in[0], turn, kHeads, kKeyHeads, norm(1), norm(2), norm(3));
+        ops::qkv_norm_rope(in[0], cos_sin, kHeads, kKeyHeads, norm(1), norm(2), norm(3));
     return Set{q, k, v};
   };
   op.formula = [=](const Set& in) {
     const auto heads = in[0].unflatten(-1, {kAll, width});
-    const auto angles = turn.to(in[0].scalar_type());
+    const auto angles = cos_sin.to(in[0].scalar_type());
     const auto part = [&](std::int64_t first, std::int64_t count, std::size_t i) {
       const auto x = heads.narrow(2, first, count);
       return normed ? composed_rms(x, like_x(in[i], x)) : x;
     };
-    return Set{composed_turn(part(0, kHeads, 1), angles),
-               composed_turn(part(kHeads, kKeyHeads, 2), angles),
+    return Set{composed_rope(part(0, kHeads, 1), angles),
+               composed_rope(part(kHeads, kKeyHeads, 2), angles),
                part(kHeads + kKeyHeads, kKeyHeads, 3)};
   };
   return op;

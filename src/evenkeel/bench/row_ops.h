@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/bench/kernels.h"
+#include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/bench/passes.h"
 
-/// The operators on rows that memory rules.
+/// Memory-bound row operators.
 namespace evenkeel::bench {
 
 /// Streams of one direction, all of the size of x.
@@ -19,7 +19,7 @@ struct Traffic {
   int reads = 0, writes = 0;
 };
 
-/// An operator on rows, in the three ways that there are to compute it.
+/// A row operator in up to three implementations.
 struct RowOp {
   std::string name, shape;
   std::int64_t rows = 0, width = 0;  // of one stream

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "evenkeel/bench/products.h"
+#include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
@@ -52,11 +52,11 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
     running.push_back(start(sources, scheme, corpora, result.machine.precision));
     arms.push_back({scheme, [trainer = running.back().trainer.get()] { trainer->step(); }});
   }
-  const auto rates =
-      products(running.front().shape, result.tokens, nn::compute_dtype(result.machine.precision));
-  result.gemm_rate = best_rate(rates);
+  const auto gemms =
+      gemm_arms(running.front().shape, result.tokens, nn::compute_dtype(result.machine.precision));
+  result.gemm_rate = best_gemm_rate(gemms);
   const auto timings = interleaved(arms, rounds);
-  result.gemm_rate = std::max(result.gemm_rate, best_rate(rates));
+  result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const auto& [config_of, shape, trainer] = running[i];

@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/bench/kernels.h"
+#include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/cli/bench.h"
 #include "evenkeel/train/machine.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/kernels.h"
+#include "evenkeel/bench/kernel_cases.h"
 
 #include <ATen/ATen.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using at::Tensor;
 
-std::vector<std::pair<std::string, Function>> ways(const RowOp& op) {
+std::vector<std::pair<std::string, Function>> implementations(const RowOp& op) {
   std::vector<std::pair<std::string, Function>> all = {{"ours", op.ours}, {"formula", op.formula}};
   if (op.torch) all.emplace_back("torch", op.torch);
   return all;
@@ -37,7 +37,7 @@ std::vector<Arm> arms_of(const RowOp& op, bool is_forward, at::ScalarType dtype)
   const auto make = [=] { return op.inputs(dtype); };
   const auto shared = is_forward ? std::make_shared<Cycle<Set>>(bytes, make) : nullptr;
   std::vector<Arm> arms;
-  for (const auto& [name, f] : ways(op)) {
+  for (const auto& [name, f] : implementations(op)) {
     arms.push_back(is_forward ? forward_arm(name, f, shared) : backward_arm(name, f, make, bytes));
   }
   arms.insert(arms.begin() + 1, {"probe", probe_of(traffic.reads, 0, traffic.writes, stream)});
@@ -102,7 +102,7 @@ std::vector<KernelCase> kernel_cases(const KernelOptions& options) {
                      .allowed = 1.10,
                      .arms = [=] { return adamw_arms(n, dtype); }});
   }
-  for (auto& each : product_cases()) cases.push_back(std::move(each));
+  for (auto& each : matmul_cases()) cases.push_back(std::move(each));
   return cases;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that matrix products rule: what they are measured by is arithmetic, not memory.
+// Compute-bound operators: attention, loss head, mixture of experts.
 #include <ATen/ATen.h>
 
 #include <cmath>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/bench/kernels.h"
+#include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/nn/mixture.h"
 #include "evenkeel/ops/causal_attention.h"
@@ -24,13 +24,13 @@ struct AttentionShape {
 };
 
 /// [B, S, heads, D] -> [B, heads, S, D], and back.
-Tensor turned(const Tensor& x) {
+Tensor transposed_heads(const Tensor& x) {
   return x.transpose(1, 2);
 }
 
 Set flash(const Set& in, double scale) {
-  return {turned(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      turned(in[0]), turned(in[1]), turned(in[2]), 0.0, /*is_causal=*/true, {}, scale)))};
+  return {transposed_heads(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0, /*is_causal=*/true, {}, scale)))};
 }
 
 KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::ScalarType dtype) {
@@ -65,19 +65,19 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
 
 /// Forward and backward at once, as the operator computes them, beside its three products: logits,
 /// and the gradients of rows and weights.
-KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t words,
+KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabulary,
                      at::ScalarType dtype) {
   KernelCase result{.op = "linear_cross_entropy",
                     .pass = "both",
                     .dtype = ops::name_of(dtype),
-                    .shape = text(rows, " x ", width, " x ", words),
-                    .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(words),
+                    .shape = text(rows, " x ", width, " x ", vocabulary),
+                    .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(vocabulary),
                     .allowed = 1.25};
   result.arms = [=] {
     const auto x = at::randn({rows, width}).to(dtype).requires_grad_();
-    const auto weight = (0.02 * at::randn({words, width})).to(dtype).requires_grad_();
-    const auto targets = at::randint(words, {rows});
-    const auto gradient = (at::rand({rows, words}) / words).to(dtype);
+    const auto weight = (0.02 * at::randn({vocabulary, width})).to(dtype).requires_grad_();
+    const auto targets = at::randint(vocabulary, {rows});
+    const auto gradient = (at::rand({rows, vocabulary}) / vocabulary).to(dtype);
     const auto run = [=](const std::function<Tensor()>& loss) {
       return [=] {
         loss().backward();
@@ -86,18 +86,18 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t words,
       };
     };
     const auto ours = [=] {
-      return ops::linear_cross_entropy(x, weight, targets, {.vocabulary = words});
+      return ops::linear_cross_entropy(x, weight, targets, {.vocabulary = vocabulary});
     };
     const auto formula = [=] {
       return ops::reference::cross_entropy_sum(at::linear(x, weight).to(at::kFloat), targets);
     };
-    const auto products = [=] {
+    const auto gemms = [=] {
       const auto a = x.detach(), w = weight.detach();
       at::linear(a, w);
       at::mm(gradient, w);
       at::mm(gradient.t(), a);
     };
-    return std::vector<Arm>{{"ours", run(ours)}, {"probe", products}, {"formula", run(formula)}};
+    return std::vector<Arm>{{"ours", run(ours)}, {"probe", gemms}, {"formula", run(formula)}};
   };
   return result;
 }
@@ -159,7 +159,7 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
 
 }  // namespace
 
-std::vector<KernelCase> product_cases() {
+std::vector<KernelCase> matmul_cases() {
   std::vector<KernelCase> cases;
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const auto& shape :

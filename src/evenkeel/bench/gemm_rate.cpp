@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/products.h"
+#include "evenkeel/bench/gemm_rate.h"
 
 #include <ATen/ATen.h>
 
@@ -9,7 +9,7 @@
 
 namespace evenkeel::bench {
 
-std::vector<Arm> products(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype) {
+std::vector<Arm> gemm_arms(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype) {
   std::vector<Arm> arms;
   for (const auto& [out, in] :
        {std::pair(2 * shape.inner, shape.width), std::pair(shape.width, shape.inner),
@@ -21,9 +21,9 @@ std::vector<Arm> products(const norm::Shape& shape, std::int64_t tokens, at::Sca
   return arms;
 }
 
-double best_rate(const std::vector<Arm>& products) {
+double best_gemm_rate(const std::vector<Arm>& gemms) {
   double best = 0;
-  for (const auto& timing : interleaved(products, 3, /*warmups=*/1)) {
+  for (const auto& timing : interleaved(gemms, 3, /*warmups=*/1)) {
     best = std::max(best, std::stod(timing.name) / timing.least());
   }
   return best;

@@ -37,7 +37,7 @@ struct KernelOptions {
 
 std::vector<KernelCase> kernel_cases(const KernelOptions& options);
 
-/// Those of them that products rule: attention, and the loss head.
-std::vector<KernelCase> product_cases();
+/// The compute-bound ones: attention, loss head, mixture of experts (kernel_cases_matmul.cpp).
+std::vector<KernelCase> matmul_cases();
 
 }  // namespace evenkeel::bench
