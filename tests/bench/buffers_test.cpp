@@ -9,17 +9,17 @@
 namespace evenkeel::bench {
 namespace {
 
-TEST(CycleOfBuffers, ComesRoundAgain) {
+TEST(RotatingBuffers, ReturnToTheFirst) {
   int made = 0;
-  Cycle<Set> cycle(100e6, [&] {
+  RotatingBuffers<Tensors> buffers(100e6, [&] {
     ++made;
-    return Set{at::zeros({4})};
+    return Tensors{at::zeros({4})};
   });
   EXPECT_EQ(made, 3);  // of 100 MB each: more than a cache of 256 MB
-  const auto first = cycle.next()[0];
-  EXPECT_FALSE(cycle.next()[0].is_same(first));
-  cycle.next();
-  EXPECT_TRUE(cycle.next()[0].is_same(first));
+  const auto first = buffers.next()[0];
+  EXPECT_FALSE(buffers.next()[0].is_same(first));
+  buffers.next();
+  EXPECT_TRUE(buffers.next()[0].is_same(first));
 }
 
 // write = 1 + the sum of what is read; update += the same.

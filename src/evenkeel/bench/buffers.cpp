@@ -11,16 +11,16 @@
 
 namespace evenkeel::bench {
 
-std::function<void()> probe_of(int reads, int updates, int writes, double bytes) {
+std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes) {
   const auto values = static_cast<std::int64_t>(bytes) / 4;
   const int streams = reads + updates + writes;
-  const auto cycle = std::make_shared<Cycle<Set>>(bytes * streams, [=] {
-    Set set;
+  const auto buffers = std::make_shared<RotatingBuffers<Tensors>>(bytes * streams, [=] {
+    Tensors set;
     for (int i = 0; i < streams; ++i) set.push_back(at::zeros({values}, at::kFloat));
     return set;
   });
   return [=] {
-    const auto& set = cycle->next();
+    const auto& set = buffers->next();
     kernels::cpu::Streams at{.reads = reads, .updates = updates, .writes = writes};
     std::size_t i = 0;
     for (int k = 0; k < reads; ++k) at.read[k] = set[i++].const_data_ptr<float>();

@@ -12,28 +12,28 @@
 namespace evenkeel::bench {
 
 /// The tensors of one call.
-using Set = std::vector<at::Tensor>;
+using Tensors = std::vector<at::Tensor>;
 
-/// What a call works on, several times over, used in turn: together more than the caches hold,
-/// since what a training step finds in memory is cold, too.
+/// Several copies of a call's inputs, used in rotation: together larger than the last-level cache,
+/// since the inputs in a training step are cold, too.
 template <typename T>
-class Cycle {
+class RotatingBuffers {
  public:
   /// \param bytes  that one call moves
-  Cycle(double bytes, const std::function<T()>& make) {
+  RotatingBuffers(double bytes, const std::function<T()>& make) {
     constexpr double kCold = 256e6;  // bytes: more than the last cache of the machines we know
     const auto count = std::clamp(static_cast<int>(std::ceil(kCold / bytes)), 2, 32);
     for (int i = 0; i < count; ++i) all_.push_back(make());
   }
 
-  const T& next() { return all_[turn_++ % all_.size()]; }
+  const T& next() { return all_[next_++ % all_.size()]; }
 
  private:
   std::vector<T> all_;
-  std::size_t turn_ = 0;
+  std::size_t next_ = 0;
 };
 
 /// A call that passes over cold buffers of `bytes` a stream, in parallel.
-std::function<void()> probe_of(int reads, int updates, int writes, double bytes);
+std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes);
 
 }  // namespace evenkeel::bench

@@ -35,20 +35,20 @@ std::vector<Arm> arms_of(const RowOp& op, bool is_forward, at::ScalarType dtype)
   const double stream = stream_bytes(op, dtype);
   const double bytes = stream * (traffic.reads + traffic.writes);
   const auto make = [=] { return op.inputs(dtype); };
-  const auto shared = is_forward ? std::make_shared<Cycle<Set>>(bytes, make) : nullptr;
+  const auto shared = is_forward ? std::make_shared<RotatingBuffers<Tensors>>(bytes, make) : nullptr;
   std::vector<Arm> arms;
   for (const auto& [name, f] : implementations(op)) {
     arms.push_back(is_forward ? forward_arm(name, f, shared) : backward_arm(name, f, make, bytes));
   }
-  arms.insert(arms.begin() + 1, {"probe", probe_of(traffic.reads, 0, traffic.writes, stream)});
+  arms.insert(arms.begin() + 1, {"probe", bandwidth_probe(traffic.reads, 0, traffic.writes, stream)});
   return arms;
 }
 
 /// Two streams at half the width count as one: the bfloat16 gradient and copy beside float32.
 std::function<void()> adamw_probe(bool bf16, double values) {
-  if (!bf16) return probe_of(1, 3, 0, 4 * values);
-  const auto first = probe_of(1, 3, 1, 2 * values);
-  const auto rest = probe_of(0, 3, 0, 2 * values);
+  if (!bf16) return bandwidth_probe(1, 3, 0, 4 * values);
+  const auto first = bandwidth_probe(1, 3, 1, 2 * values);
+  const auto rest = bandwidth_probe(0, 3, 0, 2 * values);
   return [=] {
     first();
     rest();
@@ -65,8 +65,8 @@ std::vector<Arm> adamw_arms(std::int64_t values, at::ScalarType dtype) {
   std::vector<Arm> arms = {{"ours", [=] { ops::adamw_(buffers, step); }},
                            {"probe", adamw_probe(bf16, static_cast<double>(values))}};
   if (bf16) return arms;  // LibTorch's own refuses two dtypes
-  const Set weight{state()}, gradient{state()}, first{state()}, second{state()};
-  const Set count{at::full({}, 10.0, at::kFloat)};
+  const Tensors weight{state()}, gradient{state()}, first{state()}, second{state()};
+  const Tensors count{at::full({}, 10.0, at::kFloat)};
   arms.push_back({"torch", [=] {
                     at::_fused_adamw_(weight, gradient, first, second, {}, count, step.lr,
                                       step.beta1, step.beta2, step.weight_decay, step.epsilon,

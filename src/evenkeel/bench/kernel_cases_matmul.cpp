@@ -28,7 +28,7 @@ Tensor transposed_heads(const Tensor& x) {
   return x.transpose(1, 2);
 }
 
-Set flash(const Set& in, double scale) {
+Tensors flash(const Tensors& in, double scale) {
   return {transposed_heads(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0, /*is_causal=*/true, {}, scale)))};
 }
@@ -37,7 +37,7 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   const auto& [rows, positions, heads, kv_heads, width] = shape;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const auto make = [=] {
-    return Set{at::randn({rows, positions, heads, width}).to(dtype),
+    return Tensors{at::randn({rows, positions, heads, width}).to(dtype),
                at::randn({rows, positions, kv_heads, width}).to(dtype),
                at::randn({rows, positions, kv_heads, width}).to(dtype)};
   };
@@ -48,16 +48,16 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
                     .shape = text(rows, " x ", positions, ", ", heads, ":", kv_heads, ", ", width),
                     .flops = pairs * static_cast<double>(4 * width) * (is_forward ? 1 : 2.5)};
   result.arms = [=] {
-    const Function ours = [=](const Set& in) {
-      return Set{ops::causal_attention(in[0], in[1], in[2], scale)};
+    const Function ours = [=](const Tensors& in) {
+      return Tensors{ops::causal_attention(in[0], in[1], in[2], scale)};
     };
-    const Function torch = [=](const Set& in) { return flash(in, scale); };
+    const Function torch = [=](const Tensors& in) { return flash(in, scale); };
     constexpr double kBytes = 1e9;  // arithmetic decides: two sets of inputs are enough
     if (!is_forward) {
       return std::vector<Arm>{backward_arm("ours", ours, make, kBytes),
                               backward_arm("torch", torch, make, kBytes)};
     }
-    const auto inputs = std::make_shared<Cycle<Set>>(kBytes, make);
+    const auto inputs = std::make_shared<RotatingBuffers<Tensors>>(kBytes, make);
     return std::vector<Arm>{forward_arm("ours", ours, inputs), forward_arm("torch", torch, inputs)};
   };
   return result;

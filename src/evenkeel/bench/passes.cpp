@@ -11,21 +11,21 @@ namespace {
 
 /// A graph that can be walked backward again and again.
 struct Graph {
-  Set leaves, results, upstream;
+  Tensors leaves, results, upstream;
 };
 
 }  // namespace
 
-Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<Cycle<Set>> inputs) {
+Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<RotatingBuffers<Tensors>> inputs) {
   return {name, [=] {
             const at::NoGradGuard no_grad;
             f(inputs->next());
           }};
 }
 
-Arm backward_arm(const std::string& name, const Function& f, const std::function<Set()>& make,
+Arm backward_arm(const std::string& name, const Function& f, const std::function<Tensors()>& make,
                  double bytes) {
-  const auto graphs = std::make_shared<Cycle<Graph>>(bytes, [&] {
+  const auto graphs = std::make_shared<RotatingBuffers<Graph>>(bytes, [&] {
     Graph graph;
     for (const auto& each : make()) graph.leaves.push_back(each.detach().requires_grad_());
     graph.results = f(graph.leaves);

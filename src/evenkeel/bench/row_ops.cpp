@@ -42,10 +42,10 @@ Tensor like_x(const Tensor& vector, const Tensor& x) {
 }
 
 /// `count` tensors [rows, width], then `vectors` of [width].
-std::function<Set(at::ScalarType)> rows_and_vectors(std::int64_t rows, std::int64_t width,
+std::function<Tensors(at::ScalarType)> rows_and_vectors(std::int64_t rows, std::int64_t width,
                                                     int count, int vectors) {
   return [=](at::ScalarType dtype) {
-    Set in;
+    Tensors in;
     for (int i = 0; i < count; ++i) in.push_back(at::randn({rows, width}).to(dtype));
     for (int i = 0; i < vectors; ++i) in.push_back(at::rand({width}) + 0.5);
     return in;
@@ -60,20 +60,20 @@ RowOp rms_norm(std::int64_t rows, std::int64_t width) {
           .forward = {1, 1},
           .backward = {2, 1},
           .inputs = rows_and_vectors(rows, width, 1, 1),
-          .ours = [](const Set& in) { return Set{ops::rms_norm(in[0], in[1], kEpsilon)}; },
-          .formula = [](const Set& in) { return Set{composed_rms(in[0], like_x(in[1], in[0]))}; }};
+          .ours = [](const Tensors& in) { return Tensors{ops::rms_norm(in[0], in[1], kEpsilon)}; },
+          .formula = [](const Tensors& in) { return Tensors{composed_rms(in[0], like_x(in[1], in[0]))}; }};
 }
 
 RowOp layer_norm(std::int64_t rows, std::int64_t width) {
   auto op = rms_norm(rows, width);
   op.name = "layer_norm";
   op.inputs = rows_and_vectors(rows, width, 1, 2);
-  op.ours = [](const Set& in) { return Set{ops::layer_norm(in[0], in[1], in[2], kEpsilon)}; };
-  op.formula = [](const Set& in) {
-    return Set{composed_layer(in[0], like_x(in[1], in[0]), like_x(in[2], in[0]))};
+  op.ours = [](const Tensors& in) { return Tensors{ops::layer_norm(in[0], in[1], in[2], kEpsilon)}; };
+  op.formula = [](const Tensors& in) {
+    return Tensors{composed_layer(in[0], like_x(in[1], in[0]), like_x(in[2], in[0]))};
   };
-  op.torch = [](const Set& in) {
-    return Set{at::layer_norm(in[0], {in[0].size(-1)}, like_x(in[1], in[0]), like_x(in[2], in[0]),
+  op.torch = [](const Tensors& in) {
+    return Tensors{at::layer_norm(in[0], {in[0].size(-1)}, like_x(in[1], in[0]), like_x(in[2], in[0]),
                               kEpsilon)};
   };
   return op;
@@ -86,13 +86,13 @@ RowOp add_rms_norm(std::int64_t rows, std::int64_t width) {
   op.forward = {2, 2};
   op.backward = {3, 1};
   op.inputs = rows_and_vectors(rows, width, 2, 1);
-  op.ours = [](const Set& in) {
+  op.ours = [](const Tensors& in) {
     const auto [sum, y] = ops::add_rms_norm(in[0], in[1], in[2], kEpsilon);
-    return Set{sum, y};
+    return Tensors{sum, y};
   };
-  op.formula = [](const Set& in) {
+  op.formula = [](const Tensors& in) {
     const auto sum = in[0] + in[1];
-    return Set{sum, composed_rms(sum, like_x(in[2], sum))};
+    return Tensors{sum, composed_rms(sum, like_x(in[2], sum))};
   };
   return op;
 }
@@ -104,8 +104,8 @@ RowOp swiglu(std::int64_t rows, std::int64_t width) {
   op.forward = {2, 1};
   op.backward = {3, 2};
   op.inputs = rows_and_vectors(rows, 2 * width, 1, 0);
-  op.ours = [](const Set& in) { return Set{ops::swiglu(in[0])}; };
-  op.formula = [](const Set& in) { return Set{ops::reference::swiglu(in[0])}; };
+  op.ours = [](const Tensors& in) { return Tensors{ops::swiglu(in[0])}; };
+  op.formula = [](const Tensors& in) { return Tensors{ops::reference::swiglu(in[0])}; };
   return op;
 }
 
@@ -128,26 +128,26 @@ RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   op.forward = {1, 1};
   op.backward = {normed ? 2 : 1, 1};
   op.inputs = [=](at::ScalarType dtype) {
-    Set in = {at::randn({1, rows, kAll * width}).to(dtype)};
+    Tensors in = {at::randn({1, rows, kAll * width}).to(dtype)};
     for (int i = 0; normed && i < 3; ++i) in.push_back(at::rand({width}) + 0.5);
     return in;
   };
-  op.ours = [=](const Set& in) {
+  op.ours = [=](const Tensors& in) {
     const auto norm = [&](std::size_t i) {
       return normed ? ops::HeadNorm{in[i], kEpsilon} : ops::HeadNorm{};
     };
     const auto [q, k, v] =
         ops::qkv_norm_rope(in[0], cos_sin, kHeads, kKeyHeads, norm(1), norm(2), norm(3));
-    return Set{q, k, v};
+    return Tensors{q, k, v};
   };
-  op.formula = [=](const Set& in) {
+  op.formula = [=](const Tensors& in) {
     const auto heads = in[0].unflatten(-1, {kAll, width});
     const auto angles = cos_sin.to(in[0].scalar_type());
     const auto part = [&](std::int64_t first, std::int64_t count, std::size_t i) {
       const auto x = heads.narrow(2, first, count);
       return normed ? composed_rms(x, like_x(in[i], x)) : x;
     };
-    return Set{composed_rope(part(0, kHeads, 1), angles),
+    return Tensors{composed_rope(part(0, kHeads, 1), angles),
                composed_rope(part(kHeads, kKeyHeads, 2), angles),
                part(kHeads + kKeyHeads, kKeyHeads, 3)};
   };
@@ -163,9 +163,9 @@ RowOp without_goal(RowOp op) {
 RowOp affine(std::int64_t rows, std::int64_t width) {
   auto op = without_goal(layer_norm(rows, width));
   op.name = "affine";
-  op.ours = [](const Set& in) { return Set{ops::affine(in[0], in[1], in[2])}; };
-  op.formula = [](const Set& in) {
-    return Set{in[0] * like_x(in[1], in[0]) + like_x(in[2], in[0])};
+  op.ours = [](const Tensors& in) { return Tensors{ops::affine(in[0], in[1], in[2])}; };
+  op.formula = [](const Tensors& in) {
+    return Tensors{in[0] * like_x(in[1], in[0]) + like_x(in[2], in[0])};
   };
   op.torch = {};
   return op;
@@ -174,8 +174,8 @@ RowOp affine(std::int64_t rows, std::int64_t width) {
 RowOp row_norm(std::int64_t rows, std::int64_t width) {
   auto op = without_goal(rms_norm(rows, width));
   op.name = "row_norm";
-  op.ours = [](const Set& in) {
-    return Set{ops::row_norm(in[0], in[1], std::nullopt,
+  op.ours = [](const Tensors& in) {
+    return Tensors{ops::row_norm(in[0], in[1], std::nullopt,
                              {.epsilon = kEpsilon, .at = ops::Epsilon::outside})};
   };
   return op;
@@ -185,12 +185,12 @@ RowOp column_norm(std::int64_t rows, std::int64_t width) {
   auto op = without_goal(rms_norm(rows, width));
   op.name = "column_norm";
   op.inputs = rows_and_vectors(rows, width, 1, 2);
-  op.ours = [](const Set& in) {
+  op.ours = [](const Tensors& in) {
     const auto gain = in[1].to(at::kDouble), bias = in[2].to(at::kDouble);
-    return Set{ops::column_norm(in[0].unsqueeze(0), gain, bias, kEpsilon).y};
+    return Tensors{ops::column_norm(in[0].unsqueeze(0), gain, bias, kEpsilon).y};
   };
-  op.formula = [](const Set& in) {
-    return Set{composed_layer(in[0].t(), like_x(in[1], in[0]).unsqueeze(1),
+  op.formula = [](const Tensors& in) {
+    return Tensors{composed_layer(in[0].t(), like_x(in[1], in[0]).unsqueeze(1),
                               like_x(in[2], in[0]).unsqueeze(1))
                    .t()
                    .unsqueeze(0)};
@@ -201,12 +201,12 @@ RowOp column_norm(std::int64_t rows, std::int64_t width) {
 RowOp bounded(std::int64_t rows, std::int64_t width) {
   auto op = affine(rows, width);
   op.name = "bounded";
-  op.ours = [](const Set& in) {
+  op.ours = [](const Tensors& in) {
     const auto alpha = at::full({1}, 0.5, at::kDouble);
-    return Set{ops::bounded(in[0], alpha, std::nullopt, in[1], in[2], /*is_erf=*/false)};
+    return Tensors{ops::bounded(in[0], alpha, std::nullopt, in[1], in[2], /*is_erf=*/false)};
   };
-  op.formula = [](const Set& in) {
-    return Set{at::tanh(0.5 * in[0]) * like_x(in[1], in[0]) + like_x(in[2], in[0])};
+  op.formula = [](const Tensors& in) {
+    return Tensors{at::tanh(0.5 * in[0]) * like_x(in[1], in[0]) + like_x(in[2], in[0])};
   };
   return op;
 }
@@ -215,13 +215,13 @@ RowOp seed_norm(std::int64_t rows, std::int64_t width) {
   auto op = without_goal(rms_norm(rows, width));
   op.name = "seed_norm";
   op.inputs = rows_and_vectors(rows, width, 1, 3);
-  op.ours = [](const Set& in) {
-    return Set{ops::seed_norm(in[0], in[1], in[2], in[3], std::nullopt, kEpsilon)};
+  op.ours = [](const Tensors& in) {
+    return Tensors{ops::seed_norm(in[0], in[1], in[2], in[3], std::nullopt, kEpsilon)};
   };
-  op.formula = [](const Set& in) {
+  op.formula = [](const Tensors& in) {
     const auto along = (in[0] * like_x(in[2], in[0])).sum(-1, /*keepdim=*/true);
     const auto gain = at::tanh(along) * like_x(in[1], in[0]) + like_x(in[3], in[0]);
-    return Set{composed_rms(in[0], gain)};
+    return Tensors{composed_rms(in[0], gain)};
   };
   return op;
 }
@@ -232,15 +232,15 @@ RowOp sphere_step(std::int64_t rows, std::int64_t width) {
   op.forward = {2, 1};
   op.backward = {3, 2};
   op.inputs = rows_and_vectors(rows, width, 2, 1);
-  op.ours = [](const Set& in) {
-    return Set{ops::sphere_step(in[0], in[1], in[2].to(at::kDouble))};
+  op.ours = [](const Tensors& in) {
+    return Tensors{ops::sphere_step(in[0], in[1], in[2].to(at::kDouble))};
   };
-  op.formula = [](const Set& in) {
+  op.formula = [](const Tensors& in) {
     const auto unit = [](const Tensor& x) {
       return x * at::rsqrt(x.square().sum(-1, /*keepdim=*/true));
     };
     const auto u = unit(in[0]);
-    return Set{unit(u + like_x(in[2], u) * (unit(in[1]) - u))};
+    return Tensors{unit(u + like_x(in[2], u) * (unit(in[1]) - u))};
   };
   return op;
 }
@@ -250,11 +250,11 @@ RowOp geodesic_step(std::int64_t rows, std::int64_t width) {
   op.name = "geodesic_step";
   op.inputs = rows_and_vectors(rows, width, 2, 0);
   const auto scale = at::ones({1}, at::kDouble), bias = at::zeros({1}, at::kDouble);
-  op.ours = [=](const Set& in) {
-    return Set{ops::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)};
+  op.ours = [=](const Tensors& in) {
+    return Tensors{ops::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)};
   };
-  op.formula = [=](const Set& in) {
-    return Set{ops::reference::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)
+  op.formula = [=](const Tensors& in) {
+    return Tensors{ops::reference::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)
                    .to(in[0].scalar_type())};
   };
   return op;

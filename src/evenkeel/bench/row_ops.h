@@ -24,7 +24,7 @@ struct RowOp {
   std::string name, shape;
   std::int64_t rows = 0, width = 0;  // of one stream
   Traffic forward, backward;
-  std::function<Set(at::ScalarType)> inputs;  // all of them have a gradient
+  std::function<Tensors(at::ScalarType)> inputs;  // all of them have a gradient
   Function ours, formula, torch;
   double allowed_forward = 1.15, allowed_backward = 1.30;  // times the probe; 0: no goal
 };
