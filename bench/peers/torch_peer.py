@@ -70,8 +70,8 @@ class Block(nn.Module):
     def __init__(self, tensors, prefix, setup, slots):
         super().__init__()
         def norm(slot):
-            half, place = slot.split(".")
-            name = f"{prefix}{half}.{place}_norm.gain"
+            sublayer, place = slot.split(".")
+            name = f"{prefix}{sublayer}.{place}_norm.gain"
             return Norm(tensors[name], slots[slot]) if slot in slots else nn.Identity()
         def linear(name):
             return Linear(tensors[f"{prefix}{name}.weight"])
@@ -122,11 +122,11 @@ class Model(nn.Module):
         self.embedding = nn.Parameter(tensors["embedding.weight"])
         self.blocks = nn.ModuleList(
             Block(tensors, f"blocks.{i}.", setup, slots) for i, slots in enumerate(setup["blocks"]))
-        around = setup["around"]
-        self.first = (Norm(tensors["embedding_norm.gain"], around["embedding.norm"])
-                      if "embedding.norm" in around else nn.Identity())
-        self.final = (Norm(tensors["final_norm.gain"], around["final"])
-                      if "final" in around else nn.Identity())
+        outside_blocks = setup["outside_blocks"]
+        self.first = (Norm(tensors["embedding_norm.gain"], outside_blocks["embedding.norm"])
+                      if "embedding.norm" in outside_blocks else nn.Identity())
+        self.final = (Norm(tensors["final_norm.gain"], outside_blocks["final"])
+                      if "final" in outside_blocks else nn.Identity())
         self.head = None if setup["tied"] else nn.Parameter(tensors["head.weight"])
         self.vocabulary = setup["vocabulary"]
         dk = setup["width"] // setup["heads"]
@@ -156,14 +156,14 @@ def optimizer_of(model, setup):
 
 
 class Training:
-    def __init__(self, path, how):
+    def __init__(self, path, mode):
         tensors, metadata = read_safetensors(path)
         setup = json.loads(metadata["setup"])
         torch.set_num_threads(setup["threads"])
         self.inputs, self.targets = tensors.pop("inputs"), tensors.pop("targets")
         self.model = Model(tensors, setup)
         self.optimizer = optimizer_of(self.model, setup)
-        self.loss = torch.compile(self.model, dynamic=False) if how == "compile" else self.model
+        self.loss = torch.compile(self.model, dynamic=False) if mode == "compile" else self.model
         self.clip, self.autocast = setup["clip"], setup["precision"] == "bfloat16"
         self.steps = 0
 

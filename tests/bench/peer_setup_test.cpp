@@ -18,7 +18,7 @@ nlohmann::ordered_json setup_of(const std::string& scheme) {
 
 TEST(PeerSetup, NamesTheNormsOfEachBlock) {
   const auto setup = setup_of("hybrid_norm_star");
-  EXPECT_EQ(setup.at("around").dump(), R"({"final":1e-05})");
+  EXPECT_EQ(setup.at("outside_blocks").dump(), R"({"final":1e-05})");
   EXPECT_EQ(setup.at("blocks")[0].dump(),
             R"({"attention.input":1e-05,"attention.q":1e-05,"attention.k":1e-05,)"
             R"("attention.v":1e-05,"feed_forward.input":1e-05})");

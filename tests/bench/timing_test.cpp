@@ -10,7 +10,7 @@ TEST(Interleaved, RunsArmsInTurnForwardsAndBackwards) {
   std::string order;
   const std::vector<Arm> arms = {
       {"a", [&] { order += 'a'; }}, {"b", [&] { order += 'b'; }}, {"c", [&] { order += 'c'; }}};
-  const auto timings = interleaved(arms, /*rounds=*/3, /*warmups=*/2);
+  const auto timings = interleaved_timings(arms, /*rounds=*/3, /*warmups=*/2);
   EXPECT_EQ(order, "abccbaabccbaabc");  // rounds -2 .. 2
   ASSERT_EQ(timings.size(), 3u);
   EXPECT_EQ(timings[1].name, "b");
@@ -19,7 +19,7 @@ TEST(Interleaved, RunsArmsInTurnForwardsAndBackwards) {
 
 TEST(Interleaved, TimesOneOfSeveralCalls) {
   int calls = 0;
-  const auto timings = interleaved({{"a", [&] { ++calls; }}}, 4, 1, 5);
+  const auto timings = interleaved_timings({{"a", [&] { ++calls; }}}, 4, 1, 5);
   EXPECT_EQ(calls, 25);
   EXPECT_EQ(timings[0].seconds.size(), 4u);
 }

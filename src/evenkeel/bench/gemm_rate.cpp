@@ -23,7 +23,7 @@ std::vector<Arm> gemm_arms(const norm::Shape& shape, std::int64_t tokens, at::Sc
 
 double best_gemm_rate(const std::vector<Arm>& gemms) {
   double best = 0;
-  for (const auto& timing : interleaved(gemms, 3, /*warmups=*/1)) {
+  for (const auto& timing : interleaved_timings(gemms, 3, /*warmups=*/1)) {
     best = std::max(best, std::stod(timing.name) / timing.least());
   }
   return best;

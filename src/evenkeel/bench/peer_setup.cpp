@@ -83,13 +83,13 @@ nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Sche
     if (block.feed_forward.add.skip.front() == norm::Tap::normed) slots["feed_forward.skip"] = 0;
     blocks.push_back(slots);
   }
-  nlohmann::ordered_json around = nlohmann::ordered_json::object();
+  nlohmann::ordered_json outside_blocks = nlohmann::ordered_json::object();
   for (const auto& slot : norm::slots_of(scheme)) {
     const bool is_known = std::find(kPlaces.begin(), kPlaces.end(), slot.place) != kPlaces.end();
     if (!is_known || !is_plain(*slot.norm, slot.in_attention)) {
       refuse(scheme, text("a ", norm::describe(*slot.norm), " at ", slot.place));
     }
-    auto& slots = slot.block == 0 ? around : blocks[static_cast<std::size_t>(slot.block) - 1];
+    auto& slots = slot.block == 0 ? outside_blocks : blocks[static_cast<std::size_t>(slot.block) - 1];
     slots[slot.place] = slot.norm->epsilon;
   }
   const auto& model = config.model;
@@ -102,7 +102,7 @@ nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Sche
           {"tied", model.tied},
           {"rope_theta", model.rope_theta},
           {"blocks", blocks},
-          {"around", around},
+          {"outside_blocks", outside_blocks},
           {"precision", machine.precision == nn::Precision::bfloat16 ? "bfloat16" : "float32"},
           {"threads", machine.threads},
           {"rate", config.schedule.peak},

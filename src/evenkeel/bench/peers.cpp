@@ -26,25 +26,25 @@ const std::vector<std::pair<std::string_view, std::string_view>>& embedded_peers
 
 namespace {
 
-constexpr int kCompared = 3;  // steps whose losses are compared
+constexpr int kComparedSteps = 3;  // steps whose losses are compared
 constexpr int kBatches = 8;   // that the peers go through over and over; we go on in the text
 
 /// A folder of its own under the system's temporary one, removed at the end.
-class Scratch {
+class TemporaryFolder {
  public:
-  Scratch() {
+  TemporaryFolder() {
     auto name = (std::filesystem::temp_directory_path() / "evenkeel-peers-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
       throw Error(Exit::io, text(name, ": cannot be made; TMPDIR names another place"));
     }
     folder_ = name;
   }
-  ~Scratch() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::filesystem::path at(const std::string& name) const { return folder_ / name; }
 
@@ -67,7 +67,7 @@ void write_start(const std::filesystem::path& file, const nlohmann::ordered_json
   store::write_safetensors(file, std::move(tensors), {{"setup", setup.dump()}});
 }
 
-std::filesystem::path write_script(const Scratch& scratch) {
+std::filesystem::path write_script(const TemporaryFolder& scratch) {
   const auto file = scratch.at("torch_peer.py");
   std::ofstream out(file);
   out << embedded_peers().front().second;
@@ -84,18 +84,18 @@ double tolerance(nn::Precision precision) {
 
 void compare_losses(PeersResult& result) {
   const auto& ours = result.peers.front().losses;
-  const double most = tolerance(result.machine.precision);
+  const double limit = tolerance(result.machine.precision);
   for (const auto& peer : result.peers) {
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      const double apart = std::abs(peer.losses[i] / ours[i] - 1);
-      result.largest_apart = std::max(result.largest_apart, apart);
-      if (apart <= most) continue;
+      const double difference = std::abs(peer.losses[i] / ours[i] - 1);
+      result.max_loss_difference = std::max(result.max_loss_difference, difference);
+      if (difference <= limit) continue;
       throw Error(
           Exit::refuted,
           text("bench peers: nothing is timed, since this is not the same training: at step ",
                i + 1, " the loss is ", shortest(ours[i]), " here and ", shortest(peer.losses[i]),
-               " in ", peer.name, ", ", with_digits(apart, 2), " apart; wanted at most ",
-               shortest(most)));
+               " in ", peer.name, ", ", with_digits(difference, 2), " apart; wanted at most ",
+               shortest(limit)));
     }
   }
 }
@@ -108,7 +108,7 @@ double number_in(const nlohmann::json& reply, const char* key) {
 }
 
 /// One of the processes as an arm: steps, and what they took.
-struct Runner {
+struct Contender {
   std::string name;
   std::unique_ptr<Subprocess> process;  // none: this process
   train::Trainer* trainer = nullptr;
@@ -117,7 +117,7 @@ struct Runner {
     if (process == nullptr) return trainer->step().outcome.loss;
     return number_in(process->request({{"do", "step"}}), "loss");
   }
-  Usage used() const {
+  Usage usage_now() const {
     if (process == nullptr) return usage();
     const auto reply = process->request({{"do", "usage"}});
     return {number_in(reply, "peak_bytes"), number_in(reply, "faults")};
@@ -125,7 +125,7 @@ struct Runner {
 };
 
 /// What the peers do not have is left out: a schedule, probes, parts of a batch.
-config::Config comparable(config::Sources sources) {
+config::Config comparable_config(config::Sources sources) {
   for (const auto* const set : {"schedule.kind=constant", "schedule.warmup=0", "probe.every=0",
                                 "probe.steps=[]", "health.on_spike=warn"}) {
     sources.sets.emplace_back(set);
@@ -137,53 +137,53 @@ config::Config comparable(config::Sources sources) {
 
 /// This process, and one for every way that PyTorch is asked to train, which says once it is ready.
 /// \param torch  gets their version
-std::vector<Runner> start(train::Trainer& trainer, const PeersOptions& options,
-                          const Scratch& scratch, std::string* torch) {
-  std::vector<Runner> runners(1);
-  runners.front() = {"evenkeel", nullptr, &trainer};
+std::vector<Contender> start(train::Trainer& trainer, const PeersOptions& options,
+                          const TemporaryFolder& scratch, std::string* torch) {
+  std::vector<Contender> contenders(1);
+  contenders.front() = {"evenkeel", nullptr, &trainer};
   const auto script = write_script(scratch);
-  for (const auto& how : options.hows) {
+  for (const auto& mode : options.modes) {
     const std::vector<std::string> command = {options.python, script.string(),
-                                            scratch.at("start.safetensors").string(), how};
-    runners.push_back({how, std::make_unique<Subprocess>(command, scratch.at(how + ".log")), nullptr});
-    *torch = runners.back().process->read_reply().value("torch", "");
+                                            scratch.at("start.safetensors").string(), mode};
+    contenders.push_back({mode, std::make_unique<Subprocess>(command, scratch.at(mode + ".log")), nullptr});
+    *torch = contenders.back().process->read_reply().value("torch", "");
   }
-  return runners;
+  return contenders;
 }
 
 /// The first steps of each, whose losses are compared.
-std::vector<Peer> begun(const std::vector<Runner>& runners) {
+std::vector<Peer> first_steps(const std::vector<Contender>& contenders) {
   std::vector<Peer> peers;
-  for (const auto& runner : runners) {
-    Peer peer{.name = runner.name};
-    for (int i = 0; i < kCompared; ++i) peer.losses.push_back(runner.step());
+  for (const auto& contender : contenders) {
+    Peer peer{.name = contender.name};
+    for (int i = 0; i < kComparedSteps; ++i) peer.losses.push_back(contender.step());
     peers.push_back(std::move(peer));
   }
   return peers;
 }
 
-void time_steps(const std::vector<Runner>& runners, int rounds, std::vector<Peer>& peers) {
+void time_steps(const std::vector<Contender>& contenders, int rounds, std::vector<Peer>& peers) {
   constexpr int kWarmups = 1;
   std::vector<Arm> arms;
   std::vector<double> faults;
-  for (const auto& runner : runners) {
-    arms.push_back({runner.name, [&runner] { runner.step(); }});
-    faults.push_back(runner.used().faults);
+  for (const auto& contender : contenders) {
+    arms.push_back({contender.name, [&contender] { contender.step(); }});
+    faults.push_back(contender.usage_now().faults);
   }
-  const auto timings = interleaved(arms, rounds, kWarmups);
-  for (std::size_t i = 0; i < runners.size(); ++i) {
-    const auto used = runners[i].used();
+  const auto timings = interleaved_timings(arms, rounds, kWarmups);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const auto usage_now = contenders[i].usage_now();
     peers[i].timing = timings[i];
     peers[i].ours_over_it = ratio(timings.front(), timings[i]);
-    peers[i].peak_bytes = used.peak_bytes;
-    peers[i].faults = (used.faults - faults[i]) / (kWarmups + rounds);
+    peers[i].peak_bytes = usage_now.peak_bytes;
+    peers[i].faults = (usage_now.faults - faults[i]) / (kWarmups + rounds);
   }
 }
 
 }  // namespace
 
-PeersResult race(const config::Sources& sources, const PeersOptions& options) {
-  const auto config = comparable(sources);
+PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options) {
+  const auto config = comparable_config(sources);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   PeersResult result;
   result.machine = train::use_machine(config.train);
@@ -192,7 +192,7 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
   result.scheme = scheme.words.name;
   result.tokens = config.train.batch * config.model.context;
 
-  const Scratch scratch;
+  const TemporaryFolder scratch;
   const auto corpora = data::load_corpora(config.data, config.model.context);
   train::Trainer trainer(config, shape, result.machine.precision, corpora.train);
   const data::TrainingWindows windows(corpora.train, config.model.context,
@@ -204,13 +204,13 @@ PeersResult race(const config::Sources& sources, const PeersOptions& options) {
     result.parameters += static_cast<double>(each.master.numel());
   }
 
-  const auto runners = start(trainer, options, scratch, &result.torch);
-  result.peers = begun(runners);
+  const auto contenders = start(trainer, options, scratch, &result.torch);
+  result.peers = first_steps(contenders);
   compare_losses(result);
 
   const auto gemms = gemm_arms(shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
-  time_steps(runners, options.rounds, result.peers);
+  time_steps(contenders, options.rounds, result.peers);
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
   return result;
 }

@@ -29,13 +29,13 @@ struct PeersResult {
   double parameters = 0;     // of the model
   double gemm_rate = 0;      // FLOP/s of the best of the model's products, in the same run
   double flops = 0;          // of a step
-  double largest_apart = 0;  // of losses: the largest |theirs / ours - 1|
+  double max_loss_difference = 0;  // of losses: the largest |theirs / ours - 1|
   std::vector<Peer> peers;   // ourselves first
 };
 
 struct PeersOptions {
   std::string python = "python3";  // one that can import torch
-  std::vector<std::string> hows = {"eager", "compile"};
+  std::vector<std::string> modes = {"eager", "compile"};
   int rounds = 9;
 };
 
@@ -43,6 +43,6 @@ struct PeersOptions {
 /// row of batches; compares the losses of the first steps, then times whole steps.
 /// \throws Error (usage) for a scheme that the PyTorch script does not know; (io) if there is no
 ///         such Python or no torch in it; (refuted) if the losses differ: then nothing is timed
-PeersResult race(const config::Sources& sources, const PeersOptions& options);
+PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options);
 
 }  // namespace evenkeel::bench

@@ -17,16 +17,16 @@ namespace evenkeel::bench {
 
 namespace {
 
-struct Running {
+struct ActiveRun {
   config::Config config;
   norm::Shape shape;
   std::unique_ptr<train::Trainer> trainer;
 };
 
-Running start(config::Sources sources, const std::string& scheme, const data::Corpora& corpora,
+ActiveRun start(config::Sources sources, const std::string& scheme, const data::Corpora& corpora,
               nn::Precision precision) {
   sources.scheme = scheme;
-  Running running;
+  ActiveRun running;
   running.config = config::resolve(sources);
   running.shape = config::shape_of(running.config, data::kByteVocabulary);
   running.trainer =
@@ -46,7 +46,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   const auto corpora = data::load_corpora(config.data, config.model.context);
   result.tokens = config.train.batch * config.model.context;
 
-  std::vector<Running> running;
+  std::vector<ActiveRun> running;
   std::vector<Arm> arms;
   for (const auto& scheme : schemes) {
     running.push_back(start(sources, scheme, corpora, result.machine.precision));
@@ -55,7 +55,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   const auto gemms =
       gemm_arms(running.front().shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
-  const auto timings = interleaved(arms, rounds);
+  const auto timings = interleaved_timings(arms, rounds);
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -66,8 +66,8 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
     arm.flops = nn::flops_per_token(scheme, rows) * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
     const auto faults = usage().faults;
-    const Arm watched{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};
-    arm.watched = interleaved({watched}, 1, /*warmups=*/0).front().least();
+    const Arm profiled{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};
+    arm.profiled = interleaved_timings({profiled}, 1, /*warmups=*/0).front().least();
     arm.faults = usage().faults - faults;
     result.arms.push_back(std::move(arm));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/bench/parts.h"
+#include "evenkeel/bench/operator_times.h"
 #include "evenkeel/bench/timing.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/train/machine.h"
@@ -18,8 +18,8 @@ struct StepArm {
   double flops = 0;     // of a step
   Timing timing;        // of whole steps
   Ratio against_first;  // its time over that of the first arm
-  Seconds operators;    // of one more step, watched
-  double watched = 0;   // seconds of that step
+  OperatorSeconds operators;    // of one more step, profiled
+  double profiled = 0;  // seconds of that step
   double faults = 0;    // minor page faults a step
 };
 
@@ -31,7 +31,7 @@ struct StepResult {
   std::vector<StepArm> arms;
 
   /// Seconds that the FLOPs of a step take at gemm_rate.
-  double floor(const StepArm& arm) const { return arm.flops / gemm_rate; }
+  double floor_seconds(const StepArm& arm) const { return arm.flops / gemm_rate; }
 };
 
 /// Times whole training steps, the schemes in turn.

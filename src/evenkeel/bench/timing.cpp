@@ -28,7 +28,7 @@ double median_of(std::vector<double> values) {
 
 /// How many of `count` sorted values may be left out on each side so that the rest covers their
 /// median with at least 95 %: P(Binomial(count, 1/2) <= k) <= 0.025. Below six values: none.
-std::size_t left_out(std::size_t count) {
+std::size_t trim_count(std::size_t count) {
   double term = std::pow(0.5, static_cast<double>(count));
   double tail = term;
   for (std::size_t k = 0;; ++k) {
@@ -49,7 +49,7 @@ double Timing::median() const {
   return median_of(seconds);
 }
 
-std::vector<Timing> interleaved(const std::vector<Arm>& arms, int rounds, int warmups, int calls) {
+std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups, int calls) {
   std::vector<Timing> timings;
   for (const auto& arm : arms) timings.push_back({arm.name, {}});
   for (int round = -warmups; round < rounds; ++round) {
@@ -71,7 +71,7 @@ Ratio ratio(const Timing& one, const Timing& other) {
   Ratio result;
   result.median = median_of(ratios);
   std::sort(ratios.begin(), ratios.end());
-  const auto out = left_out(ratios.size());
+  const auto out = trim_count(ratios.size());
   result.low = ratios[out];
   result.high = ratios[ratios.size() - 1 - out];
   result.least = one.least() / other.least();

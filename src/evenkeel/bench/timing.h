@@ -32,7 +32,7 @@ struct Ratio {
 /// Runs every arm once a round, in the given order and then backwards by turns, after `warmups`
 /// rounds that do not count.
 /// \param calls  of run() in one timed stretch; the seconds are those of one call
-std::vector<Timing> interleaved(const std::vector<Arm>& arms, int rounds, int warmups = 2,
+std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups = 2,
                                 int calls = 1);
 
 /// Of one arm over another, round by round. Both have as many rounds.

@@ -55,7 +55,7 @@ void check_names(const std::vector<std::string>& only,
 Row time(const bench::KernelCase& what, int rounds) {
   constexpr double kStretch = 0.03;  // seconds: long beside the clock and the start of threads
   const auto arms = what.arms();
-  return {what, bench::interleaved(arms, rounds, /*warmups=*/2,
+  return {what, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
                                    bench::calls_for(arms.front(), kStretch))};
 }
 

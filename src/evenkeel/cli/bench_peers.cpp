@@ -32,7 +32,7 @@ void print(const bench::PeersResult& result) {
       "steps differ by %s at most\n\n",
       result.machine.description.c_str(), result.torch.c_str(), result.scheme.c_str(),
       with_commas(static_cast<std::int64_t>(result.parameters)).c_str(),
-      with_commas(result.tokens).c_str(), with_digits(result.largest_apart, 2).c_str());
+      with_commas(result.tokens).c_str(), with_digits(result.max_loss_difference, 2).c_str());
   std::printf("%-10s %9s %9s %9s %8s %8s %-15s %7s %10s %9s\n", "process", "median s", "least s",
               "tokens/s", "/floor", "ours/it", "   interval", "/least", "peak", "faults");
   const double floor = result.flops / result.gemm_rate;
@@ -79,7 +79,7 @@ Exit body(const Options& options) {
   peers.rounds = options.bench.rounds;
   check_out(options.bench);
   const QuietWatch watch;
-  const auto result = bench::race(options.common.sources(), peers);
+  const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
   const auto verdict = watch.verdict();
   if (!options.bench.json) print(result);
   write_records(options.bench, as_json(result, verdict));
@@ -95,7 +95,7 @@ Verb add_bench_peers(const Command& bench) {
   const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
   add_layers(command, options->common);
-  command.add_option("--against", options->peers.hows, "how PyTorch runs; both ways without it")
+  command.add_option("--against", options->peers.modes, "how PyTorch runs; both ways without it")
       .one_of({"eager", "compile"})
       .type_name("HOW");
   command

@@ -37,10 +37,10 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   for (const char* part : kParts) parts[part] = 0;
   double known = 0;
   for (const auto& [name, seconds] : arm.operators) {
-    parts[bench::part_of(name)] += seconds;
+    parts[bench::step_part_of(name)] += seconds;
     known += seconds;
   }
-  parts["between"] = std::max(0.0, arm.watched - known);
+  parts["between"] = std::max(0.0, arm.profiled - known);
   return parts;
 }
 
@@ -77,7 +77,7 @@ void print(const bench::StepResult& result) {
     std::printf("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
                 arm.timing.median(), arm.timing.least(),
                 static_cast<double>(result.tokens) / arm.timing.median(),
-                arm.timing.median() / result.floor(arm), ratio.median, interval.c_str(),
+                arm.timing.median() / result.floor_seconds(arm), ratio.median, interval.c_str(),
                 ratio.least, arm.faults);
   }
   print_parts(result);
@@ -92,7 +92,7 @@ nlohmann::ordered_json as_json(const bench::StepResult& result, const std::strin
                    {"tokens", result.tokens},
                    {"precision", result.machine.description},
                    {"gemm_flops_per_second", result.gemm_rate},
-                   {"floor_seconds", result.floor(arm)},
+                   {"floor_seconds", result.floor_seconds(arm)},
                    {"median_seconds", arm.timing.median()},
                    {"least_seconds", arm.timing.least()},
                    {"over_first", arm.against_first.median},

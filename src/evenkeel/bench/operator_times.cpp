@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/bench/parts.h"
+#include "evenkeel/bench/operator_times.h"
 
 #include <ATen/record_function.h>
 
@@ -16,14 +16,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// An operator that has begun and not ended yet.
-struct Open {
+struct OpenOperator {
   Clock::time_point start;
-  double inside = 0;  // seconds of what it called
+  double child_seconds = 0;  // seconds of what it called
 };
 
 struct Record {
-  std::vector<Open> open;
-  Seconds seconds;
+  std::vector<OpenOperator> open;
+  OperatorSeconds seconds;
 };
 
 /// The callbacks of LibTorch are plain functions.
@@ -36,16 +36,16 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction&) {
 
 void end(const at::RecordFunction& function, at::ObserverContext*) {
   if (recording == nullptr || recording->open.empty()) return;
-  const auto [start, inside] = recording->open.back();
+  const auto [start, child_seconds] = recording->open.back();
   recording->open.pop_back();
   const double spent = std::chrono::duration<double>(Clock::now() - start).count();
-  recording->seconds[function.name()] += spent - inside;
-  if (!recording->open.empty()) recording->open.back().inside += spent;
+  recording->seconds[function.name()] += spent - child_seconds;
+  if (!recording->open.empty()) recording->open.back().child_seconds += spent;
 }
 
 }  // namespace
 
-Seconds seconds_by_operator(const std::function<void()>& work) {
+OperatorSeconds seconds_by_operator(const std::function<void()>& work) {
   Record record;
   recording = &record;
   const auto handle = at::addGlobalCallback(
@@ -56,7 +56,7 @@ Seconds seconds_by_operator(const std::function<void()>& work) {
   return record.seconds;
 }
 
-std::string part_of(const std::string& name) {
+std::string step_part_of(const std::string& name) {
   struct Rule {
     std::string_view word, part;
   };
