@@ -21,7 +21,7 @@ endfunction()
 #
 #   torch_library  a floor that registers operators
 #   torch          a floor that calls them
-#   torch_words    a floor that seldom does
+#   torch_core     a floor that uses the Tensor class alone
 #   plain          a floor without torch
 #   torch_test     a test
 #   plain_test     a test without torch
@@ -37,7 +37,7 @@ function(ek_precompile TARGET SET)
         ${OF_TORCH})
   elseif(SET STREQUAL "torch")
     set(PARTS HEADERS <ATen/ATen.h> <nlohmann/json.hpp> ${OF_TORCH})
-  elseif(SET STREQUAL "torch_words")
+  elseif(SET STREQUAL "torch_core")
     set(PARTS HEADERS <ATen/core/Tensor.h> <nlohmann/json.hpp> ${OF_TORCH})
   elseif(SET STREQUAL "plain")
     set(PARTS HEADERS ${EK_PLAIN_HEADERS} OPTIONS ${EK_GLUE_OPTIONS})

@@ -21,7 +21,7 @@ The same weights, batches, precision, optimizer and constant rate in all process
 steps are compared, and nothing is timed if they differ. The PyTorch side is bench/peers/torch_peer.py.)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   BenchOptions bench;
   bench::PeersOptions peers;
 };
@@ -94,7 +94,7 @@ Verb add_bench_peers(const Command& bench) {
   if (python != nullptr && *python != '\0') options->peers.python = python;
   const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
-  add_layers(command, options->common);
+  add_config_options(command, options->common);
   command.add_option("--against", options->peers.modes, "how PyTorch runs; both ways without it")
       .one_of({"eager", "compile"})
       .type_name("HOW");

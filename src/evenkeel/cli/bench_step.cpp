@@ -23,7 +23,7 @@ A step is everything: data, forward, backward, clipping, update, health monitor.
 FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   BenchOptions bench;
   std::vector<std::string> schemes = {"pre_norm", "hybrid_norm", "hybrid_norm_star"};
 };
@@ -124,7 +124,7 @@ Verb add_bench_step(const Command& bench) {
   const auto options = std::make_shared<Options>();
   const auto command =
       bench.add_subcommand("step", "whole training steps of several schemes, in turn");
-  add_layers(command, options->common);
+  add_config_options(command, options->common);
   command.remove_option("--scheme");
   command.add_option("--schemes", options->schemes, "what to compare; the first is the measure")
       .type_name("NAME|FILE.toml");

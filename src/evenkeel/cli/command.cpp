@@ -41,8 +41,8 @@ Option& Option::not_empty() {
   return *this;
 }
 
-Option& Option::one_of(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words));
+Option& Option::one_of(const std::vector<std::string>& choices) {
+  option_->check(CLI::IsMember(choices));
   return *this;
 }
 
@@ -72,7 +72,7 @@ namespace {
 
 /// CLI11 would cut what is too large, and read 010 as eight.
 template <typename Integer>
-std::string complaint_of_integer(const std::string& word) {
+std::string integer_error(const std::string& word) {
   Integer value = 0;
   const auto* const end = word.data() + word.size();
   const auto read = std::from_chars(word.data(), end, value);
@@ -89,7 +89,7 @@ template <typename T>
 Option Command::add_option(const std::string& name, T& target, const std::string& help) const {
   auto* const option = app_->add_option(name, target, help);
   if constexpr (std::is_integral_v<T>) {
-    option->check(CLI::Validator(complaint_of_integer<T>, ""));
+    option->check(CLI::Validator(integer_error<T>, ""));
   }
   return Option(option);
 }
@@ -124,8 +124,8 @@ void Command::excludes(const Option& option) const {
   app_->excludes(option.option_);
 }
 
-void Command::footer(const std::string& words) const {
-  app_->footer(words);
+void Command::footer(const std::string& content) const {
+  app_->footer(content);
 }
 
 std::string Command::name() const {
@@ -151,9 +151,9 @@ Program::Program(const std::string& name, const std::string& description,
 
 Program::~Program() = default;
 
-std::optional<int> Program::parse(int count, char** words) const {
+std::optional<int> Program::parse(int argc, char** argv) const {
   try {
-    app_->parse(count, words);
+    app_->parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app_->exit(help);
   } catch (const CLI::ParseError& error) {

@@ -11,7 +11,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// Words and options of the command line. CLI11 reads them; only command.cpp sees it, because its
+/// Commands and options of the command line. CLI11 parses them; only command.cpp sees it, because its
 /// templates would cost four seconds of every file.
 namespace evenkeel::cli {
 
@@ -28,7 +28,7 @@ class Option {
   Option& repeated();
   /// Refuses an empty path: "--run: must be a path, but is empty".
   Option& not_empty();
-  Option& one_of(const std::vector<std::string>& words);
+  Option& one_of(const std::vector<std::string>& choices);
   Option& between(int least, int most);
   Option& excludes(const Option& other);
 
@@ -58,7 +58,7 @@ class Command {
   /// The command and the option can't be given together.
   void excludes(const Option& option) const;
   /// What the help ends with.
-  void footer(const std::string& words) const;
+  void footer(const std::string& content) const;
 
   std::string name() const;
   /// Whether it was given.
@@ -80,7 +80,7 @@ class Program {
 
   /// Reads it. \return the exit code if help or version was asked for, and printed
   /// \throws Error (usage)
-  std::optional<int> parse(int count, char** words) const;
+  std::optional<int> parse(int argc, char** argv) const;
 
  private:
   std::unique_ptr<CLI::App> app_;

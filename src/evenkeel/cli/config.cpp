@@ -35,8 +35,8 @@ nlohmann::json as_json(const toml::node& node) {
   return out;
 }
 
-Exit body(const Common& common, bool check) {
-  const auto config = config::resolve(common.sources_of_run());
+Exit body(const CommonOptions& common, bool check) {
+  const auto config = config::resolve(common.sources_with_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   config::bind(config.scheme, shape);
   if (check) return Exit::done;
@@ -53,13 +53,13 @@ Exit body(const Common& common, bool check) {
 
 Verb add_config(const Command& program) {
   struct Options {
-    Common common;
+    CommonOptions common;
     bool check = false;
   };
   const auto options = std::make_shared<Options>();
   const auto command =
       program.add_subcommand("config", "print or check the resolved configuration");
-  add_layers(command, options->common);
+  add_config_options(command, options->common);
   add_run(command, options->common);
   add_json(command, options->common);
   command.add_flag("--check", options->check,

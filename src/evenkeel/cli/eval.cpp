@@ -26,7 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   std::int64_t sequences = 0;
 };
 
@@ -107,7 +107,7 @@ Verb add_eval(const Command& program) {
   const auto options = std::make_shared<Options>();
   const auto command =
       program.add_subcommand("eval", "loss of a trained model on its validation text");
-  add_changes(command, options->common);
+  add_file_and_set_options(command, options->common);
   add_run(command, options->common);
   command
       .add_option("--sequences", options->sequences,

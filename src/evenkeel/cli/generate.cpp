@@ -24,7 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   std::optional<std::string> prompt;
   std::int64_t tokens = 300, count = 1, seed = 1;
   generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
@@ -81,7 +81,7 @@ Exit body(const Options& options) {
     if (options.common.json) {
       texts.push_back(whole);
     } else {
-      const auto shown = text(i > 0 ? "\n" : "", for_terminal(whole), "\n");
+      const auto shown = text(i > 0 ? "\n" : "", terminal_safe(whole), "\n");
       std::fwrite(shown.data(), 1, shown.size(), stdout);  // a model may write zero bytes, too
     }
   }
@@ -94,7 +94,7 @@ Exit body(const Options& options) {
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("generate", "continue a text with a trained model");
-  add_changes(command, options->common);
+  add_file_and_set_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);
   add_json(command, options->common);

@@ -34,7 +34,7 @@ void check_verb(const std::string& word, const std::vector<std::string>& verbs) 
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
-int run(int count, char** words) {
+int run(int argc, char** argv) {
   const Program whole("evenkeel",
                       "Trains decoder transformers and measures what normalization does to them.",
                       text("evenkeel ", kVersion, " (", commit(), ")"));
@@ -47,8 +47,8 @@ int run(int count, char** words) {
                         add_verify(program),  add_bench(program),    add_study(program)};
   std::vector<std::string> names;
   for (const auto& verb : verbs) names.push_back(verb.command.name());
-  if (count > 1) check_verb(words[1], names);
-  if (const auto code = whole.parse(count, words)) return *code;
+  if (argc > 1) check_verb(argv[1], names);
+  if (const auto code = whole.parse(argc, argv)) return *code;
   for (const auto& verb : verbs) {
     if (verb.command.parsed()) return static_cast<int>(verb.body());
   }
@@ -60,16 +60,16 @@ int out_of_memory() {
   return static_cast<int>(Exit::busy);
 }
 
-int our_own_fault(const char* what) {
+int internal_error(const char* what) {
   complain(what);
   complain("this is our own fault; please report it with the line above");
   return static_cast<int>(Exit::internal);
 }
 
 /// Every exception becomes an exit code and a line.
-int guarded(int count, char** words) {
+int run_with_errors_reported(int argc, char** argv) {
   try {
-    return run(count, words);
+    return run(argc, argv);
   } catch (const Error& error) {
     complain(error.what());
     return static_cast<int>(error.exit());
@@ -81,9 +81,9 @@ int guarded(int count, char** words) {
   } catch (const c10::OutOfMemoryError&) {
     return out_of_memory();
   } catch (const c10::Error& error) {
-    return our_own_fault(error.what_without_backtrace());
+    return internal_error(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return our_own_fault(error.what());
+    return internal_error(error.what());
   }
 }
 
@@ -98,9 +98,9 @@ int with_output_checked(int code) {
 
 }  // namespace evenkeel::cli
 
-int main(int count, char** words) {
+int main(int argc, char** argv) {
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::cache_cpu_tensors();
   evenkeel::ops::make_first_call();
-  return evenkeel::cli::with_output_checked(evenkeel::cli::guarded(count, words));
+  return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
 }

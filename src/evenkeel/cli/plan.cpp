@@ -48,9 +48,9 @@ std::string scientific(double value) {
   return out.data();
 }
 
-Plan plan_of(const Common& common) {
+Plan plan_of(const CommonOptions& common) {
   Plan plan;
-  plan.config = config::resolve(common.sources_of_run());
+  plan.config = config::resolve(common.sources_with_run());
   const auto& config = plan.config;
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
@@ -149,7 +149,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
           {"fits", plan.available <= 0 || memory.total() <= plan.available}};
 }
 
-Exit body(const Common& common) {
+Exit body(const CommonOptions& common) {
   check_device(common);
   const auto plan = plan_of(common);
   if (common.json) {
@@ -163,10 +163,10 @@ Exit body(const Common& common) {
 }  // namespace
 
 Verb add_plan(const Command& program) {
-  const auto common = std::make_shared<Common>();
+  const auto common = std::make_shared<CommonOptions>();
   const auto command =
       program.add_subcommand("plan", "size, work and memory of a run, before it starts");
-  add_layers(command, *common);
+  add_config_options(command, *common);
   add_run(command, *common);
   add_device(command, *common);
   add_json(command, *common);

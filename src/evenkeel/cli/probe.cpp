@@ -29,7 +29,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   std::vector<std::string> what;
 };
 
@@ -146,7 +146,7 @@ Verb add_probe(const Command& program) {
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand(
       "probe", "look inside a model: gradients, streams, attention by layer");
-  add_layers(command, options->common);
+  add_config_options(command, options->common);
   add_run(command, options->common);
   command
       .add_option("--what", options->what, "a measure of the list below, or all; may be repeated")

@@ -18,7 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel report runs/*-tiny-* --output comparison.html
   evenkeel report bench.jsonl                                         what `bench --out` appended)";
 
-Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
+Exit body(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
           std::filesystem::path page) {
   if (runs.empty()) {
     throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
@@ -40,7 +40,7 @@ Exit body(const Common& common, const std::vector<std::filesystem::path>& runs,
 
 Verb add_report(const Command& program) {
   struct Options {
-    Common common;
+    CommonOptions common;
     std::vector<std::filesystem::path> runs;
     std::filesystem::path page;
   };

@@ -43,7 +43,7 @@ nlohmann::ordered_json as_json(const store::RunSummary& run) {
           {"age_s", run.age_seconds}};
 }
 
-Exit body(const Common& common, const std::filesystem::path& folder) {
+Exit body(const CommonOptions& common, const std::filesystem::path& folder) {
   const auto runs = store::list_runs(folder);
   if (common.json) {
     auto all = nlohmann::ordered_json::array();
@@ -70,7 +70,7 @@ Exit body(const Common& common, const std::filesystem::path& folder) {
 
 Verb add_runs(const Command& program) {
   struct Options {
-    Common common;
+    CommonOptions common;
     std::filesystem::path folder = "runs";
   };
   const auto options = std::make_shared<Options>();

@@ -33,7 +33,7 @@ constexpr const char* kExamples = R"(Examples:
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
 struct Options {
-  std::shared_ptr<Common> common = std::make_shared<Common>();
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
   bool markdown = false;
 };

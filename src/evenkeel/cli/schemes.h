@@ -21,13 +21,13 @@ struct Bound {
 
 /// The scheme that the configuration names, in the model that it describes.
 /// \throws SchemeError, Error (usage)
-Bound bound(const Common& common);
+Bound bound(const CommonOptions& common);
 
 /// "preset tiny: 4 layers, width 128, 4 heads"
 std::string model_words(const Bound& bound);
 
 /// --preset, --config, --set: the model in which a scheme is looked at.
-void add_model(const Command& command, Common& common);
+void add_model(const Command& command, CommonOptions& common);
 
 /// A scheme of the catalogue as the list shows it.
 struct Listed {
@@ -43,9 +43,9 @@ std::vector<Listed> listed_catalogue();
 std::string catalogue_page(const std::vector<Listed>& catalogue);
 
 /// Each adds a subcommand. \param common  of the verb itself: it may hold --json already
-Verb add_schemes_show(const Command& schemes, const std::shared_ptr<Common>& common);
-Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<Common>& common);
-Verb add_schemes_check(const Command& schemes, const std::shared_ptr<Common>& common);
+Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common);
+Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common);
+Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common);
 Verb add_schemes_new(const Command& schemes);
 
 }  // namespace evenkeel::cli

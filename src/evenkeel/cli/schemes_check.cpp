@@ -23,7 +23,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel schemes check schemes/*.toml        says no (exit code 1) if one of them is not)";
 
 struct Options {
-  std::shared_ptr<Common> common;
+  std::shared_ptr<CommonOptions> common;
   std::vector<std::string> schemes;
 };
 
@@ -133,7 +133,7 @@ Exit check(const Options& options) {
 
 }  // namespace
 
-Verb add_schemes_check(const Command& schemes, const std::shared_ptr<Common>& common) {
+Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<Options>(Options{common, {}});
   const auto command =
       schemes.add_subcommand("check", "read files, bind them at several depths, say what is wrong");

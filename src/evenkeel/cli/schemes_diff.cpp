@@ -23,7 +23,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
 
 struct Options {
-  std::shared_ptr<Common> common;
+  std::shared_ptr<CommonOptions> common;
   std::string left, right;
 };
 
@@ -163,7 +163,7 @@ Exit diff(const Options& options) {
 
 }  // namespace
 
-Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<Common>& common) {
+Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<Options>(Options{common, "", ""});
   const auto command = schemes.add_subcommand("diff", "what differs between two, place by place");
   command.add_option("left", options->left, "a name or a .toml file")

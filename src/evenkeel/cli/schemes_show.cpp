@@ -81,7 +81,7 @@ nlohmann::ordered_json as_json(const Bound& shown) {
           {"warnings", warnings}};
 }
 
-Exit show(const Common& common) {
+Exit show(const CommonOptions& common) {
   const auto shown = bound(common);
   if (common.json) {
     print_json(as_json(shown));
@@ -93,7 +93,7 @@ Exit show(const Common& common) {
 
 }  // namespace
 
-Bound bound(const Common& common) {
+Bound bound(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
   auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
   const auto rows = train::embedding_rows(config.model, scheme.shape.vocabulary);
@@ -107,13 +107,13 @@ std::string model_words(const Bound& bound) {
               shape.heads, " heads");
 }
 
-void add_model(const Command& command, Common& common) {
+void add_model(const Command& command, CommonOptions& common) {
   command.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
       .type_name("NAME");
-  add_changes(command, common);
+  add_file_and_set_options(command, common);
 }
 
-Verb add_schemes_show(const Command& schemes, const std::shared_ptr<Common>& common) {
+Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto command = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
   command.add_option("scheme", common->scheme, "a name or a .toml file")
       .type_name("NAME|FILE")

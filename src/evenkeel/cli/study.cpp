@@ -34,7 +34,7 @@ constexpr const char* kExamples = R"(Examples:
 Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
 
 struct Options {
-  Common common;
+  CommonOptions common;
   std::string study, size, seeds;  // "": the first size, the seeds of the file
   int jobs = 0;                    // 0: those of the machine
   bool dry_run = false, strict = false, allow_changes = false;

@@ -41,7 +41,7 @@ nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
 
 /// \throws Error (usage) for what is neither a key, nor a table, nor what a checkpoint is compared
 ///         by ("data", "numerics")
-void check_override(const std::string& word) {
+void check_override(const std::string& key) {
   std::vector<std::string> known = {"numerics", "scheme"};
   for (const auto& section : config::sections()) {
     if (!section.name.empty()) known.emplace_back(section.name);
@@ -52,7 +52,7 @@ void check_override(const std::string& word) {
                                 did_you_mean(word, known, "docs/configuration.md lists them")));
 }
 
-Exit body(const Common& common, const std::vector<std::string>& overrides) {
+Exit body(const CommonOptions& common, const std::vector<std::string>& overrides) {
   check_device(common);
   for (const auto& word : overrides) check_override(word);
   const auto result = train::train({.sources = common.sources(),
@@ -62,7 +62,7 @@ Exit body(const Common& common, const std::vector<std::string>& overrides) {
   if (common.json) {
     print_json(as_json(result.folder));
   } else {
-    std::printf("%s", for_terminal(train::closing_words(result)).c_str());
+    std::printf("%s", terminal_safe(train::closing_words(result)).c_str());
   }
   return result.exit;
 }
@@ -71,12 +71,12 @@ Exit body(const Common& common, const std::vector<std::string>& overrides) {
 
 Verb add_train(const Command& program) {
   struct Options {
-    Common common;
+    CommonOptions common;
     std::vector<std::string> overrides;
   };
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("train", "train a model, or go on with a run");
-  add_layers(command, options->common);
+  add_config_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);
   add_json(command, options->common);

@@ -9,7 +9,7 @@
 
 namespace evenkeel::cli {
 
-config::Sources Common::sources_of_run() const {
+config::Sources CommonOptions::sources_with_run() const {
   auto all = sources();
   if (!run) return all;
   const auto file = *run / "run.toml";
@@ -21,17 +21,17 @@ config::Sources Common::sources_of_run() const {
   return all;
 }
 
-void add_layers(const Command& command, Common& common) {
+void add_config_options(const Command& command, CommonOptions& common) {
   command
       .add_option("--preset", common.preset,
                   "sizes and recipe to start from (tiny, nano, 151m, ...)")
       .type_name("NAME");
-  add_changes(command, common);
+  add_file_and_set_options(command, common);
   command.add_option("--scheme", common.scheme, "normalization scheme: a name or a .toml file")
       .type_name("NAME|FILE");
 }
 
-void add_changes(const Command& command, Common& common) {
+void add_file_and_set_options(const Command& command, CommonOptions& common) {
   command.add_option("--config", common.files, "configuration file; may be repeated, later wins")
       .type_name("FILE")
       .not_empty()
@@ -41,35 +41,35 @@ void add_changes(const Command& command, Common& common) {
       .repeated();
 }
 
-void add_run(const Command& command, Common& common, const char* help) {
+void add_run(const Command& command, CommonOptions& common, const char* help) {
   command.add_option("--run", common.run, help).type_name("FOLDER").not_empty();
 }
 
-void add_device(const Command& command, Common& common) {
+void add_device(const Command& command, CommonOptions& common) {
   command.add_option("--device", common.device, "cpu").type_name("DEVICE");
 }
 
-void add_json(const Command& command, Common& common) {
+void add_json(const Command& command, CommonOptions& common) {
   command.add_flag("--json", common.json, "results as JSON on standard output");
 }
 
-void add_quiet(const Command& command, Common& common) {
+void add_quiet(const Command& command, CommonOptions& common) {
   command.add_flag("--quiet", common.quiet, "only trouble and results");
 }
 
-void check_device(const Common& common) {
+void check_device(const CommonOptions& common) {
   if (common.device == "cpu") return;
   throw Error(Exit::usage, text("--device ", common.device,
                                 ": this build runs on the cpu only; leave --device out"));
 }
 
-std::string for_terminal(const std::string& text) {
+std::string terminal_safe(const std::string& text) {
   if (::isatty(STDOUT_FILENO) == 0) return text;
   std::string out;
   for (const char letter : text) {
-    const bool upsets =
+    const bool is_control =
         std::iscntrl(static_cast<unsigned char>(letter)) != 0 && letter != '\n' && letter != '\t';
-    upsets ? out += "\xef\xbf\xbd" : out += letter;
+    is_control ? out += "\xef\xbf\xbd" : out += letter;
   }
   return out;
 }

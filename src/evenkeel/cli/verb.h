@@ -17,7 +17,7 @@
 namespace evenkeel::cli {
 
 /// The options that several verbs share; each verb adds those that mean something to it.
-struct Common {
+struct CommonOptions {
   std::optional<std::string> preset, scheme;
   std::vector<std::filesystem::path> files;
   std::vector<std::string> sets;
@@ -28,7 +28,7 @@ struct Common {
   config::Sources sources() const { return {preset, files, scheme, sets}; }
   /// The same, with the run's own configuration as the lowest file.
   /// \throws Error (usage) if --run names no run folder
-  config::Sources sources_of_run() const;
+  config::Sources sources_with_run() const;
 };
 
 /// A verb: its options are bound when it is added, its body runs after parsing.
@@ -37,18 +37,18 @@ struct Verb {
   std::function<Exit()> body;
 };
 
-void add_layers(const Command& command, Common& common);   // --preset, --config, --scheme, --set
-void add_changes(const Command& command, Common& common);  // --config, --set
-void add_run(const Command& command, Common& common, const char* help = "run folder");
-void add_device(const Command& command, Common& common);
-void add_json(const Command& command, Common& common);
-void add_quiet(const Command& command, Common& common);
+void add_config_options(const Command& command, CommonOptions& common);   // --preset, --config, --scheme, --set
+void add_file_and_set_options(const Command& command, CommonOptions& common);  // --config, --set
+void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
+void add_device(const Command& command, CommonOptions& common);
+void add_json(const Command& command, CommonOptions& common);
+void add_quiet(const Command& command, CommonOptions& common);
 
 /// \throws Error (usage) for a device this build does not have
-void check_device(const Common& common);
+void check_device(const CommonOptions& common);
 
 /// The text itself; on a terminal with U+FFFD for control characters, which might upset it.
-std::string for_terminal(const std::string& text);
+std::string terminal_safe(const std::string& text);
 
 /// Writes a result to standard output, with a line end; bytes that are not UTF-8 as U+FFFD.
 /// \param indent  of what stands inside; -1: one line

@@ -32,10 +32,10 @@ const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::aut
                                                      {"explicit", AttentionPath::explicit_scores},
                                                      {"flash", AttentionPath::flash}};
 
-std::vector<std::string> words_of(const auto& choices) {
-  std::vector<std::string> words;
-  for (const auto& [word, choice] : choices) words.push_back(word);
-  return words;
+std::vector<std::string> names_of(const auto& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices) names.push_back(name);
+  return names;
 }
 
 struct Options {
@@ -55,9 +55,9 @@ struct Options {
 /// What came of several files.
 struct Tally {
   int held = 0, refuted = 0, not_judged = 0;
-  Exit first_trouble = Exit::done;
+  Exit first_error = Exit::done;
 
-  Exit exit() const { return refuted > 0 ? Exit::refuted : first_trouble; }
+  Exit exit() const { return refuted > 0 ? Exit::refuted : first_error; }
 };
 
 /// A file and the JSON beside it begin alike: then the message has said which file it is about.
@@ -66,7 +66,7 @@ std::string complaint(const std::string& file, const std::string& what) {
   return "not judged: " + (what.starts_with(stem) ? what : file + ": " + what);
 }
 
-Exit one(const Options& options) {
+Exit verify_one(const Options& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
   if (options.json) {
     print_json(train::json_of(result), 2);
@@ -77,10 +77,10 @@ Exit one(const Options& options) {
 }
 
 /// A file that cannot be judged does not stop the others.
-Exit several(const Options& options) {
+Exit verify_all(const Options& options) {
   Tally tally;
   auto results = nlohmann::json::array();
-  const auto say = [&](const std::string& line) {
+  const auto print_line = [&](const std::string& line) {
     if (!options.json) std::printf("%s\n", line.c_str());
   };
   for (const auto& file : options.files) {
@@ -88,16 +88,16 @@ Exit several(const Options& options) {
       const auto result = train::verify(train::read_golden(file), options.verify());
       ++(result.held() ? tally.held : tally.refuted);
       results.push_back(train::json_of(result));
-      if (!options.quiet || !result.held()) say(train::line_of(result));
+      if (!options.quiet || !result.held()) print_line(train::line_of(result));
     } catch (const Error& error) {
       ++tally.not_judged;
-      if (tally.first_trouble == Exit::done) tally.first_trouble = error.exit();
+      if (tally.first_error == Exit::done) tally.first_error = error.exit();
       results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
-      say(complaint(file, error.what()));
+      print_line(complaint(file, error.what()));
     }
   }
   if (!options.quiet || tally.exit() != Exit::done) {
-    say(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
+    print_line(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
              tally.not_judged, " not judged"));
   }
   if (options.json) print_json(results, 2);
@@ -109,7 +109,7 @@ Exit body(const Options& options) {
     throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
                                   options.tolerance, "; 2 doubles every tolerance"));
   }
-  return options.files.size() == 1 ? one(options) : several(options);
+  return options.files.size() == 1 ? verify_one(options) : verify_all(options);
 }
 
 }  // namespace
@@ -121,13 +121,13 @@ Verb add_verify(const Command& program) {
       .type_name("FILE.safetensors")
       .required();
   command.add_option("--precision", options->precision, "float64 or float32")
-      .one_of(words_of(kPrecisions))
+      .one_of(names_of(kPrecisions))
       .show_default();
   command.add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
       .type_name("FACTOR")
       .show_default();
   command.add_option("--attention", options->attention, "auto, flash or explicit")
-      .one_of(words_of(kPaths))
+      .one_of(names_of(kPaths))
       .show_default();
   command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
   command.add_flag("--json", options->json, "every check as JSON on standard output");
