@@ -91,11 +91,11 @@ Verb add_bench(const Command& program) {
       "bench", "how fast operators and training steps are, and how fast they could be");
   command.footer(kExamples);
   command.require_subcommand();
-  const std::vector<Verb> parts = {add_bench_kernels(command), add_bench_step(command),
+  const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
                                    add_bench_peers(command)};
-  return {command, [parts] {
-            for (const auto& part : parts) {
-              if (part.command.parsed()) return part.body();
+  return {command, [subcommands] {
+            for (const auto& subcommand : subcommands) {
+              if (subcommand.command.parsed()) return subcommand.body();
             }
             return Exit::usage;
           }};

@@ -33,16 +33,16 @@ struct Options {
   std::vector<std::string> what;
 };
 
-/// What was looked at, and what was seen.
-struct Looked {
-  std::string scheme, on;
+/// What was probed, and the result.
+struct ProbeOutput {
+  std::string scheme, split;  // split: "training" or "validation"
   std::int64_t step = 0;
-  probe::Seen seen;
+  probe::Seen result;
 };
 
 /// \throws Error (usage) for a word that is no measure, or one that needs a run in training
-/// \param otherwise  probe.what, where the command line has no --what
-std::set<std::string> wanted(const Options& options, const std::vector<std::string>& otherwise) {
+/// \param fallback  probe.what, where the command line has no --what
+std::set<std::string> selected_measures(const Options& options, const std::vector<std::string>& fallback) {
   const auto known = config::measure_words();
   for (const auto& word : options.what) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
@@ -55,14 +55,14 @@ std::set<std::string> wanted(const Options& options, const std::vector<std::stri
                   "probe.steps=[100]");
     }
   }
-  auto what = probe::named(options.what.empty() ? otherwise : options.what);
+  auto what = probe::named(options.what.empty() ? fallback : options.what);
   what.erase("update_ratio");
   return what;
 }
 
-Looked look_at_start(const Options& options) {
+ProbeOutput probe_fresh_model(const Options& options) {
   const auto config = config::resolve(options.common.sources());
-  const auto what = wanted(options, config.probe.what);
+  const auto what = selected_measures(options, config.probe.what);
   const auto machine = train::use_machine(config.train);
   const auto corpora = data::load_corpora(config.data, config.model.context);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
@@ -70,51 +70,51 @@ Looked look_at_start(const Options& options) {
   return {config.scheme.name, "training", 0, trainer.look(what)};
 }
 
-Looked look_at_run(const Options& options) {
+ProbeOutput probe_run(const Options& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
-  const store::Lock lock(*common.run);  // of a run folder: load_run() has looked
+  const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto& config = loaded.config;
-  const auto what = wanted(options, config.probe.what);
+  const auto what = selected_measures(options, config.probe.what);
   const auto corpora = data::load_corpora(config.data, config.model.context);
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());
   const auto rows = train::micro_batch(config, loaded.shape.vocabulary);
-  Looked looked{config.scheme.name, "validation", loaded.step,
+  ProbeOutput output{config.scheme.name, "validation", loaded.step,
                 probe::look(*loaded.model, *loaded.parameters, batch, what, rows,
                             train::planned_steps(config))};
   store::Records records(*common.run / "probes.jsonl");
-  for (const auto& profile : looked.seen.profiles) {
-    records.append(probe::record(looked.step, looked.on, profile));
+  for (const auto& profile : output.result.profiles) {
+    records.append(probe::record(output.step, output.split, profile));
   }
   report::write_report({*common.run}, *common.run / "report.html");
-  return looked;
+  return output;
 }
 
-nlohmann::ordered_json as_json(const Looked& looked) {
+nlohmann::ordered_json as_json(const ProbeOutput& output) {
   auto profiles = nlohmann::ordered_json::array();
-  for (const auto& profile : looked.seen.profiles) {
-    profiles.push_back(probe::record(looked.step, looked.on, profile));
+  for (const auto& profile : output.result.profiles) {
+    profiles.push_back(probe::record(output.step, output.split, profile));
   }
-  return {{"scheme", looked.scheme},
-          {"step", looked.step},
-          {"on", looked.on},
-          {"loss", looked.seen.loss},
+  return {{"scheme", output.scheme},
+          {"step", output.step},
+          {"on", output.split},
+          {"loss", output.result.loss},
           {"profiles", std::move(profiles)}};
 }
 
 Exit body(const Options& options) {
   check_device(options.common);
-  const auto looked = options.common.run ? look_at_run(options) : look_at_start(options);
+  const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
-    print_json(as_json(looked));
+    print_json(as_json(output));
     return Exit::done;
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
-              looked.scheme.c_str(), static_cast<long long>(looked.step), looked.on.c_str(),
-              looked.seen.loss, probe::table(looked.seen).c_str());
+              output.scheme.c_str(), static_cast<long long>(output.step), output.split.c_str(),
+              output.result.loss, probe::table(output.result).c_str());
   return Exit::done;
 }
 
@@ -131,13 +131,13 @@ std::string footer() {
   return out;
 }
 
-/// What stands before a subcommand would be without effect.
+/// Options before a subcommand have no effect.
 /// \throws Error (usage)
-void check_nothing_before(const Command& probe, const Command& part) {
+void check_no_options_before(const Command& probe, const Command& subcommand) {
   const auto given = probe.first_given();
   if (!given) return;
-  throw Error(Exit::usage, text(*given, " before ", part.name(), " has no effect; `evenkeel probe ",
-                                part.name(), " --help` lists its options"));
+  throw Error(Exit::usage, text(*given, " before ", subcommand.name(), " has no effect; `evenkeel probe ",
+                                subcommand.name(), " --help` lists its options"));
 }
 
 }  // namespace
@@ -155,12 +155,12 @@ Verb add_probe(const Command& program) {
   add_device(command, options->common);
   add_json(command, options->common);
   command.footer(footer());
-  const std::vector<Verb> parts = {add_probe_theory(command), add_probe_invariance(command)};
-  return {command, [options, command, parts] {
-            for (const auto& part : parts) {
-              if (!part.command.parsed()) continue;
-              check_nothing_before(command, part.command);
-              return part.body();
+  const std::vector<Verb> subcommands = {add_probe_theory(command), add_probe_invariance(command)};
+  return {command, [options, command, subcommands] {
+            for (const auto& subcommand : subcommands) {
+              if (!subcommand.command.parsed()) continue;
+              check_no_options_before(command, subcommand.command);
+              return subcommand.body();
             }
             return body(*options);
           }};

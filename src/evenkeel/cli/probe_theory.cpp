@@ -65,21 +65,21 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
 }
 
 Exit body(const Options& options) {
-  const auto& wish = options.theory;
-  check("--seeds", wish.seeds, 1, kMostSeeds);
-  check("--sequence", wish.sequence, 2, kMostSequence);
-  check("--width", wish.width, 2, kMostWidth);
-  auto [rows, claims] = probe::theory(wish);
+  const auto& sizes = options.theory;
+  check("--seeds", sizes.seeds, 1, kMostSeeds);
+  check("--sequence", sizes.sequence, 2, kMostSequence);
+  check("--width", sizes.width, 2, kMostWidth);
+  auto [rows, claims] = probe::theory(sizes);
   const auto coupling = probe::coupling_claims(/*seed=*/1);
   claims.insert(claims.end(), coupling.begin(), coupling.end());
   if (options.json) {
     const nlohmann::ordered_json all = {
-        {"sequence", wish.sequence}, {"width", wish.width},
-        {"seeds", wish.seeds},       {"jacobians", jacobians_of(rows)},
+        {"sequence", sizes.sequence}, {"width", sizes.width},
+        {"seeds", sizes.seeds},       {"jacobians", jacobians_of(rows)},
         {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
-    print(rows, wish);
+    print(rows, sizes);
     std::printf("%s", claims_table(claims).c_str());
   }
   return claims_exit(claims);

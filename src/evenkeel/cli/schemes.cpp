@@ -123,7 +123,7 @@ Exit list(const Options& options) {
 }
 
 /// The options of the list; they mean nothing to a subcommand.
-void add_filters(const Command& command, Options& options, std::span<const Verb> parts) {
+void add_filters(const Command& command, Options& options, std::span<const Verb> subcommands) {
   auto family = command.add_option("--family", options.family, "list only this family");
   auto kind = command.add_option("--kind", options.kind,
                                  "list only schemes that have a norm of "
@@ -132,8 +132,8 @@ void add_filters(const Command& command, Options& options, std::span<const Verb>
       command.add_flag("--markdown", options.markdown, "the catalogue as docs/schemes.md shows it");
   family.type_name("FAMILY");
   kind.type_name("KIND");
-  for (const auto& part : parts) {
-    for (const auto& option : {family, kind, markdown}) part.command.excludes(option);
+  for (const auto& subcommand : subcommands) {
+    for (const auto& option : {family, kind, markdown}) subcommand.command.excludes(option);
   }
   markdown.excludes(command.option("--json"));
 }
@@ -157,15 +157,15 @@ Verb add_schemes(const Command& program) {
       "schemes", "list normalization schemes; show, compare, check or begin one");
   add_json(command, *options->common);
   command.footer(kExamples);
-  const std::array<Verb, 4> parts = {
+  const std::array<Verb, 4> subcommands = {
       add_schemes_show(command, options->common), add_schemes_diff(command, options->common),
       add_schemes_check(command, options->common), add_schemes_new(command)};
-  add_filters(command, *options, parts);
-  parts[3].command.excludes(command.option("--json"));  // it has nothing to say in JSON
+  add_filters(command, *options, subcommands);
+  subcommands[3].command.excludes(command.option("--json"));  // it has nothing to say in JSON
   command.allow_subcommand();
-  return {command, [options, parts] {
-            for (const auto& part : parts) {
-              if (part.command.parsed()) return part.body();
+  return {command, [options, subcommands] {
+            for (const auto& subcommand : subcommands) {
+              if (subcommand.command.parsed()) return subcommand.body();
             }
             return list(*options);
           }};
