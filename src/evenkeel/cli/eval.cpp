@@ -30,7 +30,7 @@ struct Options {
   std::int64_t sequences = 0;
 };
 
-struct Evaluated {
+struct Evaluations {
   evaluate::Evaluation validation;
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
@@ -39,33 +39,33 @@ void print_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
-void print(const evaluate::Evaluation& seen) {
-  std::printf("tokens       %s scored\n", with_commas(seen.tokens).c_str());
-  print_line("loss", seen.nats_per_token, " nats a token");
-  print_line("perplexity", seen.perplexity, "");
-  print_line("bits a byte", seen.bits_per_byte, "");
-  if (seen.exact) print_line("answers", *seen.exact, " of them right; only these are scored");
-  if (!seen.floor) return;
-  print_line("floor", *seen.floor, " nats a byte (the text's own entropy)");
-  print_line("gap", *seen.gap, " nats a byte");
+void print(const evaluate::Evaluation& evaluation) {
+  std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
+  print_line("loss", evaluation.nats_per_token, " nats a token");
+  print_line("perplexity", evaluation.perplexity, "");
+  print_line("bits a byte", evaluation.bits_per_byte, "");
+  if (evaluation.exact) print_line("answers", *evaluation.exact, " of them right; only these are scored");
+  if (!evaluation.floor) return;
+  print_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
+  print_line("gap", *evaluation.gap, " nats a byte");
 }
 
-void print(const train::Loaded& loaded, const Evaluated& seen) {
+void print(const train::Loaded& loaded, const Evaluations& evaluations) {
   std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
               static_cast<long long>(loaded.step));
-  print(seen.validation);
-  if (!seen.ood) return;
+  print(evaluations.validation);
+  if (!evaluations.ood) return;
   std::printf("\nout of distribution\n");
-  print(*seen.ood);
+  print(*evaluations.ood);
 }
 
-nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluated& seen) {
+nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluations& evaluations) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},
-                                {"tokens", seen.validation.tokens},
-                                {"perplexity", seen.validation.perplexity}};
-  out.update(evaluate::record(seen.validation, "val"));
-  if (seen.ood) out.update(evaluate::record(*seen.ood, "ood"));
+                                {"tokens", evaluations.validation.tokens},
+                                {"perplexity", evaluations.validation.perplexity}};
+  out.update(evaluate::record(evaluations.validation, "val"));
+  if (evaluations.ood) out.update(evaluate::record(*evaluations.ood, "ood"));
   return out;
 }
 
@@ -79,20 +79,20 @@ Exit body(const Options& options) {
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   const auto corpora = data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
-  const auto seen_of = [&](const char* name, const data::Corpus& text) {
+  const auto evaluated = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
     const auto rows = train::evaluation_rows(loaded.config, loaded.shape.vocabulary);
     return evaluate::evaluate(*loaded.model, windows, rows);
   };
-  Evaluated seen{seen_of("text", corpora.validation), {}};
-  if (corpora.ood) seen.ood = seen_of("ood", *corpora.ood);
+  Evaluations evaluations{evaluated("text", corpora.validation), {}};
+  if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
   if (common.json) {
-    print_json(as_json(loaded, seen));
+    print_json(as_json(loaded, evaluations));
   } else {
-    print(loaded, seen);
+    print(loaded, evaluations);
   }
-  if (!std::isfinite(seen.validation.nats_per_token)) {
+  if (!std::isfinite(evaluations.validation.nats_per_token)) {
     throw Error(Exit::diverged,
                 text(common.run->string(), ": the loss of step ", loaded.step,
                      " is not finite: the weights have diverged; start another run with a lower "

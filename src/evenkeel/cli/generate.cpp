@@ -64,18 +64,18 @@ Exit body(const Options& options) {
   check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
-  generate::Generation wish;
-  wish.prompt = prompt_of(options);
-  wish.tokens = options.tokens;
-  wish.stop = data::kEndOfText;
-  wish.sampling = options.sampling;
-  wish.sampling.seed = static_cast<std::uint64_t>(options.seed);
-  wish.cached = !options.no_cache;
+  generate::Generation request;
+  request.prompt = prompt_of(options);
+  request.tokens = options.tokens;
+  request.stop = data::kEndOfText;
+  request.sampling = options.sampling;
+  request.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  request.cached = !options.no_cache;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (std::int64_t i = 0; i < options.count; ++i) {
-    wish.sequence = static_cast<std::uint64_t>(i);
-    auto tokens = wish.prompt;
-    const auto added = generate::generate(*loaded.model, wish);
+    request.sequence = static_cast<std::uint64_t>(i);
+    auto tokens = request.prompt;
+    const auto added = generate::generate(*loaded.model, request);
     tokens.insert(tokens.end(), added.begin(), added.end());
     const auto whole = data::detokenize(tokens);
     if (options.common.json) {

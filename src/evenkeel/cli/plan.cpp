@@ -59,10 +59,10 @@ Plan plan_of(const CommonOptions& common) {
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
   plan.micro_batch = train::micro_batch(config, shape.vocabulary);
-  const auto declared = nn::declare(scheme, rows, config.model.tied);
-  plan.counts = nn::count(declared);
+  const auto specs = nn::declare(scheme, rows, config.model.tied);
+  plan.counts = nn::count(specs);
   plan.experts = shape.experts;
-  plan.active = nn::active_parameters(declared, shape);
+  plan.active = nn::active_parameters(specs, shape);
   plan.flops_per_token = nn::flops_per_token(scheme, rows);
   plan.norm_flops_per_token = nn::norm_flops_per_token(scheme);
   plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
@@ -71,7 +71,7 @@ Plan plan_of(const CommonOptions& common) {
 }
 
 /// Does it fit, and if not, what would.
-std::string verdict(const Plan& plan) {
+std::string fit_verdict(const Plan& plan) {
   const auto& memory = plan.memory;
   if (memory.total() <= plan.available) return "it fits";
   const double fixed = memory.weights + memory.gradients + memory.moments + memory.program;
@@ -121,7 +121,7 @@ void print(const Plan& plan) {
   line("  together", bytes_text(memory.total()));
   if (plan.available <= 0) return;
   line("  free here", bytes_text(plan.available));
-  std::printf("\n%s\n", verdict(plan).c_str());
+  std::printf("\n%s\n", fit_verdict(plan).c_str());
 }
 
 nlohmann::ordered_json as_json(const Plan& plan) {

@@ -16,11 +16,11 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel runs                      the folders under runs/
   evenkeel runs elsewhere --json)";
 
-std::string number(const std::optional<double>& value) {
+std::string number_text(const std::optional<double>& value) {
   return value ? with_decimals(*value, 4) : "-";
 }
 
-std::string age(double seconds) {
+std::string age_text(double seconds) {
   constexpr double kDay = 86400;
   if (seconds >= kDay)
     return with_unit(static_cast<double>(static_cast<int>(seconds / kDay))) + " d";
@@ -60,8 +60,8 @@ Exit body(const CommonOptions& common, const std::filesystem::path& folder) {
   for (const auto& run : runs) {
     const auto steps = std::to_string(run.step) + "/" + std::to_string(run.steps);
     std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", run.folder.c_str(), run.state.c_str(),
-                steps.c_str(), number(run.loss).c_str(), number(run.val_loss).c_str(),
-                number(run.val_gap).c_str(), age(run.age_seconds).c_str());
+                steps.c_str(), number_text(run.loss).c_str(), number_text(run.val_loss).c_str(),
+                number_text(run.val_gap).c_str(), age_text(run.age_seconds).c_str());
   }
   return Exit::done;
 }
