@@ -25,7 +25,7 @@ constexpr const char* kExamples = R"(Examples:
 All arms run in turn; ratios are of the same round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
-constexpr double kLook = 0.5;  // seconds
+constexpr double kSampleSeconds = 0.5;
 
 std::string today() {
   const auto now = std::time(nullptr);
@@ -55,10 +55,10 @@ void check_out(const BenchOptions& options) {
                              ": cannot be written: ", std::generic_category().message(errno)));
 }
 
-QuietWatch::QuietWatch() : before_(load_now(kLook)) {}
+ContentionMonitor::ContentionMonitor() : before_(cpu_contention_over(kSampleSeconds)) {}
 
-std::string QuietWatch::verdict() const {
-  const auto during = load_.others();
+std::string ContentionMonitor::verdict() const {
+  const auto during = contention_.share();
   const double worst = std::max(before_.value_or(0), during.value_or(0));
   if (worst <= CpuContention::kMaxShare) return "";
   return text("not judged: others took ", std::lround(100 * worst),
@@ -69,7 +69,7 @@ std::string interval_of(const bench::Ratio& ratio) {
   return text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
 }
 
-Exit judged(const std::string& verdict) {
+Exit exit_of_verdict(const std::string& verdict) {
   if (verdict.empty()) return Exit::done;
   std::fprintf(stderr, "%s\n", verdict.c_str());
   return Exit::busy;

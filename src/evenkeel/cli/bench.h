@@ -11,7 +11,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/train/machine.h"
 
-/// What the benches share: options, the watch over the machine, and lines of JSON.
+/// What the benchmarks share: options, the contention monitor, and lines of JSON.
 namespace evenkeel::cli {
 
 struct BenchOptions {
@@ -26,11 +26,11 @@ void add_bench_options(const Command& command, BenchOptions& options);
 /// \throws Error (io)
 void check_out(const BenchOptions& options);
 
-/// Watches what else runs on this machine while something is timed.
-class QuietWatch {
+/// Measures the CPU time that other processes take while something is timed.
+class ContentionMonitor {
  public:
-  /// Looks for a moment before anything is timed.
-  QuietWatch();
+  /// Takes a short sample before anything is timed.
+  ContentionMonitor();
 
   /// Of the time since then: a line for the user if others took too much of the machine; the
   /// figures are shown, but not judged. Empty on a quiet machine, or where the kernel says nothing.
@@ -39,14 +39,14 @@ class QuietWatch {
 
  private:
   std::optional<double> before_;
-  Load load_;
+  CpuContention contention_;
 };
 
 /// "[0.971, 1.031]"
 std::string interval_of(const bench::Ratio& ratio);
 
 /// How a bench ends after this verdict: done, or busy, which standard error then says.
-Exit judged(const std::string& verdict);
+Exit exit_of_verdict(const std::string& verdict);
 
 /// Processor, instruction set, threads, versions, date: what every line of JSON begins with.
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);

@@ -28,7 +28,7 @@ struct Options {
 };
 
 struct Row {
-  bench::KernelCase what;
+  bench::KernelCase kernel;
   std::vector<bench::Timing> timings;  // ours first
 
   const bench::Timing& ours() const { return timings.front(); }
@@ -52,32 +52,32 @@ void check_names(const std::vector<std::string>& only,
   }
 }
 
-Row time(const bench::KernelCase& what, int rounds) {
-  constexpr double kStretch = 0.03;  // seconds: long beside the clock and the start of threads
-  const auto arms = what.arms();
-  return {what, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
-                                   bench::calls_for(arms.front(), kStretch))};
+Row time(const bench::KernelCase& kernel, int rounds) {
+  constexpr double kMinSeconds = 0.03;  // seconds: long beside the clock and the start of threads
+  const auto arms = kernel.arms();
+  return {kernel, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
+                                   bench::calls_for(arms.front(), kMinSeconds))};
 }
 
 std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
 
-std::string goal(const bench::KernelCase& what) {
-  return what.allowed == 0 ? "-" : with_digits(what.allowed, 3);
+std::string goal(const bench::KernelCase& kernel) {
+  return kernel.allowed == 0 ? "-" : with_digits(kernel.allowed, 3);
 }
 
 void print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                 ? ""
-                           : row.what.allowed == 0             ? ""
-                           : probe->median <= row.what.allowed ? "  within"
+                           : row.kernel.allowed == 0             ? ""
+                           : probe->median <= row.kernel.allowed ? "  within"
                                                                : "  ABOVE";
-  std::printf("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.what.op.c_str(),
-              row.what.pass.c_str(), row.what.dtype.c_str(), row.what.shape.c_str(),
+  std::printf("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.kernel.op.c_str(),
+              row.kernel.pass.c_str(), row.kernel.dtype.c_str(), row.kernel.shape.c_str(),
               1e3 * row.ours().median(),
-              1e-9 * std::max(row.what.bytes, row.what.flops) / row.ours().median(),
-              cell(probe).c_str(), goal(row.what).c_str(), cell(row.over("formula")).c_str(),
+              1e-9 * std::max(row.kernel.bytes, row.kernel.flops) / row.ours().median(),
+              cell(probe).c_str(), goal(row.kernel).c_str(), cell(row.over("formula")).c_str(),
               cell(row.over("torch")).c_str(), mark);
   std::fflush(stdout);
 }
@@ -85,13 +85,13 @@ void print(const Row& row, bool is_quiet) {
 nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
                                const std::string& verdict) {
   auto record = header;
-  record.update({{"op", row.what.op},
-                 {"pass", row.what.pass},
-                 {"dtype", row.what.dtype},
-                 {"shape", row.what.shape},
-                 {"bytes", row.what.bytes},
-                 {"flops", row.what.flops},
-                 {"allowed", row.what.allowed},
+  record.update({{"op", row.kernel.op},
+                 {"pass", row.kernel.pass},
+                 {"dtype", row.kernel.dtype},
+                 {"shape", row.kernel.shape},
+                 {"bytes", row.kernel.bytes},
+                 {"flops", row.kernel.flops},
+                 {"allowed", row.kernel.allowed},
                  {"not_judged", verdict}});
   for (const auto& timing : row.timings) {
     record["seconds"][timing.name] = {{"median", timing.median()}, {"least", timing.least()}};
@@ -109,7 +109,7 @@ Exit body(const Options& options) {
   const auto cases = bench::kernel_cases({});
   check_names(options.only, cases);
   check_out(options.bench);
-  const QuietWatch watch;
+  const ContentionMonitor monitor;
   if (!options.bench.json) {
     std::printf("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n",
                 machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "G/s",
@@ -121,13 +121,13 @@ Exit body(const Options& options) {
                                                           each.op) != options.only.end();
     if (!wanted) continue;
     rows.push_back(time(each, options.bench.rounds));
-    if (!options.bench.json) print(rows.back(), watch.is_quiet());
+    if (!options.bench.json) print(rows.back(), monitor.is_quiet());
   }
-  const auto verdict = watch.verdict();
+  const auto verdict = monitor.verdict();
   auto records = nlohmann::ordered_json::array();
   for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
   write_records(options.bench, records);
-  return judged(verdict);
+  return exit_of_verdict(verdict);
 }
 
 }  // namespace

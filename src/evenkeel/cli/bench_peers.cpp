@@ -78,12 +78,12 @@ Exit body(const Options& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
   check_out(options.bench);
-  const QuietWatch watch;
+  const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
-  const auto verdict = watch.verdict();
+  const auto verdict = monitor.verdict();
   if (!options.bench.json) print(result);
   write_records(options.bench, as_json(result, verdict));
-  return judged(verdict);
+  return exit_of_verdict(verdict);
 }
 
 }  // namespace

@@ -109,13 +109,13 @@ nlohmann::ordered_json as_json(const bench::StepResult& result, const std::strin
 
 Exit body(const Options& options) {
   check_out(options.bench);
-  const QuietWatch watch;
+  const ContentionMonitor monitor;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
-  const auto verdict = watch.verdict();
+  const auto verdict = monitor.verdict();
   if (!options.bench.json) print(result);
   write_records(options.bench, as_json(result, verdict));
-  return judged(verdict);
+  return exit_of_verdict(verdict);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Options {
   bool markdown = false;
 };
 
-void check_family(const std::string& family, const std::vector<Listed>& catalogue) {
+void check_family(const std::string& family, const std::vector<CatalogueEntry>& catalogue) {
   std::set<std::string> families;
   for (const auto& each : catalogue) families.insert(each.words.family);
   if (families.contains(family)) return;
@@ -56,11 +56,11 @@ void check_kind(const std::string& kind) {
 
 /// The part of the catalogue that is asked for.
 /// \throws Error (usage) for a family or kind that does not exist
-std::vector<Listed> chosen(const Options& options) {
-  auto all = listed_catalogue();
+std::vector<CatalogueEntry> chosen(const Options& options) {
+  auto all = catalogue_entries();
   if (options.family) check_family(*options.family, all);
   if (options.kind) check_kind(*options.kind);
-  std::erase_if(all, [&](const Listed& each) {
+  std::erase_if(all, [&](const CatalogueEntry& each) {
     const auto& kinds = each.kinds;
     const bool has_kind =
         !options.kind || std::find(kinds.begin(), kinds.end(), *options.kind) != kinds.end();
@@ -69,7 +69,7 @@ std::vector<Listed> chosen(const Options& options) {
   return all;
 }
 
-nlohmann::ordered_json as_json(const std::vector<Listed>& schemes) {
+nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [words, kinds, norm_parameters] : schemes) {
     all.push_back({{"name", words.name},
@@ -95,7 +95,7 @@ void print_family(const std::string& family, const std::vector<norm::Words>& sch
   }
 }
 
-void print(const std::vector<Listed>& schemes) {
+void print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
     std::printf("no scheme of this family has a norm of this kind\n");
     return;
@@ -140,8 +140,8 @@ void add_filters(const Command& command, Options& options, std::span<const Verb>
 
 }  // namespace
 
-std::vector<Listed> listed_catalogue() {
-  std::vector<Listed> all;
+std::vector<CatalogueEntry> catalogue_entries() {
+  std::vector<CatalogueEntry> all;
   for (const auto& scheme : config::usual_catalogue()) {
     std::vector<std::string> kinds;
     for (const auto kind : norm::kinds_of(scheme)) kinds.emplace_back(norm::name_of(kind));

@@ -13,7 +13,7 @@
 namespace evenkeel::cli {
 
 /// A scheme bound to the shape of a model.
-struct Bound {
+struct BoundScheme {
   std::string preset;
   norm::Scheme scheme;
   nn::Counts counts;
@@ -21,26 +21,26 @@ struct Bound {
 
 /// The scheme that the configuration names, in the model that it describes.
 /// \throws SchemeError, Error (usage)
-Bound bound(const CommonOptions& common);
+BoundScheme bound_scheme(const CommonOptions& common);
 
 /// "preset tiny: 4 layers, width 128, 4 heads"
-std::string model_words(const Bound& bound);
+std::string model_summary(const BoundScheme& bound);
 
 /// --preset, --config, --set: the model in which a scheme is looked at.
-void add_model(const Command& command, CommonOptions& common);
+void add_model_options(const Command& command, CommonOptions& common);
 
 /// A scheme of the catalogue as the list shows it.
-struct Listed {
+struct CatalogueEntry {
   norm::Words words;
   std::vector<std::string> kinds;
   std::string norm_parameters;  // a formula
 };
 
 /// The whole catalogue, sorted by name.
-std::vector<Listed> listed_catalogue();
+std::vector<CatalogueEntry> catalogue_entries();
 
 /// The part of docs/schemes.md that is made from the scheme files.
-std::string catalogue_page(const std::vector<Listed>& catalogue);
+std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue);
 
 /// Each adds a subcommand. \param common  of the verb itself: it may hold --json already
 Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common);

@@ -44,7 +44,7 @@ void print_line(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
 }
 
-std::string words(const Findings& findings, const Occurrence& each) {
+std::string warning_text(const Findings& findings, const Occurrence& each) {
   const auto where =
       each.layers == findings.layers
           ? std::string()
@@ -64,7 +64,7 @@ void print(const std::string& name, const Findings& findings) {
   print_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
   print_line("same as", joined(findings.same_as));
   for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
-  for (const auto& each : findings.warnings) print_line("warning", words(findings, each));
+  for (const auto& each : findings.warnings) print_line("warning", warning_text(findings, each));
   for (const auto& each : findings.notes) print_line("note", each);
   for (const auto& code : findings.idle) {
     print_line("note", text("`warnings` expects ", code, ", which does not arise"));
@@ -111,7 +111,7 @@ Exit check(const Options& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::usual_catalogue());
   auto all = nlohmann::ordered_json::array();
-  auto trouble = Exit::done;
+  auto exit_code = Exit::done;
   for (const auto& name : options.schemes) {
     try {
       const auto findings = config::check_scheme(config::find_scheme(name), known);
@@ -122,13 +122,13 @@ Exit check(const Options& options) {
       }
     } catch (const Error& error) {
       const auto code = verdict(error);
-      if (trouble == Exit::done || code == Exit::refuted) trouble = code;
+      if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
       if (!json) std::printf("%s\n", complaint(name, error.what()).c_str());
     }
   }
   if (json) print_json(all);
-  return trouble;
+  return exit_code;
 }
 
 }  // namespace

@@ -28,19 +28,19 @@ struct Options {
 };
 
 /// Two schemes in one model.
-struct Two {
-  Bound left, right;
+struct Comparison {
+  BoundScheme left, right;
   std::vector<Difference> differences;
   Relation relation = Relation::different;
   bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
-Two compared(const Options& options) {
+Comparison comparison_of(const Options& options) {
   auto common = *options.common;
   common.scheme = options.left;
-  auto left = bound(common);
+  auto left = bound_scheme(common);
   common.scheme = options.right;
-  auto right = bound(common);
+  auto right = bound_scheme(common);
   auto differences = norm::differences(left.scheme, right.scheme);
   const auto a = norm::fingerprint(left.scheme);
   const auto b = norm::fingerprint(right.scheme);
@@ -49,7 +49,7 @@ Two compared(const Options& options) {
 }
 
 /// What a table of differences does not say by itself; empty if nothing.
-const char* sentence(Relation relation) {
+const char* relation_text(Relation relation) {
   switch (relation) {
     case Relation::same:
     case Relation::moved:
@@ -64,7 +64,7 @@ const char* sentence(Relation relation) {
   return "";
 }
 
-const char* name(Relation relation) {
+const char* relation_name(Relation relation) {
   switch (relation) {
     case Relation::same:
       return "same";
@@ -81,11 +81,11 @@ const char* name(Relation relation) {
 }
 
 /// Whose norms do not stand where its file puts them; empty if all do.
-std::string moved(const Options& options, const Two& two) {
-  if (!two.left_moved && !two.right_moved) return "";
+std::string moved_norms_text(const Options& options, const Comparison& comparison) {
+  if (!comparison.left_moved && !comparison.right_moved) return "";
   return text("norms on a sum are shown as the input norm of the half that reads it, in ",
-              two.left_moved ? options.left : "", two.left_moved && two.right_moved ? " and " : "",
-              two.right_moved ? options.right : "");
+              comparison.left_moved ? options.left : "", comparison.left_moved && comparison.right_moved ? " and " : "",
+              comparison.right_moved ? options.right : "");
 }
 
 std::string blocks(const Difference& each) {
@@ -96,43 +96,43 @@ std::string blocks(const Difference& each) {
 
 using Row = std::array<std::string, 4>;  // blocks, place, left, right
 
-std::vector<Row> rows_of(const Options& options, const Two& two) {
+std::vector<Row> rows_of(const Options& options, const Comparison& comparison) {
   std::vector<Row> rows = {{"", "", options.left, options.right}};
   std::string group;
-  for (const auto& each : two.differences) {
+  for (const auto& each : comparison.differences) {
     const auto name = blocks(each);
     rows.push_back({name == group ? "" : name, each.place, each.left, each.right});
     group = name;
   }
-  rows.push_back({"norms", "parameters", with_commas(two.left.counts.norms),
-                  with_commas(two.right.counts.norms)});
+  rows.push_back({"norms", "parameters", with_commas(comparison.left.counts.norms),
+                  with_commas(comparison.right.counts.norms)});
   return rows;
 }
 
-void print(const Options& options, const Two& two) {
-  const auto rows = rows_of(options, two);
+void print(const Options& options, const Comparison& comparison) {
+  const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], row[i].size());
     }
   }
-  std::printf("in a model of %s\n\n", model_words(two.left).c_str());
+  std::printf("in a model of %s\n\n", model_summary(comparison.left).c_str());
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
       std::printf("%-*s  ", static_cast<int>(widths[i]), row[i].c_str());
     }
     std::printf("%s\n", row.back().c_str());
   }
-  std::vector<std::string> sentences = {moved(options, two), sentence(two.relation)};
+  std::vector<std::string> sentences = {moved_norms_text(options, comparison), relation_text(comparison.relation)};
   std::erase(sentences, "");
   if (!sentences.empty()) std::printf("\n");
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-nlohmann::ordered_json as_json(const Options& options, const Two& two) {
+nlohmann::ordered_json as_json(const Options& options, const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
-  for (const auto& each : two.differences) {
+  for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
     if (each.first > 0) range = {each.first, each.last};
     differences.push_back({{"blocks", range},
@@ -143,16 +143,16 @@ nlohmann::ordered_json as_json(const Options& options, const Two& two) {
   }
   return {{"left", options.left},
           {"right", options.right},
-          {"preset", two.left.preset},
-          {"layers", two.left.scheme.shape.layers},
-          {"norm_parameters", {two.left.counts.norms, two.right.counts.norms}},
-          {"relation", name(two.relation)},
-          {"norms_moved", {two.left_moved, two.right_moved}},
+          {"preset", comparison.left.preset},
+          {"layers", comparison.left.scheme.shape.layers},
+          {"norm_parameters", {comparison.left.counts.norms, comparison.right.counts.norms}},
+          {"relation", relation_name(comparison.relation)},
+          {"norms_moved", {comparison.left_moved, comparison.right_moved}},
           {"differences", differences}};
 }
 
 Exit diff(const Options& options) {
-  const auto found = compared(options);
+  const auto found = comparison_of(options);
   if (options.common->json) {
     print_json(as_json(options, found));
   } else {
@@ -170,7 +170,7 @@ Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOption
       .type_name("NAME|FILE")
       .required();
   command.add_option("right", options->right, "another one").type_name("NAME|FILE").required();
-  add_model(command, *common);
+  add_model_options(command, *common);
   add_json(command, *common);
   command.footer(kExamples);
   return {command, [options] { return diff(*options); }};

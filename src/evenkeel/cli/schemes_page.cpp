@@ -10,9 +10,9 @@ namespace evenkeel::cli {
 
 namespace {
 
-std::string escaped(const std::string& words, std::string_view letters) {
+std::string escaped(const std::string& content, std::string_view letters) {
   std::string out;
-  for (const char letter : words) {
+  for (const char letter : content) {
     if (letters.find(letter) != std::string_view::npos) out += '\\';
     out += letter;
   }
@@ -20,15 +20,15 @@ std::string escaped(const std::string& words, std::string_view letters) {
 }
 
 /// Words in a cell or a line: a bar would end the one, stars would slant the other.
-std::string prose(const std::string& words) {
-  return escaped(words, "|*");
+std::string prose(const std::string& content) {
+  return escaped(content, "|*");
 }
 
-std::string code(const std::string& words) {
-  return words.empty() ? "" : text("`", escaped(words, "|"), "`");
+std::string code(const std::string& content) {
+  return content.empty() ? "" : text("`", escaped(content, "|"), "`");
 }
 
-std::string row(const Listed& scheme) {
+std::string row(const CatalogueEntry& scheme) {
   const auto& words = scheme.words;
   return text("| ", code(words.name), " | ", prose(words.title), " | ",
               code(words.equation_attention), " | ", code(words.equation_feed_forward), " | ",
@@ -51,8 +51,8 @@ std::string capitalized(std::string word) {
 
 }  // namespace
 
-std::string catalogue_page(const std::vector<Listed>& catalogue) {
-  std::map<std::string, std::vector<Listed>> families;
+std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue) {
+  std::map<std::string, std::vector<CatalogueEntry>> families;
   for (const auto& each : catalogue) families[each.words.family].push_back(each);
   auto page = text(catalogue.size(), " schemes in ", families.size(),
                    families.size() == 1 ? " family.\n" : " families.\n");

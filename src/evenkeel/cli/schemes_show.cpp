@@ -40,12 +40,12 @@ bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
 }
 
-void print(const Bound& shown) {
+void print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_words(scheme.words);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
   print_line("norms", text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
-                           " parameters (", model_words(shown), ")"));
+                           " parameters (", model_summary(shown), ")"));
   for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
   for (const auto& warning : norm::validate(scheme)) {
     print_line("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "",
@@ -53,7 +53,7 @@ void print(const Bound& shown) {
   }
 }
 
-nlohmann::ordered_json as_json(const Bound& shown) {
+nlohmann::ordered_json as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
   const auto& words = scheme.words;
   auto warnings = nlohmann::ordered_json::array();
@@ -82,7 +82,7 @@ nlohmann::ordered_json as_json(const Bound& shown) {
 }
 
 Exit show(const CommonOptions& common) {
-  const auto shown = bound(common);
+  const auto shown = bound_scheme(common);
   if (common.json) {
     print_json(as_json(shown));
   } else {
@@ -93,7 +93,7 @@ Exit show(const CommonOptions& common) {
 
 }  // namespace
 
-Bound bound(const CommonOptions& common) {
+BoundScheme bound_scheme(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
   auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
   const auto rows = train::embedding_rows(config.model, scheme.shape.vocabulary);
@@ -101,13 +101,13 @@ Bound bound(const CommonOptions& common) {
   return {config.preset, std::move(scheme), counts};
 }
 
-std::string model_words(const Bound& bound) {
+std::string model_summary(const BoundScheme& bound) {
   const auto& shape = bound.scheme.shape;
   return text("preset ", bound.preset, ": ", shape.layers, " layers, width ", shape.width, ", ",
               shape.heads, " heads");
 }
 
-void add_model(const Command& command, CommonOptions& common) {
+void add_model_options(const Command& command, CommonOptions& common) {
   command.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
       .type_name("NAME");
   add_file_and_set_options(command, common);
@@ -118,7 +118,7 @@ Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOption
   command.add_option("scheme", common->scheme, "a name or a .toml file")
       .type_name("NAME|FILE")
       .required();
-  add_model(command, *common);
+  add_model_options(command, *common);
   add_json(command, *common);
   command.footer(kExamples);
   return {command, [common] { return show(*common); }};
