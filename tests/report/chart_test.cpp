@@ -128,7 +128,7 @@ Series points_of(const std::string& path) {
 
 TEST(Band, GoesThereAlongTheLargestAndBackAlongTheLeast) {
   auto chart = chart_of({{0, 10, 20}, {5, 4, 3}});
-  chart.lines[0].spread = {{4.5, 3.5, 2.5}, {6, 5, 4}};
+  chart.lines[0].bounds = {{4.5, 3.5, 2.5}, {6, 5, 4}};
   const auto drawn = figure(chart);
   EXPECT_EQ(fault_of_figure(drawn), "");
   const auto path = path_of_class(drawn, "band c0");
@@ -143,7 +143,7 @@ TEST(Band, GoesThereAlongTheLargestAndBackAlongTheLeast) {
 
 TEST(Band, BreaksAtAGap) {
   auto chart = chart_of({{0, 1, 2, 3, 4}, {5, 5, std::nan(""), 5, 5}});
-  chart.lines[0].spread = {{4, 4, 4, 4, 4}, {6, 6, 6, std::nan(""), 6}};
+  chart.lines[0].bounds = {{4, 4, 4, 4, 4}, {6, 6, 6, std::nan(""), 6}};
   const auto path = path_of_class(figure(chart), "band c0");
   EXPECT_EQ(std::count(path.begin(), path.end(), 'Z'), 2);
   EXPECT_EQ(path.find("nan"), std::string::npos);
@@ -152,11 +152,11 @@ TEST(Band, BreaksAtAGap) {
 TEST(Band, HoldsItsLineHoweverThinnedTheyAre) {
   auto chart = chart_of({});
   auto& points = chart.lines[0].points;
-  auto& spread = chart.lines[0].spread;
+  auto& bounds = chart.lines[0].bounds;
   for (int step = 0; step < 20000; ++step) {
     points.add(step, 2 + std::sin(step * 0.37));
-    spread.low.push_back(points.y.back() - 0.01 * (1 + std::sin(step * 1.7)));
-    spread.high.push_back(points.y.back() + 0.01 * (1 + std::cos(step * 2.3)));
+    bounds.low.push_back(points.y.back() - 0.01 * (1 + std::sin(step * 1.7)));
+    bounds.high.push_back(points.y.back() + 0.01 * (1 + std::cos(step * 2.3)));
   }
   const auto drawn = figure(chart);
   const auto line = points_of(path_of(drawn)), corners = points_of(path_of_class(drawn, "band c0"));
@@ -174,42 +174,42 @@ TEST(Band, HoldsItsLineHoweverThinnedTheyAre) {
 Chart basin() {
   auto chart = chart_of({{0.001, 0.002, 0.004}, {3, 1, 2}});
   chart.lines[0].stroke = Stroke::dotted;
-  chart.across = "schedule.peak";
-  chart.logarithmic_across = true;
+  chart.x_label = "schedule.peak";
+  chart.logarithmic_x = true;
   return chart;
 }
 
-TEST(LogarithmicAcross, PutsEqualRatiosAtEqualDistances) {
+TEST(LogarithmicX, PutsEqualRatiosAtEqualDistances) {
   const auto x = numbers_of(figure(basin()), "<circle", "cx");
   ASSERT_EQ(x.size(), 3u);
   EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.11);
   EXPECT_GT(x[1] - x[0], 100);
 }
 
-TEST(LogarithmicAcross, LabelsRatesAsTheyAre) {
+TEST(LogarithmicX, LabelsRatesAsTheyAre) {
   auto chart = basin();
   const auto drawn = figure(chart);
   for (const char* label : {">0.001</text>", ">0.002</text>", ">schedule.peak</text>"}) {
     EXPECT_NE(drawn.find(label), std::string::npos) << label;
   }
   EXPECT_EQ(contents(drawn, "<title>")[1], "training, schedule.peak 0.002: 1.0000");
-  chart.ticks_across = {{0.001, "1e-3"}, {0.004, "4e-3"}};
+  chart.x_ticks = {{0.001, "1e-3"}, {0.004, "4e-3"}};
   const auto labelled = figure(chart);
   EXPECT_NE(labelled.find(">4e-3</text>"), std::string::npos);
   EXPECT_EQ(labelled.find(">0.002</text>"), std::string::npos);
   EXPECT_EQ(contents(labelled, "<title>")[2], "training, schedule.peak 4e-3: 2.0000");
 }
 
-TEST(LogarithmicAcross, LeavesOutLabelsWithoutRoom) {
+TEST(LogarithmicX, LeavesOutLabelsWithoutRoom) {
   auto chart = basin();
   for (int i = 0; i < 40; ++i) {
-    chart.ticks_across.push_back({0.001 + i * 0.00001, "0.001" + std::to_string(10 + i)});
+    chart.x_ticks.push_back({0.001 + i * 0.00001, "0.001" + std::to_string(10 + i)});
   }
   const auto drawn = figure(chart);
   EXPECT_LT(contents(drawn, "<text class=\"middle\"").size(), 6u);
 }
 
-TEST(LogarithmicAcross, LeavesOutWhatALogarithmCannotShow) {
+TEST(LogarithmicX, LeavesOutWhatALogarithmCannotShow) {
   auto chart = basin();
   chart.lines[0].points = {{0, 0.001, 0.002}, {3, 2, 1}};
   const auto drawn = figure(chart);
@@ -219,7 +219,7 @@ TEST(LogarithmicAcross, LeavesOutWhatALogarithmCannotShow) {
 
 TEST(Bars, ReachFromLowToHighAndSaySo) {
   auto chart = basin();
-  chart.lines[0].spread = {{2.5, std::nan(""), 1.5}, {3.5, std::nan(""), 2.5}, Spread::As::bars};
+  chart.lines[0].bounds = {{2.5, std::nan(""), 1.5}, {3.5, std::nan(""), 2.5}, ErrorBounds::As::bars};
   const auto drawn = figure(chart);
   EXPECT_EQ(fault_of_figure(drawn), "");
   const auto path = path_of_class(drawn, "bar c0");
@@ -232,7 +232,7 @@ TEST(Bars, ReachFromLowToHighAndSaySo) {
 
 TEST(Bars, DoNotFlattenTheRestAndHaveNoEndOutsideTheFrame) {
   auto chart = basin();
-  chart.lines[0].spread = {{-100, 0.9, 1.9}, {106, 1.1, 2.1}, Spread::As::bars};
+  chart.lines[0].bounds = {{-100, 0.9, 1.9}, {106, 1.1, 2.1}, ErrorBounds::As::bars};
   const auto drawn = figure(chart);
   const auto path = path_of_class(drawn, "bar c0");
   EXPECT_EQ(std::count(path.begin(), path.end(), 'V'), 3);

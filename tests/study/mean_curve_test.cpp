@@ -19,8 +19,8 @@ TEST(MeanCurve, IsTheMeanAtTheStepsThatAllHaveWithABandFromLeastToLargest) {
       mean_curve({{{0, 10, 20}, {1, 2, 3}}, {{0, 20, 30}, {3, 5, 9}}}, Averaging::arithmetic);
   EXPECT_EQ(line.points.x, (Numbers{0, 20}));
   EXPECT_EQ(line.points.y, (Numbers{2, 4}));
-  EXPECT_EQ(line.spread.low, (Numbers{1, 3}));
-  EXPECT_EQ(line.spread.high, (Numbers{3, 5}));
+  EXPECT_EQ(line.bounds.low, (Numbers{1, 3}));
+  EXPECT_EQ(line.bounds.high, (Numbers{3, 5}));
   EXPECT_EQ(line.name, "arm");
   EXPECT_EQ(line.colour, 3);
   EXPECT_EQ(line.dash, 2);
@@ -42,7 +42,7 @@ TEST(MeanCurve, LeavesOutWhatIsNotFiniteOrHasNoLogarithm) {
 TEST(MeanCurve, HasNoBandForOneCurve) {
   const auto line = mean_curve({{{0, 10}, {1, 2}}}, Averaging::arithmetic);
   EXPECT_EQ(line.points.y, (Numbers{1, 2}));
-  EXPECT_TRUE(line.spread.high.empty());
+  EXPECT_TRUE(line.bounds.high.empty());
 }
 
 // A run that went on from a checkpoint may have a step twice.

@@ -17,8 +17,8 @@ constexpr int kDashes = 6;
 /// `dotted`: bold, with a mark on each point where they are few. `points`: marks without a line.
 enum class Stroke { faint, bold, dotted, points };
 
-/// How far values reach around each point of a line, an entry a point; NaN where that is not known.
-struct Spread {
+/// Error band or error bars of a line, an entry a point; NaN where not known.
+struct ErrorBounds {
   enum class As { band, bars };
   std::vector<double> low{}, high{};
   As as = As::band;
@@ -30,7 +30,7 @@ struct Line {
   int colour = 0;  // 0 .. kColours - 1
   int dash = 0;    // 0 .. kDashes - 1; 0 is solid
   Stroke stroke = Stroke::bold;
-  Spread spread{};   // empty, or as many as points
+  ErrorBounds bounds{};   // empty, or as many as points
   double shift = 0;  // of everything to the right, in CSS pixels: bars stand side by side
 };
 
@@ -49,19 +49,19 @@ struct Cross {
 
 enum class Scale { linear, from_zero, logarithmic };
 
-/// A figure: curves over steps, over layers, or over what `across` names.
+/// A figure: curves over steps, over layers, or over what `x_label` names.
 struct Chart {
   std::string title{}, unit{};
   std::string note{};  // one sentence below the title; may be empty
   std::vector<Line> lines{};
   std::optional<Reference> reference{};
   Scale scale = Scale::linear;
-  std::string across = "step";  // what the horizontal axis counts
+  std::string x_label = "step";
   bool has_legend = true;
   bool wide = false;         // over the whole page, or half of it
   std::string when_empty{};  // what stands in the place of curves that have no point
-  bool logarithmic_across = false;
-  std::vector<Tick> ticks_across{};  // instead of those that suit the range
+  bool logarithmic_x = false;
+  std::vector<Tick> x_ticks{};  // instead of those that suit the range
   std::vector<Cross> crosses{};
 };
 

@@ -19,14 +19,14 @@ inline constexpr double kBaseline = 4;  // of a line of text below its middle
 struct Frame {
   double width = 0, height = 0;
   std::size_t buckets = 0;  // of thinning: about two units each
-  double left = 0, below = 0;
+  double left = 0, bottom_margin = 0;
   Axis x, y;
 
   double top() const;
   double right() const;
-  double bottom() const { return height - below; }
-  double across(double value) const { return left + x.place(value) * (right() - left); }
-  double down(double value) const { return bottom() - y.place(value) * (bottom() - top()); }
+  double bottom() const { return height - bottom_margin; }
+  double x_position(double value) const { return left + x.place(value) * (right() - left); }
+  double y_position(double value) const { return bottom() - y.place(value) * (bottom() - top()); }
 };
 
 /// The chart's lines; values that its scales cannot show become gaps.
@@ -38,7 +38,7 @@ std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines
 /// Grid, ticks and labels as SVG.
 std::string axes(const Chart& chart, const Frame& frame);
 
-/// A length as text.
-std::string unit(double value);
+/// A coordinate or length as SVG writes it: one decimal.
+std::string svg_number(double value);
 
 }  // namespace evenkeel::report

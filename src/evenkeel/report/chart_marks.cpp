@@ -15,27 +15,27 @@ namespace {
 constexpr std::size_t kDotsUpTo = 40;
 
 double x_of(const Line& line, std::size_t at, const Frame& frame) {
-  return frame.across(line.points.x[at]) + line.shift;
+  return frame.x_position(line.points.x[at]) + line.shift;
 }
 
 std::string point(double x, double y) {
-  return text(unit(x), ' ', unit(y));
+  return text(svg_number(x), ' ', svg_number(y));
 }
 
-bool has_spread(const Line& line, std::size_t at, Spread::As as) {
-  return line.spread.as == as && at < line.spread.high.size() &&
-         std::isfinite(line.spread.high[at]) && std::isfinite(line.points.y[at]);
+bool has_bounds(const Line& line, std::size_t at, ErrorBounds::As as) {
+  return line.bounds.as == as && at < line.bounds.high.size() &&
+         std::isfinite(line.bounds.high[at]) && std::isfinite(line.points.y[at]);
 }
 
 /// Where an end lies; the lower edge where a logarithm cannot show it.
 double low_end(const Line& line, std::size_t at, const Frame& frame) {
-  const double low = line.spread.low[at];
-  return std::isfinite(low) ? frame.down(low) : frame.bottom();
+  const double low = line.bounds.low[at];
+  return std::isfinite(low) ? frame.y_position(low) : frame.bottom();
 }
 
 /// A value of the horizontal axis: its label there, or the number.
 std::string place_text(const Chart& chart, double x) {
-  for (const auto& tick : chart.ticks_across) {
+  for (const auto& tick : chart.x_ticks) {
     if (tick.at == x) return tick.label;
   }
   constexpr int kDigits = 6;
@@ -45,9 +45,9 @@ std::string place_text(const Chart& chart, double x) {
 std::string value_text(const Line& line, std::size_t at) {
   constexpr int kDecimals = 4, kDigits = 5;
   const double y = line.points.y[at];
-  if (has_spread(line, at, Spread::As::bars)) {
-    return text(with_digits(y, kDigits), " [", with_digits(line.spread.low[at], kDigits), ", ",
-                with_digits(line.spread.high[at], kDigits), "]");
+  if (has_bounds(line, at, ErrorBounds::As::bars)) {
+    return text(with_digits(y, kDigits), " [", with_digits(line.bounds.low[at], kDigits), ", ",
+                with_digits(line.bounds.high[at], kDigits), "]");
   }
   return line.stroke == Stroke::points ? with_digits(y, kDigits) : fixed(y, kDecimals);
 }
@@ -56,18 +56,18 @@ std::string value_text(const Line& line, std::size_t at) {
 
 Line thinned(const Line& line, std::size_t buckets) {
   auto out = line;
-  if (line.spread.high.empty()) {
+  if (line.bounds.high.empty()) {
     out.points = thinned(line.points, buckets);
     return out;
   }
   out.points = {};
-  out.spread.low.clear();
-  out.spread.high.clear();
+  out.bounds.low.clear();
+  out.bounds.high.clear();
   for (const auto at :
-       kept_points({&line.points.y, &line.spread.low, &line.spread.high}, buckets)) {
+       kept_points({&line.points.y, &line.bounds.low, &line.bounds.high}, buckets)) {
     out.points.add(line.points.x[at], line.points.y[at]);
-    out.spread.low.push_back(line.spread.low[at]);
-    out.spread.high.push_back(line.spread.high[at]);
+    out.bounds.low.push_back(line.bounds.low[at]);
+    out.bounds.high.push_back(line.bounds.high[at]);
   }
   return out;
 }
@@ -85,32 +85,32 @@ std::string curve(const Line& line, const Frame& frame) {
     return at < points.size() && std::isfinite(points.y[at]);
   };
   std::string path;
-  bool down = false;  // the pen
+  bool pen_is_down = false;
   for (std::size_t at = 0; at < points.size(); ++at) {
     if (!is_point(at)) {
-      down = false;
+      pen_is_down = false;
       continue;
     }
-    path += (down ? 'L' : 'M') + point(x_of(line, at, frame), frame.down(points.y[at]));
-    if (!down && !is_point(at + 1)) path += "h0";
-    down = true;
+    path += (pen_is_down ? 'L' : 'M') + point(x_of(line, at, frame), frame.y_position(points.y[at]));
+    if (!pen_is_down && !is_point(at + 1)) path += "h0";
+    pen_is_down = true;
   }
   return text("<path class=\"line ", classes_of(line), "\" d=\"", path, "\"/>\n");
 }
 
 std::string band(const Line& line, const Frame& frame) {
   std::string path;
-  const auto is_inside = [&](std::size_t at) { return has_spread(line, at, Spread::As::band); };
+  const auto is_inside = [&](std::size_t at) { return has_bounds(line, at, ErrorBounds::As::band); };
   for (std::size_t begin = 0; begin < line.points.size(); ++begin) {
     if (!is_inside(begin)) continue;
     auto end = begin;
-    std::string there, back;
+    std::string forth, back;
     for (; is_inside(end); ++end) {
       const double x = x_of(line, end, frame);
-      there += (end == begin ? 'M' : 'L') + point(x, frame.down(line.spread.high[end]));
+      forth += (end == begin ? 'M' : 'L') + point(x, frame.y_position(line.bounds.high[end]));
       back = 'L' + point(x, low_end(line, end, frame)) + back;
     }
-    path += there + back + 'Z';
+    path += forth + back + 'Z';
     begin = end;
   }
   if (path.empty()) return {};
@@ -121,14 +121,14 @@ std::string bars(const Line& line, const Frame& frame) {
   constexpr double kHalfEnd = 3;
   std::string path;
   for (std::size_t at = 0; at < line.points.size(); ++at) {
-    if (!has_spread(line, at, Spread::As::bars)) continue;
+    if (!has_bounds(line, at, ErrorBounds::As::bars)) continue;
     const double x = x_of(line, at, frame);
-    const double high = frame.down(line.spread.high[at]), low = low_end(line, at, frame);
+    const double high = frame.y_position(line.bounds.high[at]), low = low_end(line, at, frame);
     path +=
-        text('M', point(x, std::max(high, frame.top())), 'V', unit(std::min(low, frame.bottom())));
+        text('M', point(x, std::max(high, frame.top())), 'V', svg_number(std::min(low, frame.bottom())));
     for (const double y : {high, low}) {
       if (y < frame.top() || y >= frame.bottom()) continue;
-      path += text('M', point(x - kHalfEnd, y), 'h', unit(2 * kHalfEnd));
+      path += text('M', point(x - kHalfEnd, y), 'h', svg_number(2 * kHalfEnd));
     }
   }
   if (path.empty()) return {};
@@ -143,25 +143,25 @@ std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
     const double x = line.points.x[at], y = line.points.y[at];
     if (!std::isfinite(y)) continue;
     out +=
-        text("<circle class=\"c", line.colour % kColours, "\" cx=\"", unit(x_of(line, at, frame)),
-             "\" cy=\"", unit(frame.down(y)), "\" r=\"2.6\"><title>", escaped(line.name),
-             line.name.empty() ? "" : ", ", escaped(chart.across), " ", place_text(chart, x), ": ",
+        text("<circle class=\"c", line.colour % kColours, "\" cx=\"", svg_number(x_of(line, at, frame)),
+             "\" cy=\"", svg_number(frame.y_position(y)), "\" r=\"2.6\"><title>", escaped(line.name),
+             line.name.empty() ? "" : ", ", escaped(chart.x_label), " ", place_text(chart, x), ": ",
              value_text(line, at), "</title></circle>\n");
   }
   return out;
 }
 
 std::string crosses(const Chart& chart, const Frame& frame) {
-  constexpr double kHalf = 4, kApart = 10;
+  constexpr double kHalf = 4, kSpacing = 10;
   std::string out;
   for (std::size_t at = 0; at < chart.crosses.size(); ++at) {
     const auto& cross = chart.crosses[at];
-    const auto is_beside = [&](const Cross& other) { return other.at == cross.at; };
+    const auto is_at_same_x = [&](const Cross& other) { return other.at == cross.at; };
     const auto begin = chart.crosses.begin(), self = begin + static_cast<std::ptrdiff_t>(at);
-    const auto all = std::count_if(begin, chart.crosses.end(), is_beside);
-    const auto before = std::count_if(begin, self, is_beside);
+    const auto all = std::count_if(begin, chart.crosses.end(), is_at_same_x);
+    const auto before = std::count_if(begin, self, is_at_same_x);
     const double place = static_cast<double>(before) - static_cast<double>(all - 1) / 2;
-    const double x = frame.across(cross.at) + kApart * place, y = frame.top() + kHalf;
+    const double x = frame.x_position(cross.at) + kSpacing * place, y = frame.top() + kHalf;
     out += text("<path class=\"cross c", cross.colour % kColours, "\" d=\"M",
                 point(x - kHalf, y - kHalf), 'L', point(x + kHalf, y + kHalf), 'M',
                 point(x + kHalf, y - kHalf), 'L', point(x - kHalf, y + kHalf), "\"><title>",
@@ -172,11 +172,11 @@ std::string crosses(const Chart& chart, const Frame& frame) {
 
 std::string reference_line(const Reference& reference, const Frame& frame) {
   constexpr double kAbove = -5, kBelow = 14;
-  const double y = frame.down(reference.at);
+  const double y = frame.y_position(reference.at);
   const bool has_room_below = y + kBelow + kBaseline < frame.bottom();
-  return text("<path class=\"reference\" d=\"M", unit(frame.left), ' ', unit(y), 'H',
-              unit(frame.right()), "\"/><text class=\"end\" x=\"", unit(frame.right()), "\" y=\"",
-              unit(y + (has_room_below ? kBelow : kAbove)), "\">", escaped(reference.label),
+  return text("<path class=\"reference\" d=\"M", svg_number(frame.left), ' ', svg_number(y), 'H',
+              svg_number(frame.right()), "\"/><text class=\"end\" x=\"", svg_number(frame.right()), "\" y=\"",
+              svg_number(y + (has_room_below ? kBelow : kAbove)), "\">", escaped(reference.label),
               "</text>\n");
 }
 

@@ -40,7 +40,7 @@ std::string colour_of(double place) {
   return out.data();
 }
 
-std::string unit_text(double value) {
+std::string svg_number(double value) {
   return fixed(value, 1);
 }
 
@@ -82,13 +82,13 @@ std::vector<double> shown_steps(const LayerMap& map) {
 
 std::string rectangle(double x, double y, double width, double height, const std::string& fill,
                       const std::string& title) {
-  return text("<rect x=\"", unit_text(x), "\" y=\"", unit_text(y), "\" width=\"", unit_text(width),
-              "\" height=\"", unit_text(height), "\" fill=\"", fill, "\"><title>", title,
+  return text("<rect x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" width=\"", svg_number(width),
+              "\" height=\"", svg_number(height), "\" fill=\"", fill, "\"><title>", title,
               "</title></rect>\n");
 }
 
 std::string label(const char* anchor, double x, double y, const std::string& words) {
-  return text("<text class=\"", anchor, "\" x=\"", unit_text(x), "\" y=\"", unit_text(y), "\">",
+  return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\">",
               escaped(words), "</text>\n");
 }
 
@@ -100,8 +100,8 @@ std::string colour_bar(const Range& range, double y) {
   std::string out;
   for (int i = 0; i < kSteps; ++i) {
     const double width = kBar / kSteps;
-    out += text("<rect x=\"", unit_text(left + i * width), "\" y=\"", unit_text(y), "\" width=\"",
-                unit_text(width + 1), "\" height=\"", unit_text(kHigh), "\" fill=\"",
+    out += text("<rect x=\"", svg_number(left + i * width), "\" y=\"", svg_number(y), "\" width=\"",
+                svg_number(width + 1), "\" height=\"", svg_number(kHigh), "\" fill=\"",
                 colour_of((i + 0.5) / kSteps), "\"/>");
   }
   return out + "\n" + label("end", left - kGap, y + kBaseline, with_digits(range.low, 3)) +
@@ -132,13 +132,13 @@ struct Grid {
 };
 
 std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
-                  const std::string& across) {
+                  const std::string& x_label) {
   std::string out;
   for (std::size_t i = 0; i < grid.steps.size(); ++i) {
     const auto& values = map.values.at(grid.steps[i]);
     for (std::size_t l = 0; l < values.size(); ++l) {
       const bool is_finite = std::isfinite(values[l]);
-      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", across,
+      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", x_label,
                              " ", with_commas(std::llround(grid.steps[i])), ": ",
                              is_finite ? with_digits(values[l], 3) : "not finite");
       out += rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
@@ -149,7 +149,7 @@ std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
 }
 
 /// At most about six numbers beside each axis, and what they count.
-std::string axes(const LayerMap& map, const Grid& grid, const std::string& across) {
+std::string axes(const LayerMap& map, const Grid& grid, const std::string& x_label) {
   constexpr double kGap = 6, kDrop = 16, kMiddle = 4;  // middle: of a digit, above its baseline
   std::string out = label("start", 0, kTop - kGap, "block");
   const auto rows = std::max<std::size_t>(1, grid.layers / 6);
@@ -158,7 +158,7 @@ std::string axes(const LayerMap& map, const Grid& grid, const std::string& acros
                  std::to_string(map.first + static_cast<std::int64_t>(l)));
   }
   const double base = kTop + grid.inside + kDrop;
-  out += label("start", 0, base, across);
+  out += label("start", 0, base, x_label);
   const auto columns = std::max<std::size_t>(1, (grid.steps.size() + 5) / 6);
   for (std::size_t i = 0; i < grid.steps.size(); i += columns) {
     out += label("middle", grid.left_of(i) + grid.column / 2, base,
@@ -167,24 +167,24 @@ std::string axes(const LayerMap& map, const Grid& grid, const std::string& acros
   return out;
 }
 
-std::string drawing(const LayerMap& map, const std::string& title, const std::string& across) {
+std::string drawing(const LayerMap& map, const std::string& title, const std::string& x_label) {
   constexpr double kBarDrop = 34;
   const auto range = range_of(map);
   const Grid grid(map);
-  return text("<svg viewBox=\"0 0 ", kWidth, ' ', unit_text(kTop + grid.inside + kBottom),
+  return text("<svg viewBox=\"0 0 ", kWidth, ' ', svg_number(kTop + grid.inside + kBottom),
               "\" role=\"img\" aria-label=\"", escaped(title), "\">\n",
-              cells(map, grid, range, across), axes(map, grid, across),
+              cells(map, grid, range, x_label), axes(map, grid, x_label),
               colour_bar(range, kTop + grid.inside + kBarDrop), "</svg>\n");
 }
 
 }  // namespace
 
 std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit,
-                     const std::string& across) {
+                     const std::string& x_label) {
   auto caption = element("strong", escaped(title));
   if (!unit.empty()) caption += text(' ', element("span", escaped(unit), "muted"));
   return element("figure", element("figcaption", caption) + "\n" +
-                               element("div", drawing(map, title, across), "scroll")) +
+                               element("div", drawing(map, title, x_label), "scroll")) +
          "\n";
 }
 

@@ -61,7 +61,7 @@ std::string step_text(double step) {
 /// Curves over layers.
 Chart profile_chart(const Shown& shown, const std::string& note) {
   Chart chart{shown.title, shown.unit, note};
-  chart.across = "layer";
+  chart.x_label = "layer";
   if (shown.logarithmic) chart.scale = Scale::logarithmic;
   return chart;
 }

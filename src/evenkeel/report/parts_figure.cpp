@@ -39,8 +39,8 @@ std::string drawn(const Parts& row, const RowField& field, const std::string& un
     if (to <= from) continue;
     const auto told =
         element("title", escaped(text(name, ": ", with_digits(value, kDigits), ' ', unit_of)));
-    out += text("<rect class=\"", class_of(part), "\" x=\"", unit(from), "\" y=\"", unit(y - kHalf),
-                "\" width=\"", unit(to - from), "\" height=\"", unit(2 * kHalf), "\">", told,
+    out += text("<rect class=\"", class_of(part), "\" x=\"", svg_number(from), "\" y=\"", svg_number(y - kHalf),
+                "\" width=\"", svg_number(to - from), "\" height=\"", svg_number(2 * kHalf), "\">", told,
                 "</rect>\n");
   }
   return out + row_label("end", kRowWidth, y, with_digits(sum_of(row), kDigits) + " " + unit_of);

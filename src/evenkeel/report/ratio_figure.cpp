@@ -41,8 +41,8 @@ std::string drawn(const Ratio& ratio, const RowField& field, double y) {
   constexpr double kHalf = 7;
   auto out = row_name(ratio.name, field, y);
   if (ratio.goal > 0) {
-    out += text("<path class=\"reference\" d=\"M", unit(field.across(ratio.goal)), ' ',
-                unit(y - kHalf), 'v', unit(2 * kHalf), "\"/>\n");
+    out += text("<path class=\"reference\" d=\"M", svg_number(field.across(ratio.goal)), ' ',
+                svg_number(y - kHalf), 'v', svg_number(2 * kHalf), "\"/>\n");
   }
   out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, field, y);
   const auto numbers = text(fixed(ratio.median, kDecimals), " [", fixed(ratio.low, kDecimals), ", ",

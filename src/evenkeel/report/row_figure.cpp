@@ -23,14 +23,14 @@ std::string interval_path(double low, double high, const RowField& field, double
   const auto inside = [&](double value) {
     return field.across(std::clamp(value, field.axis.low, field.axis.high));
   };
-  auto path = text('M', unit(inside(low)), ' ', unit(y), 'H', unit(inside(high)));
+  auto path = text('M', svg_number(inside(low)), ' ', svg_number(y), 'H', svg_number(inside(high)));
   for (const double value : {low, high}) {
     if (!field.holds(value)) continue;
-    path += text('M', unit(inside(value)), ' ', unit(y - kHalfEnd), 'v', unit(2 * kHalfEnd));
+    path += text('M', svg_number(inside(value)), ' ', svg_number(y - kHalfEnd), 'v', svg_number(2 * kHalfEnd));
   }
   const auto head = [&](double x, double back) {
-    return text('M', unit(x + back), ' ', unit(y - kHalfEnd), 'L', unit(x), ' ', unit(y), 'L',
-                unit(x + back), ' ', unit(y + kHalfEnd));
+    return text('M', svg_number(x + back), ' ', svg_number(y - kHalfEnd), 'L', svg_number(x), ' ', svg_number(y), 'L',
+                svg_number(x + back), ' ', svg_number(y + kHalfEnd));
   };
   if (low < field.axis.low) path += head(field.left, kHead);
   if (high > field.axis.high) path += head(field.right, -kHead);
@@ -44,8 +44,8 @@ std::string row_figure(const RowFigure& figure, const RowField& field, std::size
   constexpr double kTickDrop = 15;
   const double bottom = kTop + kRow * static_cast<double>(rows);
   const auto line_at = [&](const char* kind, double value) {
-    return text("<path class=\"", kind, "\" d=\"M", unit(field.across(value)), ' ', unit(kTop), 'V',
-                unit(bottom), "\"/>\n");
+    return text("<path class=\"", kind, "\" d=\"M", svg_number(field.across(value)), ' ', svg_number(kTop), 'V',
+                svg_number(bottom), "\"/>\n");
   };
   std::string inside;
   for (const auto& tick : field.axis.ticks) {
@@ -82,7 +82,7 @@ RowField row_field(const std::vector<std::string>& names, double numbers, Axis a
 std::string row_label(const char* anchor, double x, double y, const std::string& words,
                       const std::string& whole) {
   const auto title = whole.empty() ? "" : element("title", escaped(whole));
-  return text("<text class=\"", anchor, "\" x=\"", unit(x), "\" y=\"", unit(y + kBaseline), "\">",
+  return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y + kBaseline), "\">",
               escaped(words), title, "</text>\n");
 }
 
@@ -100,8 +100,8 @@ std::string interval_mark(const char* colour, double low, double value, double h
       text("<path class=\"bar ", colour, "\" d=\"", interval_path(low, high, field, y), "\"/>\n");
   if (!field.holds(value)) return out;
   const auto title = words.empty() ? "" : element("title", escaped(words));
-  return out + text("<circle class=\"", colour, "\" cx=\"", unit(field.across(value)), "\" cy=\"",
-                    unit(y), "\" r=\"3.4\">", title, "</circle>\n");
+  return out + text("<circle class=\"", colour, "\" cx=\"", svg_number(field.across(value)), "\" cy=\"",
+                    svg_number(y), "\" r=\"3.4\">", title, "</circle>\n");
 }
 
 std::string row_figures(const RowFigure& figure, const RowField& field) {

@@ -50,7 +50,7 @@ std::vector<NumericAxis> numeric_axes(const Study& study) {
 report::Line line_of(const Results& results, const NumericAxis& axis, const CurveSpec& spec) {
   report::Line line{
       spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
-  line.spread.as = report::Spread::As::bars;
+  line.bounds.as = report::ErrorBounds::As::bars;
   for (const auto& tick : axis.ticks) {
     for (const auto at : spec.arms) {
       const auto& arm = results.arms[at];
@@ -60,8 +60,8 @@ report::Line line_of(const Results& results, const NumericAxis& axis, const Curv
           values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
       const auto& measure = results.study.measure;
       line.points.add(tick.at, display_value(mean_value(arm), measure));
-      line.spread.low.push_back(display_value(interval.low, measure));
-      line.spread.high.push_back(display_value(interval.high, measure));
+      line.bounds.low.push_back(display_value(interval.low, measure));
+      line.bounds.high.push_back(display_value(interval.high, measure));
     }
   }
   return line;
@@ -101,9 +101,9 @@ std::string figure_of(const Results& results, const NumericAxis& axis, const Pan
   report::Chart chart{
       text(title, " against ", axis.name, panel.where.empty() ? "" : ", " + panel.where),
       measure.unit()};
-  chart.across = axis.name;
-  chart.logarithmic_across = axis.is_logarithmic();
-  chart.ticks_across = axis.ticks;
+  chart.x_label = axis.name;
+  chart.logarithmic_x = axis.is_logarithmic();
+  chart.x_ticks = axis.ticks;
   const auto middle = (static_cast<double>(panel.curve_specs.size()) - 1) / 2;
   std::string failures;
   for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {

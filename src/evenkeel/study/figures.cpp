@@ -48,9 +48,9 @@ std::string power_law_text(const PowerLawFit& fit) {
 std::string scaling_figure(const Results& results) {
   if (results.fits.empty()) return "";
   report::Chart chart{"Scaling", measure_text(results.study.measure)};
-  chart.across = "parameters";
-  chart.logarithmic_across = true;
-  chart.ticks_across = ticks_of_sizes(results.fits);
+  chart.x_label = "parameters";
+  chart.logarithmic_x = true;
+  chart.x_ticks = ticks_of_sizes(results.fits);
   chart.scale = report::Scale::logarithmic;
   chart.wide = true;
   for (std::size_t i = 0; i < results.fits.size(); ++i) {

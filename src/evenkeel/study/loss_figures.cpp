@@ -78,7 +78,7 @@ report::Line since(const report::Line& line, double from) {
   auto out = line;
   out.points = report::since(line.points, from);
   const auto gone = static_cast<std::ptrdiff_t>(line.points.size() - out.points.size());
-  for (auto* values : {&out.spread.low, &out.spread.high}) {
+  for (auto* values : {&out.bounds.low, &out.bounds.high}) {
     if (!values->empty()) values->erase(values->begin(), values->begin() + gone);
   }
   return out;

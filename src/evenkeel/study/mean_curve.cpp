@@ -41,8 +41,8 @@ report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kin
     line.points.add(x, mean_over(values, kind));
     if (curves.size() < 2) continue;
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    line.spread.low.push_back(*least);
-    line.spread.high.push_back(*most);
+    line.bounds.low.push_back(*least);
+    line.bounds.high.push_back(*most);
   }
   return line;
 }

@@ -63,7 +63,7 @@ std::string figure_of(const Results& results, const ProfileKind& kind, const Pan
   report::Chart chart{text(kind.title, ", step ", with_commas(std::llround(step)),
                            panel.where.empty() ? "" : ", " + panel.where),
                       kind.unit};
-  chart.across = "layer";
+  chart.x_label = "layer";
   if (kind.averaging == Averaging::geometric) chart.scale = report::Scale::logarithmic;
   std::vector<std::size_t> counts;
   for (const auto& spec : panel.curve_specs) {
