@@ -21,38 +21,38 @@ Series wave(std::size_t size) {
   return out;
 }
 
-TEST(Thinned, KeepsExtremesEndsAndOrder) {
+TEST(Downsampled, KeepsExtremesEndsAndOrder) {
   auto series = wave(100000);
   series.y[31234] = 9;
   series.y[31235] = -9;
-  const auto thin = thinned(series, 400);
-  EXPECT_LE(thin.size(), 2 + 3u * 400);
-  EXPECT_EQ(*std::max_element(thin.y.begin(), thin.y.end()), 9);
-  EXPECT_EQ(*std::min_element(thin.y.begin(), thin.y.end()), -9);
-  EXPECT_EQ(thin.x.front(), 0);
-  EXPECT_EQ(thin.x.back(), 99999);
-  EXPECT_TRUE(std::is_sorted(thin.x.begin(), thin.x.end()));
+  const auto few = downsampled(series, 400);
+  EXPECT_LE(few.size(), 2 + 3u * 400);
+  EXPECT_EQ(*std::max_element(few.y.begin(), few.y.end()), 9);
+  EXPECT_EQ(*std::min_element(few.y.begin(), few.y.end()), -9);
+  EXPECT_EQ(few.x.front(), 0);
+  EXPECT_EQ(few.x.back(), 99999);
+  EXPECT_TRUE(std::is_sorted(few.x.begin(), few.x.end()));
 }
 
-TEST(Thinned, KeepsAGapOfOnePoint) {
+TEST(Downsampled, KeepsAGapOfOnePoint) {
   auto series = wave(100000);
   series.y[50000] = kGap;
-  const auto thin = thinned(series, 400);
-  const auto gap = std::find(thin.x.begin(), thin.x.end(), 50000.0);
-  ASSERT_NE(gap, thin.x.end());
-  EXPECT_TRUE(std::isnan(thin.y[static_cast<std::size_t>(gap - thin.x.begin())]));
+  const auto few = downsampled(series, 400);
+  const auto gap = std::find(few.x.begin(), few.x.end(), 50000.0);
+  ASSERT_NE(gap, few.x.end());
+  EXPECT_TRUE(std::isnan(few.y[static_cast<std::size_t>(gap - few.x.begin())]));
 }
 
-TEST(Thinned, LeavesAShortSeriesAlone) {
+TEST(Downsampled, LeavesAShortSeriesAlone) {
   const auto series = wave(300);
-  EXPECT_EQ(thinned(series, 100).y, series.y);
+  EXPECT_EQ(downsampled(series, 100).y, series.y);
 }
 
-TEST(KeptPoints, AreThoseThatAnyOfTheCurvesNeeds) {
+TEST(DownsampleIndices, AreThoseThatAnyOfTheCurvesNeeds) {
   auto one = wave(100000).y, other = one;
   one[31234] = 9;
   other[77777] = kGap;
-  const auto kept = kept_points({&one, &other}, 400);
+  const auto kept = downsample_indices({&one, &other}, 400);
   for (const std::size_t at : {0, 31234, 77777, 99999}) {
     EXPECT_TRUE(std::binary_search(kept.begin(), kept.end(), at)) << at;
   }
@@ -80,21 +80,21 @@ TEST(Smoothed, LooksPastGapsAndKeepsThem) {
   EXPECT_EQ(smooth.y[3], 4);
 }
 
-TEST(Since, StartsAtAnX) {
-  EXPECT_EQ(since({{0, 1, 2}, {5, 6, 7}}, 1).y, (std::vector<double>{6, 7}));
+TEST(FromX, StartsAtAnX) {
+  EXPECT_EQ(from_x({{0, 1, 2}, {5, 6, 7}}, 1).y, (std::vector<double>{6, 7}));
 }
 
 TEST(Statistics, IgnoreWhatIsNotFinite) {
   EXPECT_EQ(mean_of_last({100, 2, kGap, 4}, 2), 3);
   EXPECT_EQ(median({3, kGap, 1, 2}), 2);
   EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-  EXPECT_EQ(last({1, 2, std::numeric_limits<double>::infinity()}), 2);
+  EXPECT_EQ(last_finite({1, 2, std::numeric_limits<double>::infinity()}), 2);
 }
 
 TEST(Statistics, OfNothingAreNotANumber) {
   EXPECT_TRUE(std::isnan(mean_of_last({}, 3)));
   EXPECT_TRUE(std::isnan(median({kGap})));
-  EXPECT_TRUE(std::isnan(last({})));
+  EXPECT_TRUE(std::isnan(last_finite({})));
 }
 
 }  // namespace

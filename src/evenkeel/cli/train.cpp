@@ -33,9 +33,9 @@ nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
           {"state", run.state},
           {"step", std::llround(run.step)},
           {"steps", std::llround(run.steps)},
-          {"loss", report::last(run.loss.y)},
-          {"val_loss", report::last(run.validation_loss.y)},
-          {"val_gap", report::last(run.gap.y)},
+          {"loss", report::last_finite(run.loss.y)},
+          {"val_loss", report::last_finite(run.validation_loss.y)},
+          {"val_gap", report::last_finite(run.gap.y)},
           {"report", (folder / "report.html").string()}};
 }
 

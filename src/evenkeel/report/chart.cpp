@@ -20,7 +20,7 @@ std::string drawing(const Chart& chart, std::vector<Line> lines, const Frame& fr
                   "\" role=\"img\" aria-label=\"", escaped(chart.title),
                   "\" style=\"min-width:", std::lround(frame.width * kSmallestFont / kFont),
                   "px\">\n", axes(chart, frame));
-  for (auto& line : lines) line = thinned(line, frame.buckets);
+  for (auto& line : lines) line = downsampled(line, frame.buckets);
   for (const auto& line : lines) out += band(line, frame);
   for (const auto& line : lines) out += curve(line, frame);
   for (const auto& line : lines) out += bars(line, frame);

@@ -66,7 +66,7 @@ struct Chart {
 };
 
 /// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are
-/// thinned to what the eye can see, so the size does not grow with the run.
+/// downsampled to what the eye can see, so the size does not grow with the run.
 std::string figure(const Chart& chart);
 
 /// A short piece of a line in its colour and pattern, for legends and tables.

@@ -51,7 +51,7 @@ void add_bounds(const Chart& chart, const std::vector<Line>& lines, Range& range
   for (const auto& line : lines) {
     const bool is_cut = is_bounded && line.bounds.as == ErrorBounds::As::bars;
     for (const auto* values : {&line.bounds.low, &line.bounds.high}) {
-      for (const double value : finite(*values)) {
+      for (const double value : finite_values(*values)) {
         range.add(is_cut ? std::clamp(value, points.low - reach, points.high + reach) : value);
       }
     }

@@ -54,17 +54,17 @@ std::string value_text(const Line& line, std::size_t at) {
 
 }  // namespace
 
-Line thinned(const Line& line, std::size_t buckets) {
+Line downsampled(const Line& line, std::size_t buckets) {
   auto out = line;
   if (line.bounds.high.empty()) {
-    out.points = thinned(line.points, buckets);
+    out.points = downsampled(line.points, buckets);
     return out;
   }
   out.points = {};
   out.bounds.low.clear();
   out.bounds.high.clear();
   for (const auto at :
-       kept_points({&line.points.y, &line.bounds.low, &line.bounds.high}, buckets)) {
+       downsample_indices({&line.points.y, &line.bounds.low, &line.bounds.high}, buckets)) {
     out.points.add(line.points.x[at], line.points.y[at]);
     out.bounds.low.push_back(line.bounds.low[at]);
     out.bounds.high.push_back(line.bounds.high[at]);

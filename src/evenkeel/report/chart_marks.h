@@ -9,8 +9,8 @@
 /// What stands for the values of a chart, as SVG; "" where there is nothing to draw.
 namespace evenkeel::report {
 
-/// The line with what lies around it, thinned together.
-Line thinned(const Line& line, std::size_t buckets);
+/// The line with what lies around it, downsampled together.
+Line downsampled(const Line& line, std::size_t buckets);
 
 /// The classes of colour and pattern: "c1 d0".
 std::string classes_of(const Line& line);

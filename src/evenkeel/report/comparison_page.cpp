@@ -19,7 +19,7 @@ namespace {
 constexpr int kDecimals = 4;
 
 double validation(const Run& run) {
-  return last(run.validation_loss.y);
+  return last_finite(run.validation_loss.y);
 }
 
 /// Lowest validation loss first, runs without one last.
@@ -78,7 +78,7 @@ std::string row(const Run& run, const Style& style, bool is_best, bool has_floor
                element("td", escaped(run.scheme)) + number(with_commas(std::llround(run.step))) +
                number(fixed(final_loss(run), kDecimals)) +
                number(fixed(validation(run), kDecimals));
-  if (has_floor) cells += number(fixed(last(run.gap.y), kDecimals));
+  if (has_floor) cells += number(fixed(last_finite(run.gap.y), kDecimals));
   cells += number(std::isfinite(rate) ? with_unit(rate) : "–") + element("td", state_text(run));
   return element("tr", cells, is_best ? "best" : "") + "\n";
 }
@@ -109,7 +109,7 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto& series = runs[at].*quantity.values;
     all.push_back(&runs[at]);
-    if (finite(series.y).empty()) continue;
+    if (finite_values(series.y).empty()) continue;
     chart.lines.push_back({runs[at].name, series, styles[at].colour, styles[at].dash, stroke});
   }
   chart.has_legend = false;  // the same colours in all: one legend is enough
@@ -146,7 +146,7 @@ Chart late_chart(const std::vector<Run>& runs) {
   auto chart = common_chart(runs, kValidation);
   double furthest = 0;
   for (const auto& run : runs) furthest = std::max(furthest, run.step);
-  for (auto& line : chart.lines) line.points = since(line.points, furthest / 2);
+  for (auto& line : chart.lines) line.points = from_x(line.points, furthest / 2);
   chart.title = "Validation loss, second half";
   return chart;
 }

@@ -182,13 +182,13 @@ Run read_run(const fs::path& folder) {
   return run;
 }
 
-std::size_t logged_at_the_end(const Run& run) {
+std::size_t final_loss_count(const Run& run) {
   constexpr std::size_t kLogged = 20;
   return std::min(kLogged, run.loss.y.size());
 }
 
 double final_loss(const Run& run) {
-  return mean_of_last(run.loss.y, logged_at_the_end(run));
+  return mean_of_last(run.loss.y, final_loss_count(run));
 }
 
 }  // namespace evenkeel::report

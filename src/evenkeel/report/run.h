@@ -63,6 +63,6 @@ Run read_run(const std::filesystem::path& folder);
 double final_loss(const Run& run);
 
 /// Of how many logged steps final_loss() is the mean.
-std::size_t logged_at_the_end(const Run& run);
+std::size_t final_loss_count(const Run& run);
 
 }  // namespace evenkeel::report

@@ -37,7 +37,7 @@ std::string header(const Run& run) {
 
 /// The run in a sentence.
 std::string verdict(const Run& run) {
-  const double validation = last(run.validation_loss.y), gap = last(run.gap.y);
+  const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   const auto after = text(" after ", steps_text(run), ".");
   if (run.floor && std::isfinite(gap)) {
     return text("Validation loss ", loss_text(validation), " nats a token: ",
@@ -47,7 +47,7 @@ std::string verdict(const Run& run) {
   }
   if (std::isfinite(validation)) {
     return text("Validation loss ", element("strong", loss_text(validation)), " nats a token, ",
-                loss_text(last(run.bits_a_byte.y)), " bits a byte,", after);
+                loss_text(last_finite(run.bits_a_byte.y)), " bits a byte,", after);
   }
   if (std::isfinite(final_loss(run))) {
     return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats a token,",
@@ -64,7 +64,7 @@ std::string tile(const char* name, const std::string& value, const std::string& 
 }
 
 std::string best_text(const Series& series) {
-  const auto values = finite(series.y);
+  const auto values = finite_values(series.y);
   if (values.empty()) return "no validation yet";
   const double best = *std::min_element(values.begin(), values.end());
   return best < values.back() ? "nats a token; best " + loss_text(best) : "nats a token";
@@ -75,18 +75,18 @@ std::string known(double value) {
 }
 
 std::string tiles(const Run& run) {
-  const double validation = last(run.validation_loss.y), gap = last(run.gap.y);
+  const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
   if (run.floor) {
     out += tile("Gap to the floor", loss_text(gap), "nats a byte; " + bits(gap) + " bits", "lead");
     out += tile("Entropy floor", loss_text(run.floor->a_byte),
                 "nats a byte; " + bits(run.floor->a_byte) + " bits");
   } else {
-    out += tile("Bits a byte", loss_text(last(run.bits_a_byte.y)), "validation");
+    out += tile("Bits a byte", loss_text(last_finite(run.bits_a_byte.y)), "validation");
     out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
   }
   out += tile("Training loss", loss_text(final_loss(run)),
-              text("mean of the last ", logged_at_the_end(run), " logged"));
+              text("mean of the last ", final_loss_count(run), " logged"));
   const auto planned =
       std::isfinite(run.steps) ? "of " + with_commas(std::llround(run.steps)) + "; " : "";
   out +=

@@ -33,13 +33,13 @@ void add_extremes(const std::vector<double>& curve, std::size_t begin, std::size
 
 }  // namespace
 
-Series thinned(const Series& series, std::size_t buckets) {
+Series downsampled(const Series& series, std::size_t buckets) {
   Series out;
-  for (const auto at : kept_points({&series.y}, buckets)) out.add(series.x[at], series.y[at]);
+  for (const auto at : downsample_indices({&series.y}, buckets)) out.add(series.x[at], series.y[at]);
   return out;
 }
 
-std::vector<std::size_t> kept_points(const std::vector<const std::vector<double>*>& curves,
+std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<double>*>& curves,
                                      std::size_t buckets) {
   constexpr std::size_t kPointsABucket = 3;
   const auto size = curves.front()->size();
@@ -80,7 +80,7 @@ Series smoothed(const Series& series, std::size_t half) {
   return out;
 }
 
-Series since(const Series& series, double from) {
+Series from_x(const Series& series, double from) {
   Series out;
   for (std::size_t at = 0; at < series.size(); ++at) {
     if (series.x[at] >= from) out.add(series.x[at], series.y[at]);
@@ -88,7 +88,7 @@ Series since(const Series& series, double from) {
   return out;
 }
 
-std::vector<double> finite(const std::vector<double>& values) {
+std::vector<double> finite_values(const std::vector<double>& values) {
   std::vector<double> out;
   std::copy_if(values.begin(), values.end(), std::back_inserter(out),
                [](double value) { return std::isfinite(value); });
@@ -96,7 +96,7 @@ std::vector<double> finite(const std::vector<double>& values) {
 }
 
 double mean_of_last(const std::vector<double>& values, std::size_t count) {
-  const auto good = finite(values);
+  const auto good = finite_values(values);
   const auto used = std::min(count, good.size());
   if (used == 0) return kNone;
   const auto begin = good.end() - static_cast<std::ptrdiff_t>(used);
@@ -104,14 +104,14 @@ double mean_of_last(const std::vector<double>& values, std::size_t count) {
 }
 
 double median(const std::vector<double>& values) {
-  auto good = finite(values);
+  auto good = finite_values(values);
   if (good.empty()) return kNone;
   std::sort(good.begin(), good.end());
   const auto upper = good.size() / 2;
   return good.size() % 2 == 1 ? good[upper] : (good[upper - 1] + good[upper]) / 2;
 }
 
-double last(const std::vector<double>& values) {
+double last_finite(const std::vector<double>& values) {
   return mean_of_last(values, 1);
 }
 

@@ -20,11 +20,11 @@ struct Series {
 /// At most 3 points for each of `buckets` equal stretches of the list: the lowest, the highest and
 /// one gap if there is one, in their order. The first and last point stay; extremes and spikes do
 /// too.
-Series thinned(const Series& series, std::size_t buckets);
+Series downsampled(const Series& series, std::size_t buckets);
 
-/// Which points of several curves over the same x are kept if each of them is thinned, for all of
+/// Which points of several curves over the same x are kept if each of them is downsampled, for all of
 /// them together: what lies between two curves stays there.
-std::vector<std::size_t> kept_points(const std::vector<const std::vector<double>*>& curves,
+std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<double>*>& curves,
                                      std::size_t buckets);
 
 /// The mean of the finite values among the `half` neighbours on either side. Near the start fewer,
@@ -33,10 +33,10 @@ std::vector<std::size_t> kept_points(const std::vector<const std::vector<double>
 Series smoothed(const Series& series, std::size_t half);
 
 /// The points with x >= `from`.
-Series since(const Series& series, double from);
+Series from_x(const Series& series, double from);
 
 /// The finite values, in their order.
-std::vector<double> finite(const std::vector<double>& values);
+std::vector<double> finite_values(const std::vector<double>& values);
 
 /// The mean of the last `count` finite values; NaN if there is none.
 double mean_of_last(const std::vector<double>& values, std::size_t count);
@@ -45,6 +45,6 @@ double mean_of_last(const std::vector<double>& values, std::size_t count);
 double median(const std::vector<double>& values);
 
 /// The last finite value; NaN if there is none.
-double last(const std::vector<double>& values);
+double last_finite(const std::vector<double>& values);
 
 }  // namespace evenkeel::report

@@ -110,7 +110,7 @@ std::string figure_of(const Results& results, const NumericAxis& axis, const Pan
     auto line = line_of(results, axis, panel.curve_specs[i]);
     const auto failed = add_failures(results, axis, panel.curve_specs[i], chart);
     if (!failed.empty()) failures += (failures.empty() ? "" : "; ") + failed;
-    if (report::finite(line.points.y).empty() && failed.empty()) continue;
+    if (report::finite_values(line.points.y).empty() && failed.empty()) continue;
     line.shift = kApart * (static_cast<double>(i) - middle);
     chart.lines.push_back(std::move(line));
   }

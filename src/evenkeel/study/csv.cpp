@@ -56,7 +56,7 @@ std::string runs_csv(const Results& results) {
           fields.end(),
           {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
            is_finished ? number(display_value(seed_run.value, results.study.measure)) : "",
-           number(report::final_loss(run)), number(report::last(run.validation_loss.y)),
+           number(report::final_loss(run)), number(report::last_finite(run.validation_loss.y)),
            text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
       out += line_of(fields);
     }

@@ -29,7 +29,7 @@ Quantity quantity_of(const Results& results) {
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
       if (seed_run.state != SeedRun::State::finished) continue;
-      if (report::finite(seed_run.run.validation_loss.y).size() < kMinPoints) return {false};
+      if (report::finite_values(seed_run.run.validation_loss.y).size() < kMinPoints) return {false};
     }
   }
   return {};
@@ -76,7 +76,7 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
 /// The part of the line behind `from`.
 report::Line since(const report::Line& line, double from) {
   auto out = line;
-  out.points = report::since(line.points, from);
+  out.points = report::from_x(line.points, from);
   const auto gone = static_cast<std::ptrdiff_t>(line.points.size() - out.points.size());
   for (auto* values : {&out.bounds.low, &out.bounds.high}) {
     if (!values->empty()) values->erase(values->begin(), values->begin() + gone);

@@ -14,7 +14,7 @@ namespace evenkeel::study {
 namespace {
 
 double reduced(const report::Series& profile, Measure::Reduction reduction) {
-  const auto values = report::finite(profile.y);
+  const auto values = report::finite_values(profile.y);
   if (values.empty()) return std::nan("");
   switch (reduction) {
     case Measure::Reduction::slope:
@@ -54,17 +54,17 @@ const std::string& evaluated_text(const config::Data& data, bool is_ood) {
 double measured_value(const report::Run& run, const Measure& measure) {
   switch (measure.kind) {
     case Measure::Kind::val_loss:
-      return report::last(run.validation_loss.y);
+      return report::last_finite(run.validation_loss.y);
     case Measure::Kind::val_gap:
-      return report::last(run.gap.y);
+      return report::last_finite(run.gap.y);
     case Measure::Kind::loss:
       return report::final_loss(run);
     case Measure::Kind::val_wrong:
-      return 1 - report::last(run.exact.y);
+      return 1 - report::last_finite(run.exact.y);
     case Measure::Kind::ood_loss:
-      return report::last(run.ood_loss.y);
+      return report::last_finite(run.ood_loss.y);
     case Measure::Kind::ood_wrong:
-      return 1 - report::last(run.ood_exact.y);
+      return 1 - report::last_finite(run.ood_exact.y);
     case Measure::Kind::step_time:
       return std::log(median_step_milliseconds(run));
     case Measure::Kind::probe:
@@ -75,7 +75,7 @@ double measured_value(const report::Run& run, const Measure& measure) {
 
 double median_step_milliseconds(const report::Run& run) {
   constexpr double kMilliseconds = 1000;
-  return kMilliseconds * report::median(report::finite(run.step_seconds.y));
+  return kMilliseconds * report::median(report::finite_values(run.step_seconds.y));
 }
 
 void check_measure(const Measure& measure, const config::Config& config, bool exclusive) {

@@ -24,7 +24,7 @@ Times times_of(const Arm& arm) {
   for (const auto& seed_run : arm.seed_runs) {
     if (seed_run.state != SeedRun::State::finished) continue;
     times.milliseconds.push_back(median_step_milliseconds(seed_run.run));
-    times.tokens_per_second.push_back(report::median(report::finite(seed_run.run.tokens_per_second.y)));
+    times.tokens_per_second.push_back(report::median(report::finite_values(seed_run.run.tokens_per_second.y)));
     if (seed_run.run.cpu_contention) times.cpu_contention.push_back(*seed_run.run.cpu_contention);
   }
   return times;

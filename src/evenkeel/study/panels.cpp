@@ -77,7 +77,7 @@ void keep_extremes(const Results& results, Panel& panel) {
   if (all <= kMaxCurves) return;
   std::vector<double> scores;
   for (const auto& spec : panel.curve_specs) scores.push_back(best_mean(results, spec));
-  auto sorted = report::finite(scores);
+  auto sorted = report::finite_values(scores);
   std::sort(sorted.begin(), sorted.end());
   const auto is_extreme = [&](double score) {
     if (!std::isfinite(score)) return false;

@@ -94,7 +94,7 @@ double StudyRunner::loss_of(const std::string& key) const {
   const auto folder = resources_.run_cache / key;
   if (run_status(folder).state != RunStatus::State::finished) return std::nan("");
   const auto run = report::read_run(folder);
-  return report::last(run.validation_loss.y);
+  return report::last_finite(run.validation_loss.y);
 }
 
 SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
