@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/base/error.h"
-#include "report/page_check.h"
+#include "report/xml_check.h"
 
 namespace evenkeel::report {
 namespace {
@@ -68,15 +68,15 @@ TEST(BenchPage, HasASectionForEachBenchThatWasRun) {
   const auto page =
       bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04), kernel(1.1),
                              peer("ours", 1), peer("eager", 0.6), later});
-  EXPECT_EQ(fault_of(page), "");
-  EXPECT_EQ(contents(page, "<h2>"), (std::vector<std::string>{"Training steps", "Operators",
+  EXPECT_EQ(xml_error(page), "");
+  EXPECT_EQ(element_contents(page, "<h2>"), (std::vector<std::string>{"Training steps", "Operators",
                                                               "Beside PyTorch", "Training steps"}));
   EXPECT_NE(page.find("processor a &lt;processor&gt;"), std::string::npos);
 }
 
 TEST(BenchPage, TellsTimesAndRatiosWithIntervals) {
   const auto page = bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04)});
-  const auto cells = contents(page, "<td class=\"number\">");
+  const auto cells = element_contents(page, "<td class=\"number\">");
   ASSERT_EQ(cells.size(), 14U);
   EXPECT_EQ(cells[7], "104");    // ms
   EXPECT_EQ(cells[10], "1.3");   // over the floor
@@ -124,9 +124,9 @@ TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
   busy.erase("median_seconds");
   busy.erase("parts");
   const auto page = bench_page("b.jsonl", {busy});
-  EXPECT_EQ(fault_of(page), "");
+  EXPECT_EQ(xml_error(page), "");
   EXPECT_NE(page.find("others took 40 %"), std::string::npos);
-  EXPECT_EQ(contents(page, "<td class=\"number\">").front(), "–");
+  EXPECT_EQ(element_contents(page, "<td class=\"number\">").front(), "–");
 }
 
 TEST(BenchPage, RefusesAFileWithoutABench) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/page_check.h"
+#include "report/xml_check.h"
 
 namespace evenkeel::report {
 namespace {
@@ -18,8 +18,8 @@ Chart chart_of(const Series& series) {
   return chart;
 }
 
-std::string fault_of_figure(const std::string& figure) {
-  return fault_of("<!DOCTYPE html>" + figure);
+std::string xml_error_of_figure(const std::string& figure) {
+  return xml_error("<!DOCTYPE html>" + figure);
 }
 
 /// The d="..." of the curves.
@@ -31,8 +31,8 @@ std::string path_of(const std::string& figure) {
 
 TEST(Figure, IsWellFormedAndSaysWhatItShows) {
   const auto drawn = figure(chart_of({{0, 10, 20}, {5, 2, 1}}));
-  EXPECT_EQ(fault_of_figure(drawn), "");
-  EXPECT_EQ(contents(drawn, "<strong>"), (std::vector<std::string>{"Loss"}));
+  EXPECT_EQ(xml_error_of_figure(drawn), "");
+  EXPECT_EQ(element_contents(drawn, "<strong>"), (std::vector<std::string>{"Loss"}));
   EXPECT_NE(drawn.find("aria-label=\"Loss\""), std::string::npos);
 }
 
@@ -56,7 +56,7 @@ TEST(Figure, SaysWhyItIsEmpty) {
   for (const auto& none : {Series{}, Series{{0, 1}, {std::nan(""), std::nan("")}}}) {
     const auto drawn = figure(chart_of(none));
     EXPECT_EQ(drawn.find("<svg"), std::string::npos);
-    EXPECT_EQ(contents(drawn, "<p class=\"missing\">"),
+    EXPECT_EQ(element_contents(drawn, "<p class=\"missing\">"),
               (std::vector<std::string>{"nothing &lt;here&gt;"}));
   }
 }
@@ -73,7 +73,7 @@ TEST(Figure, LeavesOutWhatALogarithmCannotShow) {
 TEST(Figure, MarksFewPointsWithTheirValues) {
   auto chart = chart_of({{0, 1000}, {5, 2.5}});
   chart.lines[0].stroke = Stroke::dotted;
-  EXPECT_EQ(contents(figure(chart), "<title>"),
+  EXPECT_EQ(element_contents(figure(chart), "<title>"),
             (std::vector<std::string>{"training, step 0: 5.0000", "training, step 1,000: 2.5000"}));
 }
 
@@ -93,7 +93,7 @@ TEST(Figure, DoesNotGrowWithTheRun) {
 }
 
 TEST(Figure, ShowsARunOfOnePoint) {
-  EXPECT_EQ(fault_of_figure(figure(chart_of({{10}, {5}}))), "");
+  EXPECT_EQ(xml_error_of_figure(figure(chart_of({{10}, {5}}))), "");
 }
 
 /// The numbers of an attribute of all elements that begin so, in their order.
@@ -130,7 +130,7 @@ TEST(Band, GoesThereAlongTheLargestAndBackAlongTheLeast) {
   auto chart = chart_of({{0, 10, 20}, {5, 4, 3}});
   chart.lines[0].bounds = {{4.5, 3.5, 2.5}, {6, 5, 4}};
   const auto drawn = figure(chart);
-  EXPECT_EQ(fault_of_figure(drawn), "");
+  EXPECT_EQ(xml_error_of_figure(drawn), "");
   const auto path = path_of_class(drawn, "band c0");
   const auto corners = points_of(path);
   ASSERT_EQ(corners.size(), 6u);
@@ -192,12 +192,12 @@ TEST(LogarithmicX, LabelsRatesAsTheyAre) {
   for (const char* label : {">0.001</text>", ">0.002</text>", ">schedule.peak</text>"}) {
     EXPECT_NE(drawn.find(label), std::string::npos) << label;
   }
-  EXPECT_EQ(contents(drawn, "<title>")[1], "training, schedule.peak 0.002: 1.0000");
+  EXPECT_EQ(element_contents(drawn, "<title>")[1], "training, schedule.peak 0.002: 1.0000");
   chart.x_ticks = {{0.001, "1e-3"}, {0.004, "4e-3"}};
   const auto labelled = figure(chart);
   EXPECT_NE(labelled.find(">4e-3</text>"), std::string::npos);
   EXPECT_EQ(labelled.find(">0.002</text>"), std::string::npos);
-  EXPECT_EQ(contents(labelled, "<title>")[2], "training, schedule.peak 4e-3: 2.0000");
+  EXPECT_EQ(element_contents(labelled, "<title>")[2], "training, schedule.peak 4e-3: 2.0000");
 }
 
 TEST(LogarithmicX, LeavesOutLabelsWithoutRoom) {
@@ -206,7 +206,7 @@ TEST(LogarithmicX, LeavesOutLabelsWithoutRoom) {
     chart.x_ticks.push_back({0.001 + i * 0.00001, "0.001" + std::to_string(10 + i)});
   }
   const auto drawn = figure(chart);
-  EXPECT_LT(contents(drawn, "<text class=\"middle\"").size(), 6u);
+  EXPECT_LT(element_contents(drawn, "<text class=\"middle\"").size(), 6u);
 }
 
 TEST(LogarithmicX, LeavesOutWhatALogarithmCannotShow) {
@@ -221,11 +221,11 @@ TEST(Bars, ReachFromLowToHighAndSaySo) {
   auto chart = basin();
   chart.lines[0].bounds = {{2.5, std::nan(""), 1.5}, {3.5, std::nan(""), 2.5}, ErrorBounds::As::bars};
   const auto drawn = figure(chart);
-  EXPECT_EQ(fault_of_figure(drawn), "");
+  EXPECT_EQ(xml_error_of_figure(drawn), "");
   const auto path = path_of_class(drawn, "bar c0");
   EXPECT_EQ(std::count(path.begin(), path.end(), 'V'), 2);  // one seed has no interval
   EXPECT_EQ(std::count(path.begin(), path.end(), 'h'), 4);
-  const auto titles = contents(drawn, "<title>");
+  const auto titles = element_contents(drawn, "<title>");
   EXPECT_EQ(titles[0], "training, schedule.peak 0.001: 3 [2.5, 3.5]");
   EXPECT_EQ(titles[1], "training, schedule.peak 0.002: 1.0000");
 }
@@ -253,7 +253,7 @@ TEST(Crosses, StandAtTheUpperEdgeSideBySide) {
   auto chart = basin();
   chart.crosses = {{0.008, 0, "a failed"}, {0.008, 1, "b < c"}};
   const auto drawn = figure(chart);
-  EXPECT_EQ(fault_of_figure(drawn), "");
+  EXPECT_EQ(xml_error_of_figure(drawn), "");
   const auto first = points_of(path_of_class(drawn, "cross c0")),
              second = points_of(path_of_class(drawn, "cross c1"));
   EXPECT_EQ(first.y, second.y);
@@ -272,7 +272,7 @@ TEST(Points, HaveNoLineAndNoLegend) {
   const auto drawn = figure(chart);
   EXPECT_EQ(path_of_class(drawn, "line c0"), "");
   EXPECT_EQ(numbers_of(drawn, "<circle", "cx").size(), 2u);
-  EXPECT_EQ(contents(drawn, "<li>").size(), 2u);
+  EXPECT_EQ(element_contents(drawn, "<li>").size(), 2u);
 }
 
 TEST(Swatch, RepeatsNoColourAndPatternWithinFortyTwoRuns) {

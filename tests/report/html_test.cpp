@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "report/page_check.h"
+#include "report/xml_check.h"
 
 namespace evenkeel::report {
 namespace {
@@ -48,16 +48,16 @@ TEST(Fixed, HasTheDecimalsAndADashForNoNumber) {
 }
 
 TEST(Page, IsWellFormed) {
-  EXPECT_EQ(fault_of(page("a < b", element("p", "x", "y"))), "");
+  EXPECT_EQ(xml_error(page("a < b", element("p", "x", "y"))), "");
   EXPECT_EQ(element("p", "x", "y"), "<p class=\"y\">x</p>");
 }
 
 TEST(PageCheck, FindsFaults) {
   const std::string type = "<!DOCTYPE html>";
-  EXPECT_EQ(fault_of(type + "<p><b>x</p></b>"), "unexpected </p>");
-  EXPECT_EQ(fault_of(type + "<p>"), "not closed: p");
-  EXPECT_EQ(fault_of(type + "<p a=b/>"), "attributes of <p a=b/>");
-  EXPECT_EQ(fault_of(type + "<p>a & b</p>"), "bare & in: a & b");
+  EXPECT_EQ(xml_error(type + "<p><b>x</p></b>"), "unexpected </p>");
+  EXPECT_EQ(xml_error(type + "<p>"), "not closed: p");
+  EXPECT_EQ(xml_error(type + "<p a=b/>"), "attributes of <p a=b/>");
+  EXPECT_EQ(xml_error(type + "<p>a & b</p>"), "bare & in: a & b");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "report/page_check.h"
+#include "report/xml_check.h"
 
 namespace evenkeel::report {
 namespace {
@@ -73,7 +73,7 @@ class Report : public ::testing::Test {
   std::string page(const std::vector<fs::path>& runs) const {
     write_report(runs, root_ / "report.html");
     auto text = read_file(root_ / "report.html");
-    EXPECT_EQ(fault_of(text), "");
+    EXPECT_EQ(xml_error(text), "");
     return text;
   }
 
@@ -88,7 +88,7 @@ bool has(const std::string& page, const std::string& piece) {
 std::string tile(const std::string& page, const std::string& name) {
   const auto start = page.find("<dt>" + name + "</dt><dd class=\"value\">");
   if (start == std::string::npos) return "no such tile";
-  return contents(page.substr(start), "<dd class=\"value\">").front();
+  return element_contents(page.substr(start), "<dd class=\"value\">").front();
 }
 
 TEST_F(Report, NeedsNothingFromTheNetwork) {
@@ -101,10 +101,10 @@ TEST_F(Report, NeedsNothingFromTheNetwork) {
 // gap = 0.75 - 0.5 nats a byte, 0.25 / ln 2 = 0.3607 bits; 100 steps of 0.5 s
 TEST_F(Report, SaysHowTheRunEnded) {
   const auto text = page({run("one", "pre_ln", 0.75)});
-  EXPECT_EQ(contents(text, "<p class=\"verdict\">").front(),
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
             "Validation loss 0.7500 nats a token: <strong>0.2500 nats (0.3607 bits) a byte above "
             "the entropy floor</strong> of 0.5000 after 100 steps.");
-  EXPECT_EQ(contents(text, "<h1>").front(), "one");
+  EXPECT_EQ(element_contents(text, "<h1>").front(), "one");
   EXPECT_TRUE(has(text, "pre_ln · preset tiny · "));
   EXPECT_EQ(tile(text, "Gap to the floor"), "0.2500");
   EXPECT_EQ(tile(text, "Training time"), "0:50");
@@ -149,7 +149,7 @@ TEST_F(Report, EscapesWhatTheFilesSay) {
 TEST_F(Report, SaysWhatIsMissingWhereItIsMissing) {
   const auto at = folder("bare");
   write_file(at / "run.toml", "scheme = \"pre_ln\"\n");
-  const auto missing = contents(page({at}), "<p class=\"missing\">");
+  const auto missing = element_contents(page({at}), "<p class=\"missing\">");
   const std::vector<std::string> want(5, "No data: metrics.jsonl is missing");
   EXPECT_EQ(std::vector<std::string>(missing.begin(), missing.begin() + 5), want);
   EXPECT_EQ(std::vector<std::string>(missing.begin() + 5, missing.end()),
@@ -245,7 +245,7 @@ TEST_F(Report, ComparesRunsInTheOrderOfTheirValidationLoss) {
   write_file(late / "run.toml", "scheme = \"mix_ln\"\n");
   const auto text = page({late, run("a_post", "post_ln", 0.9), run("b_hybrid", "hybrid_norm", 0.6),
                           run("c_pre", "pre_ln", 0.75)});
-  EXPECT_EQ(contents(text, "<p class=\"verdict\">").front(),
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
             "<strong>b_hybrid</strong> has the lowest validation loss: 0.6000 nats a token, 0.1500 "
             "below c_pre.");
   const auto b = text.find("</svg> b_hybrid"), c = text.find("</svg> c_pre"),
@@ -261,7 +261,7 @@ TEST_F(Report, ComparesRunsInTheOrderOfTheirValidationLoss) {
 TEST_F(Report, CallsNoRunTheBestWhereTheRunsDoNotCompare) {
   const auto at = run("b", "pre_ln", 0.6);
   const auto verdict = [&] {
-    return contents(page({run("a", "post_ln", 0.9), at}), "<p class=\"verdict\">").front();
+    return element_contents(page({run("a", "post_ln", 0.9), at}), "<p class=\"verdict\">").front();
   };
   const auto differs_in = [](const std::string& what) {
     return "None of the runs is called the best: they differ in <strong>" + what +
@@ -288,7 +288,7 @@ TEST_F(Report, DrawsTheFloorOnlyIfAllRunsShareIt) {
 
 TEST_F(Report, NamesTheKeysThatDifferBetweenRuns) {
   const auto text = page({run("a", "post_ln", 0.9), run("b", "pre_ln", 0.6)});
-  EXPECT_EQ(contents(text, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
+  EXPECT_EQ(element_contents(text, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
   EXPECT_TRUE(has(text, "<td class=\"text\">pre_ln</td><td class=\"text\">post_ln</td>"));
   EXPECT_TRUE(has(text, "The runs were made in the same environment."));
 }
@@ -302,15 +302,15 @@ TEST_F(Report, TellsSchemesByNameIfOneStandsByItsName) {
   const auto named = folder("a");
   write_file(named / "run.toml", "scheme = \"post_ln\"\n");
   const auto mixed = page({named, own("b", "")});
-  EXPECT_EQ(contents(mixed, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
+  EXPECT_EQ(element_contents(mixed, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
   EXPECT_TRUE(has(mixed, ">post_ln</td><td class=\"text\">mine, written out in run.toml</td>"));
   const auto tables = page({own("c", ""), own("d", "norm = \"layer_norm\"\n")});
-  EXPECT_EQ(contents(tables, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme.norm"}));
+  EXPECT_EQ(element_contents(tables, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme.norm"}));
 }
 
 TEST_F(Report, NamesARunAfterItsFolder) {
   const auto at = run("one", "pre_ln", 0.75);
-  EXPECT_EQ(contents(page({at / ""}), "<h1>").front(), "one");
+  EXPECT_EQ(element_contents(page({at / ""}), "<h1>").front(), "one");
 }
 
 }  // namespace

@@ -11,13 +11,13 @@
 #include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
-#include "report/page_check.h"
+#include "report/xml_check.h"
 #include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
 
-using report::contents;
+using report::element_contents;
 using Words = std::vector<std::string>;
 
 bool has(const std::string& all, const std::string& piece) {
@@ -32,13 +32,13 @@ std::size_t count_of(const std::string& all, const std::string& piece) {
 
 /// The figures, which must be well-formed, without coordinates that are no numbers.
 std::string checked(const std::string& figures) {
-  EXPECT_EQ(report::fault_of("<!DOCTYPE html>" + figures), "");
+  EXPECT_EQ(report::xml_error("<!DOCTYPE html>" + figures), "");
   for (const char* bad : {"nan", "inf", "–\""}) EXPECT_FALSE(has(figures, bad)) << bad;
   return figures;
 }
 
 Words titles_of(const std::string& figures) {
-  return contents(figures, "<strong>");
+  return element_contents(figures, "<strong>");
 }
 
 std::vector<std::string> many(std::size_t count) {
@@ -75,7 +75,7 @@ TEST(LossFigures, FallBackToTheTrainingLossWhereRunsWereHardlyValidated) {
 TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
   // pre_norm is the best, too: 4 lowest and 3 highest
   const auto drawn = checked(loss_figures(sample_results({.schemes = many(20)})));
-  EXPECT_EQ(contents(drawn, "<li>").size(), 7u);
+  EXPECT_EQ(element_contents(drawn, "<li>").size(), 7u);
   EXPECT_TRUE(has(drawn, "Of 20 curves the 4 lowest, the baseline and the 3 highest."));
   for (const char* name : {"pre_norm", "kind 1", "kind 3", "kind 17", "kind 19"}) {
     EXPECT_TRUE(has(drawn, "</svg>" + std::string(name) + "</li>")) << name;
@@ -101,7 +101,7 @@ TEST(LossFigures, ShowNothingFiniteAsEmpty) {
 TEST(AxisFigures, DrawTheLearningRateBasinOnALogarithmicAxisWithItsOwnLabels) {
   const auto drawn = checked(axis_figures(sample_results({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
   EXPECT_EQ(titles_of(drawn), (Words{"Validation loss against schedule.peak"}));
-  const auto labels = contents(drawn, "<text class=\"middle\" ");
+  const auto labels = element_contents(drawn, "<text class=\"middle\" ");
   for (const char* label : {">5e-4</text>", ">0.001</text>", ">0.002</text>", ">0.004</text>"}) {
     EXPECT_TRUE(has(drawn, label)) << label;
   }

@@ -7,14 +7,14 @@
 #include <cmath>
 
 #include "evenkeel/study/claim_analysis.h"
-#include "report/page_check.h"
+#include "report/xml_check.h"
 #include "study/sample_results.h"
 
 namespace evenkeel::study {
 namespace {
 
-using report::contents;
-using report::fault_of;
+using report::element_contents;
+using report::xml_error;
 using Words = std::vector<std::string>;
 
 bool has(const std::string& page, const std::string& piece) {
@@ -24,7 +24,7 @@ bool has(const std::string& page, const std::string& piece) {
 /// The page, which must be well-formed and must not show a number that is none.
 std::string checked(const Results& results) {
   auto text = html_report(results);
-  EXPECT_EQ(fault_of(text), "");
+  EXPECT_EQ(xml_error(text), "");
   const auto body = text.substr(text.find("<body>"));
   for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(has(body, bad)) << bad;
   return text;
@@ -38,7 +38,7 @@ std::string section_of(const std::string& page, const std::string& heading) {
 
 /// The cells of the row that begins with this arm, without the piece of its curve.
 Words row_of(const std::string& section, const std::string& arm) {
-  for (const auto& row : contents(section, "<tr>")) {
+  for (const auto& row : element_contents(section, "<tr>")) {
     Words cells;
     for (auto at = row.find("<td"); at != std::string::npos; at = row.find("<td", at + 1)) {
       const auto begin = row.find('>', at) + 1;
@@ -66,8 +66,8 @@ TEST(HtmlReport, NeedsNothingFromTheNetwork) {
 
 TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
   const auto text = checked(sample_results());
-  EXPECT_EQ(contents(text, "<h1>").front(), "Where the norms stand");
-  EXPECT_EQ(contents(text, "<h2>"),
+  EXPECT_EQ(element_contents(text, "<h1>").front(), "Where the norms stand");
+  EXPECT_EQ(element_contents(text, "<h2>"),
             (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
                    "Runs", "To repeat it"}));
   EXPECT_TRUE(has(text, "Does it matter where norms stand?"));
@@ -89,9 +89,9 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
                        .where = "layers 8",
                        .sentence = "it is higher"}};
   const auto text = checked(results);
-  EXPECT_EQ(contents(text, "<p class=\"verdict\">").front(),
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
             "Of 2 outcomes 1 holds, 1 is contradicted.");
-  EXPECT_EQ(contents(text, "<p class=\"says\">"),
+  EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
   EXPECT_TRUE(has(text,
                   "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
@@ -116,7 +116,7 @@ TEST(HtmlReport, HasTimesInOneElementOnly) {
       seed_run.run.tokens_per_second.add(1, 1234);
     }
   }
-  EXPECT_EQ(contents(checked(fast), "<p class=\"times\">"),
+  EXPECT_EQ(element_contents(checked(fast), "<p class=\"times\">"),
             (Words{"Training took 1:02:03, 25 % of it in searches."}));
   EXPECT_NE(html_report(fast), html_report(slow));
   EXPECT_EQ(without_times(html_report(fast)), without_times(html_report(slow)));
@@ -156,11 +156,11 @@ TEST(HtmlReport, StatesEveryRunThatFailed) {
 
 TEST(HtmlReport, SaysThatRunsAreMissing) {
   auto results = sample_results();
-  EXPECT_TRUE(contents(checked(results), "<p class=\"notice\">").empty());
+  EXPECT_TRUE(element_contents(checked(results), "<p class=\"notice\">").empty());
   arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
   results.is_complete = false;
   analyze_claims(results);
-  EXPECT_EQ(contents(checked(results), "<p class=\"notice\">"),
+  EXPECT_EQ(element_contents(checked(results), "<p class=\"notice\">"),
             (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
                    "that are there."}));
 }
@@ -180,14 +180,14 @@ TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
 TEST(HtmlReport, ShowsAStudyWithoutAnyArm) {
   Results results{.study = sample_results().study};
   const auto text = checked(results);
-  EXPECT_EQ(contents(text, "<p class=\"notice\">"),
+  EXPECT_EQ(element_contents(text, "<p class=\"notice\">"),
             (Words{"This study is not whole: no run of its grid is there yet."}));
-  EXPECT_EQ(contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
 }
 
 TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
   const auto text = checked(sample_results({.has_baseline = false}));
-  EXPECT_EQ(contents(text, "<h2>")[1], "Arms");
+  EXPECT_EQ(element_contents(text, "<h2>")[1], "Arms");
   EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
   EXPECT_FALSE(has(text, "Difference to the baseline"));
 }

@@ -27,9 +27,9 @@ std::string refusal_of(Kind kind, const std::vector<std::string>& sets) {
 
 TEST(MeasuredValue, OfAnswersIsTheErrorRate) {
   report::Run run;
-  run.exact.add(100, 0.25);
-  run.exact.add(200, 0.9);
-  run.ood_exact.add(200, 0);
+  run.exact_match.add(100, 0.25);
+  run.exact_match.add(200, 0.9);
+  run.ood_exact_match.add(200, 0);
   EXPECT_NEAR(measured_value(run, {.kind = Kind::val_wrong}), 0.1, 1e-12);
   EXPECT_EQ(measured_value(run, {.kind = Kind::ood_wrong}), 1);
   EXPECT_TRUE(std::isnan(measured_value({}, {.kind = Kind::val_wrong})));

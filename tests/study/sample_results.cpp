@@ -115,7 +115,7 @@ report::Run run_of(const GroundTruth& truth, double noise, bool has_probes) {
   }
   run.validation_loss.y.back() = end;
   if (has_probes) {
-    run.layers = {map_of("grad_norm", "block", truth, noise),
+    run.layer_maps = {map_of("grad_norm", "block", truth, noise),
                   map_of("attention_entropy", "", truth, noise),
                   map_of("token_cosine", "", truth, noise)};
   }

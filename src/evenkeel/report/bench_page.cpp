@@ -6,9 +6,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/report/parts_figure.h"
+#include "evenkeel/report/stacked_bars.h"
 #include "evenkeel/report/ratio_figure.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::report {
 
@@ -44,7 +44,7 @@ std::string speed_text(const json& record) {
 }
 
 /// A table whose first `names` columns are words, the others numbers.
-std::string table(const std::vector<std::string>& columns, std::size_t names,
+std::string html_table(const std::vector<std::string>& columns, std::size_t names,
                   const std::vector<std::vector<std::string>>& rows) {
   const auto line = [&](const char* tag, const std::vector<std::string>& cells) {
     std::string out;
@@ -77,7 +77,7 @@ Ratio ratio_of(const std::string& name, const json& record, const std::string& p
 std::string steps(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
-  std::vector<Parts> parts;
+  std::vector<StackedBar> parts;
   for (const auto& record : records) {
     const auto median = number(record, "median_seconds");
     const auto name = word(record, "scheme");
@@ -94,13 +94,13 @@ std::string steps(const Records& records) {
     }
   }
   const auto first = records.empty() ? "" : word(records.front(), "scheme");
-  return table({"scheme", "median ms", "least ms", "tokens/s", "over the floor", "over the first",
+  return html_table({"scheme", "median ms", "least ms", "tokens/s", "over the floor", "over the first",
                 "interval", "page faults"},
                1, rows) +
          ratio_figures("Training steps",
                        "A step of each scheme over one of " + first + ", in the same rounds.",
                        ratios) +
-         parts_figure("Where the time of a step goes", "ms",
+         stacked_bars("Where the time of a step goes", "ms",
                       "One watched step of each, by LibTorch's operators; between: what none of "
                       "them took.",
                       parts);
@@ -128,7 +128,7 @@ std::string kernels(const Records& records) {
                        "Each over a probe that moves the same memory, or over its "
                        "matrix products alone.",
                        probes) +
-         table({"operator", "median ms", "over the probe", "interval", "goal", "over the formula",
+         html_table({"operator", "median ms", "over the probe", "interval", "goal", "over the formula",
                 "over LibTorch's"},
                1, rows);
 }
@@ -151,7 +151,7 @@ std::string peers(const Records& records) {
                                             word(records.front(), "torch"));
   return element("p", escaped(about)) + "\n" +
          ratio_figures("The same training", "Our step over theirs, in the same rounds.", ratios) +
-         table({"process", "median ms", "least ms", "tokens/s", "over the floor", "ours over it",
+         html_table({"process", "median ms", "least ms", "tokens/s", "over the floor", "ours over it",
                 "interval", "peak memory", "page faults"},
                1, rows);
 }

@@ -10,7 +10,7 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::report {
 
@@ -43,7 +43,7 @@ const std::array<Condition, 5> kConditions = {
       [](const Run& run) { return value_of(run.settings, "evaluate.sequences"); }}}};
 
 /// The conditions that differ among the runs with a validation loss: "steps, tokens".
-std::string unlike(const std::vector<Run>& runs) {
+std::string confounding_conditions(const std::vector<Run>& runs) {
   std::string out;
   for (const auto& [name, value] : kConditions) {
     const auto differs = [&, wanted = value(runs.front())](const Run& run) {
@@ -55,12 +55,12 @@ std::string unlike(const std::vector<Run>& runs) {
   return out;
 }
 
-/// \param unlike  what differs between the runs beside what is compared
-std::string verdict(const std::vector<Run>& runs, const std::string& unlike) {
+/// \param differing  what differs between the runs beside what is compared
+std::string verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
-  if (!unlike.empty()) {
-    return text("None of the runs is called the best: they differ in ", element("strong", unlike),
+  if (!differing.empty()) {
+    return text("None of the runs is called the best: they differ in ", element("strong", differing),
                 ", and so their validation losses do not compare.");
   }
   auto out = text(element("strong", escaped(runs.front().name)),
@@ -71,7 +71,7 @@ std::string verdict(const std::vector<Run>& runs, const std::string& unlike) {
   return out + ".";
 }
 
-std::string row(const Run& run, const Style& style, bool is_best, bool has_floor) {
+std::string row(const Run& run, const LineStyle& style, bool is_best, bool has_floor) {
   const auto number = [](const std::string& value) { return element("td", value, "number"); };
   const double rate = median(run.tokens_per_second.y);
   auto cells = element("td", swatch(style.colour, style.dash) + " " + escaped(run.name), "name") +
@@ -83,14 +83,14 @@ std::string row(const Run& run, const Style& style, bool is_best, bool has_floor
   return element("tr", cells, is_best ? "best" : "") + "\n";
 }
 
-std::string table(const std::vector<Run>& runs, bool has_best, bool has_floor) {
+std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_floor) {
   const auto number = [](const char* name) { return element("th", name, "number"); };
   auto head = element("th", "run") + element("th", "scheme") + number("steps") +
               number("training loss") + number("validation loss");
   if (has_floor) head += number("gap to the floor");
   head += number("tokens/s") + element("th", "state");
   auto rows = element("tr", head) + "\n";
-  const auto styles = styles_of(runs);
+  const auto styles = line_styles(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
     rows += row(runs[at], styles[at], has_best && at == 0, has_floor);
   }
@@ -105,7 +105,7 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};
   std::vector<const Run*> all;
-  const auto styles = styles_of(runs);
+  const auto styles = line_styles(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto& series = runs[at].*quantity.values;
     all.push_back(&runs[at]);
@@ -134,7 +134,7 @@ std::optional<Reference> common_floor(const std::vector<Run>& runs) {
   for (const auto& run : runs) {
     if (!std::isfinite(validation(run))) continue;
     if (!run.floor) return std::nullopt;
-    const double floor = run.floor->a_token;
+    const double floor = run.floor->nats_per_token;
     if (common && std::abs(common->at - floor) > kSame) return std::nullopt;
     common = {floor, "entropy floor " + fixed(floor, kDecimals)};
   }
@@ -165,11 +165,11 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
     return std::any_of(runs.begin(), runs.end(),
                        [&](const Run& run) { return (run.*quantity.values).size() > 0; });
   };
-  std::string others;
+  std::string other_figures;
   if (any_has(kLoad))
-    others += figure(mean_chart(runs, kLoad)) + figure(mean_chart(runs, kBalance));
-  for (const auto* const quantity : {&kExact, &kOodLoss, &kOodExact}) {
-    if (any_has(*quantity)) others += figure(common_chart(runs, *quantity));
+    other_figures += figure(mean_chart(runs, kLoad)) + figure(mean_chart(runs, kBalance));
+  for (const auto* const quantity : {&kExactMatch, &kOodLoss, &kOodExactMatch}) {
+    if (any_has(*quantity)) other_figures += figure(common_chart(runs, *quantity));
   }
   auto throughput = mean_chart(runs, kThroughput);
   throughput.scale = Scale::from_zero;
@@ -177,15 +177,15 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
   rate.scale = Scale::from_zero;
   return figure(leading) + figure(has_floor ? loss : common_chart(runs, kBits)) +
          figure(late_chart(runs)) + figure(mean_chart(runs, kLoss)) + figure(gradient) +
-         figure(rate) + figure(throughput) + others;
+         figure(rate) + figure(throughput) + other_figures;
 }
 
 /// A scheme that stands by its name in one run cannot be compared key by key with one that is
 /// written out in another: then all are told by name.
-Flat with_named_scheme(const Flat& settings) {
+KeyValues with_named_scheme(const KeyValues& settings) {
   const auto name = value_of(settings, "scheme.name");
   if (name.empty()) return settings;
-  Flat out;
+  KeyValues out;
   for (const auto& [key, value] : settings) {
     if (!key.starts_with("scheme.")) out.emplace_back(key, value);
   }
@@ -195,7 +195,7 @@ Flat with_named_scheme(const Flat& settings) {
 
 std::string configuration(const std::vector<Run>& runs) {
   std::string out;
-  std::vector<Flat> all;
+  std::vector<KeyValues> all;
   const bool one_is_named = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
     return !value_of(run.settings, "scheme").empty();
   });
@@ -212,7 +212,7 @@ std::string configuration(const std::vector<Run>& runs) {
 }
 
 std::string environment(const std::vector<Run>& runs) {
-  std::vector<Flat> all;
+  std::vector<KeyValues> all;
   for (const auto& run : runs) all.push_back(run.environment);
   const auto rows = differences(all);
   if (rows.empty()) return element("p", "The runs were made in the same environment.");
@@ -226,11 +226,11 @@ std::string comparison_page(std::vector<Run> runs) {
   std::stable_sort(runs.begin(), runs.end(), is_better);
   const bool has_floor =
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
-  const auto differing = unlike(runs);
+  const auto differing = confounding_conditions(runs);
   const auto title = text("Comparison of ", runs.size(), " runs");
   auto out = element("header", element("h1", title) + "\n" +
                                    element("p", verdict(runs, differing), "verdict")) +
-             "\n" + table(runs, differing.empty(), has_floor);
+             "\n" + runs_table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
   const auto layers = layer_comparison(runs);
   if (!layers.empty()) out += section("Layer by layer", layers);

@@ -87,9 +87,9 @@ std::string rectangle(double x, double y, double width, double height, const std
               "</title></rect>\n");
 }
 
-std::string label(const char* anchor, double x, double y, const std::string& words) {
+std::string label(const char* anchor, double x, double y, const std::string& content) {
   return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\">",
-              escaped(words), "</text>\n");
+              escaped(content), "</text>\n");
 }
 
 /// The colours of the range with its ends.
@@ -138,11 +138,11 @@ std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
     const auto& values = map.values.at(grid.steps[i]);
     for (std::size_t l = 0; l < values.size(); ++l) {
       const bool is_finite = std::isfinite(values[l]);
-      const auto said = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", x_label,
+      const auto tooltip = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", x_label,
                              " ", with_commas(std::llround(grid.steps[i])), ": ",
                              is_finite ? with_digits(values[l], 3) : "not finite");
       out += rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
-                       is_finite ? colour_of(range.place(values[l])) : "var(--bad)", said);
+                       is_finite ? colour_of(range.place(values[l])) : "var(--bad)", tooltip);
     }
   }
   return out;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "evenkeel/report/layers.h"
+#include "evenkeel/report/layer_map.h"
 
 namespace evenkeel::report {
 

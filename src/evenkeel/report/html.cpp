@@ -6,7 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/report/style.h"
+#include "evenkeel/report/style_sheet.h"
 
 namespace evenkeel::report {
 
@@ -96,7 +96,7 @@ std::string page(std::string_view title, std::string_view body) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>",
-      escaped(title), "</title>\n<style>\n", style(), "</style>\n</head>\n<body>\n", body,
+      escaped(title), "</title>\n<style>\n", style_sheet(), "</style>\n</head>\n<body>\n", body,
       "</body>\n</html>\n");
 }
 

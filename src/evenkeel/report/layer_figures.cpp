@@ -12,41 +12,41 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/heat_map.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::report {
 
 namespace {
 
-struct Shown {
-  const char* measure;
+struct ShownMeasure {
+  const char* name;
   const char* part;
   const char* title;
   const char* unit;
   bool logarithmic = false;
 };
 
-constexpr std::array kShown = {
-    Shown{"grad_norm", "block", "Gradient flow", "gradient norm of a block", true},
-    Shown{"stream_rms", "", "Residual stream", "root mean square", true},
-    Shown{"stream_max", "", "Largest activation", "of the stream", true},
-    Shown{"branch_ratio", "attention", "Attention branch", "rms over that of the stream"},
-    Shown{"branch_ratio", "feed_forward", "Feed-forward branch", "rms over that of the stream"},
-    Shown{"attention_entropy", "", "Attention entropy", "nats"},
-    Shown{"attention_logit_max", "", "Largest attention score", "after scale, before cap"},
-    Shown{"token_cosine", "", "Token similarity", "mean cosine"},
-    Shown{"effective_rank", "", "Effective rank", "of the centred stream"},
-    Shown{"block_angle", "", "Turn of the stream", "in pi"},
-    Shown{"kurtosis", "", "Kurtosis", "of a token's features"},
-    Shown{"outlier_share", "", "Outliers", "share beyond 6 rms of their token"},
-    Shown{"sparse_attention", "", "Sparse attention", "share of queries"},
-    Shown{"circuit_collapse", "noise 0.1", "Circuit collapse",
+constexpr std::array kShownMeasures = {
+    ShownMeasure{"grad_norm", "block", "Gradient flow", "gradient norm of a block", true},
+    ShownMeasure{"stream_rms", "", "Residual stream", "root mean square", true},
+    ShownMeasure{"stream_max", "", "Largest activation", "of the stream", true},
+    ShownMeasure{"branch_ratio", "attention", "Attention branch", "rms over that of the stream"},
+    ShownMeasure{"branch_ratio", "feed_forward", "Feed-forward branch", "rms over that of the stream"},
+    ShownMeasure{"attention_entropy", "", "Attention entropy", "nats"},
+    ShownMeasure{"attention_logit_max", "", "Largest attention score", "after scale, before cap"},
+    ShownMeasure{"token_cosine", "", "Token similarity", "mean cosine"},
+    ShownMeasure{"effective_rank", "", "Effective rank", "of the centred stream"},
+    ShownMeasure{"block_angle", "", "Turn of the stream", "in pi"},
+    ShownMeasure{"kurtosis", "", "Kurtosis", "of a token's features"},
+    ShownMeasure{"outlier_share", "", "Outliers", "share beyond 6 rms of their token"},
+    ShownMeasure{"sparse_attention", "", "Sparse attention", "share of queries"},
+    ShownMeasure{"circuit_collapse", "noise 0.1", "Circuit collapse",
           "share of sparse queries, noise 0.1"},
-    Shown{"skip_loss", "", "Loss without a block", "rise, nats a token"},
-    Shown{"router_entropy", "", "Entropy of the routing", "nats"},
-    Shown{"router_logit_max", "", "Largest router logit", "magnitude"},
-    Shown{"expert_load", "", "Busiest expert", "its choices over the mean"},
-    Shown{"dead_experts", "", "Dead experts", "share"},
+    ShownMeasure{"skip_loss", "", "Loss without a block", "rise, nats a token"},
+    ShownMeasure{"router_entropy", "", "Entropy of the routing", "nats"},
+    ShownMeasure{"router_logit_max", "", "Largest router logit", "magnitude"},
+    ShownMeasure{"expert_load", "", "Busiest expert", "its choices over the mean"},
+    ShownMeasure{"dead_experts", "", "Dead experts", "share"},
 };
 
 std::string short_text(double value) {
@@ -59,17 +59,17 @@ std::string step_text(double step) {
 }
 
 /// Curves over layers.
-Chart profile_chart(const Shown& shown, const std::string& note) {
-  Chart chart{shown.title, shown.unit, note};
+Chart profile_chart(const ShownMeasure& measure, const std::string& note) {
+  Chart chart{measure.title, measure.unit, note};
   chart.x_label = "layer";
-  if (shown.logarithmic) chart.scale = Scale::logarithmic;
+  if (measure.logarithmic) chart.scale = Scale::logarithmic;
   return chart;
 }
 
-std::string figure_of(const LayerMap& map, const Shown& shown) {
-  if (map.values.size() > 1) return heat_map(map, shown.title, shown.unit);
+std::string figure_of(const LayerMap& map, const ShownMeasure& measure) {
+  if (map.values.size() > 1) return heat_map(map, measure.title, measure.unit);
   const double step = map.values.begin()->first;
-  auto chart = profile_chart(shown, text("On ", map.on, " text at ", step_text(step), "."));
+  auto chart = profile_chart(measure, text("On ", map.on, " text at ", step_text(step), "."));
   chart.lines.push_back({"", map.at(step), 0, 0, Stroke::dotted});
   return figure(chart);
 }
@@ -77,14 +77,14 @@ std::string figure_of(const LayerMap& map, const Shown& shown) {
 /// A run that was probed, and how its curves look.
 struct Probed {
   const Run* run;
-  Style style;
+  LineStyle style;
 };
 using AllProbed = std::vector<Probed>;
 
-std::string compared(const AllProbed& runs, const Shown& shown, double step, bool has_legend) {
-  auto chart = profile_chart(shown, text("At ", step_text(step), "."));
+std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure, double step, bool has_legend) {
+  auto chart = profile_chart(measure, text("At ", step_text(step), "."));
   for (const auto& [run, style] : runs) {
-    const auto* const map = find(run->layers, shown.measure, shown.part);
+    const auto* const map = find(run->layer_maps, measure.name, measure.part);
     if (map == nullptr || map->at(step).size() == 0) continue;
     chart.lines.push_back({run->name, map->at(step), style.colour, style.dash, Stroke::bold});
   }
@@ -99,15 +99,15 @@ std::vector<double> shared_steps(const AllProbed& runs) {
   std::map<double, int> count;
   for (const auto& [run, style] : runs) {
     std::set<double> own;
-    for (const auto& map : run->layers) {
+    for (const auto& map : run->layer_maps) {
       if (map.on != "training") continue;
       for (const auto& [step, values] : map.values) own.insert(step);
     }
     for (const auto step : own) ++count[step];
   }
   std::vector<double> steps;
-  for (const auto& [step, runs_there] : count) {
-    if (runs_there > 1) steps.push_back(step);
+  for (const auto& [step, run_count] : count) {
+    if (run_count > 1) steps.push_back(step);
   }
   return steps;
 }
@@ -136,11 +136,11 @@ std::string mean_rows(const AllProbed& runs, const std::vector<double>& steps) {
     for (const auto step : steps) {
       std::vector<double> slopes, spreads;
       for (const auto& [run, style] : runs) {
-        const auto* const map = find(run->layers, "grad_norm", "block");
+        const auto* const map = find(run->layer_maps, "grad_norm", "block");
         if (run->scheme != scheme || map == nullptr || map->at(step).size() == 0) continue;
-        const auto flow = flow_of(map->at(step));
-        slopes.push_back(flow.slope);
-        spreads.push_back(flow.spread);
+        const auto trend = depth_trend(map->at(step));
+        slopes.push_back(trend.slope);
+        spreads.push_back(trend.spread);
       }
       members = std::max(members, slopes.size());
       const bool several = slopes.size() > 1;
@@ -165,13 +165,13 @@ std::string flow_table(const AllProbed& runs, const std::vector<double>& steps) 
   }
   auto rows = element("tr", head) + "\n";
   for (const auto& [run, style] : runs) {
-    const auto* const map = find(run->layers, "grad_norm", "block");
+    const auto* const map = find(run->layer_maps, "grad_norm", "block");
     if (map == nullptr) continue;
     auto cells = element("td", escaped(run->name), "name") + element("td", escaped(run->scheme));
     for (const auto step : steps) {
-      const auto flow = flow_of(map->at(step));
-      cells += element("td", short_text(flow.slope), "number") +
-               element("td", short_text(flow.spread), "number");
+      const auto trend = depth_trend(map->at(step));
+      cells += element("td", short_text(trend.slope), "number") +
+               element("td", short_text(trend.spread), "number");
     }
     rows += element("tr", cells) + "\n";
   }
@@ -188,9 +188,9 @@ std::string flow_table(const AllProbed& runs, const std::vector<double>& steps) 
 std::string layer_figures(const Run& run) {
   std::string out;
   for (const auto* const on : {"training", "validation"}) {
-    for (const auto& shown : kShown) {
-      const auto* const map = find(run.layers, shown.measure, shown.part, on);
-      if (map != nullptr) out += figure_of(*map, shown);
+    for (const auto& measure : kShownMeasures) {
+      const auto* const map = find(run.layer_maps, measure.name, measure.part, on);
+      if (map != nullptr) out += figure_of(*map, measure);
     }
   }
   return out;
@@ -199,18 +199,18 @@ std::string layer_figures(const Run& run) {
 std::string layer_comparison(const std::vector<Run>& runs) {
   constexpr std::size_t kSteps = 4;  // of gradient flow: the first and the last ones
   AllProbed probed;
-  const auto styles = styles_of(runs);
+  const auto styles = line_styles(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!runs[i].layers.empty()) probed.push_back({&runs[i], styles[i]});
+    if (!runs[i].layer_maps.empty()) probed.push_back({&runs[i], styles[i]});
   }
   auto steps = shared_steps(probed);
   if (steps.empty()) return "";
   const auto last = steps.back();
   if (steps.size() > kSteps) steps.erase(steps.begin() + 1, steps.end() - kSteps + 1);
   std::string figures;
-  for (const auto step : steps) figures += compared(probed, kShown[0], step, step == steps[0]);
-  for (std::size_t i = 1; i < kShown.size(); ++i) {
-    figures += compared(probed, kShown[i], last, /*has_legend=*/false);
+  for (const auto step : steps) figures += comparison_figure(probed, kShownMeasures[0], step, step == steps[0]);
+  for (std::size_t i = 1; i < kShownMeasures.size(); ++i) {
+    figures += comparison_figure(probed, kShownMeasures[i], last, /*has_legend=*/false);
   }
   return element("div", figures, "figures") + "\n" + flow_table(probed, steps);
 }

@@ -6,7 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/heat_map.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::report {
 

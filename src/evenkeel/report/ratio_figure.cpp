@@ -37,14 +37,14 @@ const char* colour_of(const Ratio& ratio) {
   return ratio.median <= ratio.goal ? kWithin : kAbove;
 }
 
-std::string drawn(const Ratio& ratio, const RowField& field, double y) {
+std::string drawn(const Ratio& ratio, const RowFrame& frame, double y) {
   constexpr double kHalf = 7;
-  auto out = row_name(ratio.name, field, y);
+  auto out = row_name(ratio.name, frame, y);
   if (ratio.goal > 0) {
-    out += text("<path class=\"reference\" d=\"M", svg_number(field.across(ratio.goal)), ' ',
+    out += text("<path class=\"reference\" d=\"M", svg_number(frame.x_position(ratio.goal)), ' ',
                 svg_number(y - kHalf), 'v', svg_number(2 * kHalf), "\"/>\n");
   }
-  out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, field, y);
+  out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, frame, y);
   const auto numbers = text(fixed(ratio.median, kDecimals), " [", fixed(ratio.low, kDecimals), ", ",
                             fixed(ratio.high, kDecimals), "]");
   return out + row_label("end", kRowWidth, y, numbers);
@@ -75,16 +75,16 @@ std::string ratio_figures(const std::string& title, const std::string& note,
   if (all.empty()) return "";
   std::vector<std::string> names;
   for (const auto& ratio : all) names.push_back(ratio.name);
-  const auto field = row_field(names, kNumbers, axis_of(all));
-  const auto words = note + legend_of(all);
-  const auto draw = [&](std::size_t row, double y) { return drawn(all[row], field, y); };
+  const auto frame = row_frame(names, kNumbers, axis_of(all));
+  const auto note_text = note + legend_of(all);
+  const auto draw = [&](std::size_t row, double y) { return drawn(all[row], frame, y); };
   return row_figures({.title = title,
                       .unit = "median of the rounds' ratios",
-                      .note = words,
+                      .note = note_text,
                       .rows = all.size(),
                       .zero = 1,
                       .draw = draw},
-                     field);
+                     frame);
 }
 
 }  // namespace evenkeel::report

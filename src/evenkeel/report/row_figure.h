@@ -15,27 +15,27 @@ namespace evenkeel::report {
 inline constexpr double kRowWidth = 820;  // of the view box, as of a chart of full width
 
 /// Where values lie on the view box.
-struct RowField {
+struct RowFrame {
   double left = 0, right = 0;
   Axis axis;
 
-  double across(double value) const { return left + axis.place(value) * (right - left); }
-  bool holds(double value) const { return value >= axis.low && value <= axis.high; }
+  double x_position(double value) const { return left + axis.place(value) * (right - left); }
+  bool contains(double value) const { return value >= axis.low && value <= axis.high; }
 };
 
 /// \param numbers  units that the figures at the right need
-RowField row_field(const std::vector<std::string>& names, double numbers, Axis axis);
+RowFrame row_frame(const std::vector<std::string>& names, double numbers, Axis axis);
 
 /// A name; one that is too long ends in "…" and is whole when pointed at.
-std::string row_name(const std::string& name, const RowField& field, double y);
-std::string row_label(const char* anchor, double x, double y, const std::string& words,
-                      const std::string& whole = "");
+std::string row_name(const std::string& name, const RowFrame& frame, double y);
+std::string row_label(const char* anchor, double x, double y, const std::string& label,
+                      const std::string& tooltip = "");
 
-/// A value with its interval: a point on a bar, in one of the colours. An end beyond the field
+/// A value with its interval: a point on a bar, in one of the colours. An end beyond the frame
 /// becomes the head of an arrow at its edge, and a value beyond it has no point.
-/// \param words  that the point says when pointed at; may be empty
+/// \param label  that the point says when pointed at; may be empty
 std::string interval_mark(const char* colour, double low, double value, double high,
-                          const RowField& field, double y, const std::string& words = "");
+                          const RowFrame& frame, double y, const std::string& label = "");
 
 /// Some rows, cut into figures that fit a printed page.
 struct RowFigure {
@@ -46,6 +46,6 @@ struct RowFigure {
   double zero = 0;  // where a line is drawn, be there a tick or not
   std::function<std::string(std::size_t row, double y)> draw = {};  // a row, around a height
 };
-std::string row_figures(const RowFigure& figure, const RowField& field);
+std::string row_figures(const RowFigure& figure, const RowFrame& frame);
 
 }  // namespace evenkeel::report

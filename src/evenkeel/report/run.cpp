@@ -60,12 +60,12 @@ void add(Series& series, const json& record, const char* key, double step, doubl
 
 /// The floor in nats a token: nats a byte times the bytes of a token, which the loss tells, since
 /// the loss of a byte is floor + gap.
-std::optional<Floor> floor_of(const json& record) {
+std::optional<EntropyFloor> floor_of(const json& record) {
   const double floor = number(record, "val_floor");
-  const double loss_of_a_byte = floor + number(record, "val_gap");
-  const double bytes = number(record, "val_loss") / loss_of_a_byte;
+  const double loss_per_byte = floor + number(record, "val_gap");
+  const double bytes = number(record, "val_loss") / loss_per_byte;
   if (!std::isfinite(bytes)) return std::nullopt;
-  return Floor{floor, floor * bytes};
+  return EntropyFloor{floor, floor * bytes};
 }
 
 /// What the routers of a mixture did. \throws json::exception if the lists are of other types
@@ -105,12 +105,12 @@ void add_step(Run& run, const json& record, double& timed_until) {
   add(run.gradient_norm, record, "grad_norm", step);
   add(run.tokens_per_second, record, "tokens_per_s", step);
   add(run.validation_loss, record, "val_loss", step);
-  add(run.bits_a_byte, record, "val_bits_per_byte", step);
+  add(run.bits_per_byte, record, "val_bits_per_byte", step);
   add(run.gap, record, "val_gap", step);
-  add(run.exact, record, "val_exact", step);
+  add(run.exact_match, record, "val_exact", step);
   add(run.ood_loss, record, "ood_loss", step);
   add(run.ood_gap, record, "ood_gap", step);
-  add(run.ood_exact, record, "ood_exact", step);
+  add(run.ood_exact_match, record, "ood_exact", step);
   add_routing(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
@@ -169,14 +169,14 @@ Run read_run(const fs::path& folder) {
   with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
   with("status.json", [&](const fs::path& file) { read_status(run, file); });
   with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
-  run.layers = layer_maps(store::read_records(folder / "probes.jsonl"));
+  run.layer_maps = layer_maps(store::read_records(folder / "probes.jsonl"));
   with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
   with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
   with("provenance.json",
-       [&](const fs::path& file) { run.environment = flat_json(read_file(file)); });
+       [&](const fs::path& file) { run.environment = flattened_json(read_file(file)); });
   with("run.toml", [&](const fs::path& file) {
     run.config = read_file(file);
-    run.settings = flat_toml(*run.config);
+    run.settings = flattened_toml(*run.config);
   });
   if (run.scheme.empty()) run.scheme = value_of(run.settings, "scheme");
   return run;

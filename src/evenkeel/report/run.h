@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/report/flat.h"
-#include "evenkeel/report/layers.h"
+#include "evenkeel/report/flattened.h"
+#include "evenkeel/report/layer_map.h"
 #include "evenkeel/report/series.h"
 
 namespace evenkeel::report {
@@ -21,9 +21,9 @@ struct Event {
 };
 
 /// What is known about the floor of the loss of a corpus whose entropy is known.
-struct Floor {
-  double a_byte = 0;   // nats
-  double a_token = 0;  // nats
+struct EntropyFloor {
+  double nats_per_byte = 0;   // nats
+  double nats_per_token = 0;  // nats
 };
 
 /// The files of a run folder as a report needs them. What a file lacks stays empty; `missing` says
@@ -35,23 +35,23 @@ struct Run {
 
   // Over steps.
   Series loss, learning_rate, gradient_norm, clipped, tokens_per_second, step_seconds;
-  Series validation_loss, bits_a_byte, gap;
-  Series exact;                         // share of the validation text's answers got right
-  Series ood_loss, ood_gap, ood_exact;  // of data.ood
+  Series validation_loss, bits_per_byte, gap;
+  Series exact_match;                         // share of the validation text's answers got right
+  Series ood_loss, ood_gap, ood_exact_match;  // of data.ood
   double tokens = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // in training steps: without evaluations and checkpoints
   double peak_memory = std::numeric_limits<double>::quiet_NaN();  // bytes
   std::optional<double> cpu_contention;  // share of CPU time that other processes took
-  std::optional<Floor> floor;
+  std::optional<EntropyFloor> floor;
 
   // Of a mixture of experts.
   Series balance_loss, load, dead_experts, routing_entropy;
   LayerMap expert_load;  // blocks by expert, from 1, at the last logged step: choices over the mean
 
   std::vector<Event> events;
-  std::vector<LayerMap> layers;                        // probes.jsonl
+  std::vector<LayerMap> layer_maps;                        // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
-  Flat settings, environment;                          // run.toml, provenance.json
+  KeyValues settings, environment;                          // run.toml, provenance.json
   std::map<std::string, std::string> missing;          // file -> why it has nothing to show
 };
 

@@ -12,7 +12,7 @@
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/mixture_figures.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::report {
 
@@ -43,11 +43,11 @@ std::string verdict(const Run& run) {
     return text("Validation loss ", loss_text(validation), " nats a token: ",
                 element("strong", text(loss_text(gap), " nats (", bits(gap), " bits) a byte ",
                                        gap < 0 ? "below" : "above", " the entropy floor")),
-                " of ", loss_text(run.floor->a_byte), after);
+                " of ", loss_text(run.floor->nats_per_byte), after);
   }
   if (std::isfinite(validation)) {
     return text("Validation loss ", element("strong", loss_text(validation)), " nats a token, ",
-                loss_text(last_finite(run.bits_a_byte.y)), " bits a byte,", after);
+                loss_text(last_finite(run.bits_per_byte.y)), " bits a byte,", after);
   }
   if (std::isfinite(final_loss(run))) {
     return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats a token,",
@@ -79,10 +79,10 @@ std::string tiles(const Run& run) {
   auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
   if (run.floor) {
     out += tile("Gap to the floor", loss_text(gap), "nats a byte; " + bits(gap) + " bits", "lead");
-    out += tile("Entropy floor", loss_text(run.floor->a_byte),
-                "nats a byte; " + bits(run.floor->a_byte) + " bits");
+    out += tile("Entropy floor", loss_text(run.floor->nats_per_byte),
+                "nats a byte; " + bits(run.floor->nats_per_byte) + " bits");
   } else {
-    out += tile("Bits a byte", loss_text(last_finite(run.bits_a_byte.y)), "validation");
+    out += tile("Bits a byte", loss_text(last_finite(run.bits_per_byte.y)), "validation");
     out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
   }
   out += tile("Training loss", loss_text(final_loss(run)),
@@ -109,13 +109,13 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
 
 std::string loss_figure(const Run& run) {
   Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
-  const auto* const scored = run.exact.size() > 0 ? "validation, answers alone" : "validation";
+  const auto* const scored = run.exact_match.size() > 0 ? "validation, answers alone" : "validation";
   chart.lines.push_back({scored, run.validation_loss, 1, 0, Stroke::dotted});
   if (run.ood_loss.size() > 0) {
     chart.lines.push_back({"out of distribution", run.ood_loss, 5, 0, Stroke::dotted});
   }
   if (run.floor) {
-    chart.reference = {run.floor->a_token, "entropy floor " + loss_text(run.floor->a_token)};
+    chart.reference = {run.floor->nats_per_token, "entropy floor " + loss_text(run.floor->nats_per_token)};
   }
   chart.wide = true;
   chart.when_empty = no_data({&run}, kLoss);
@@ -135,10 +135,10 @@ std::string evaluation_figure(const Run& run) {
 
 /// Nothing for a text without answers.
 std::string answers_figure(const Run& run) {
-  if (run.exact.size() + run.ood_exact.size() == 0) return "";
-  Chart chart{kExact.title, "share", "", {{"validation", run.exact, 1, 0, Stroke::dotted}}};
-  if (run.ood_exact.size() > 0) {
-    chart.lines.push_back({"out of distribution", run.ood_exact, 5, 0, Stroke::dotted});
+  if (run.exact_match.size() + run.ood_exact_match.size() == 0) return "";
+  Chart chart{kExactMatch.title, "share", "", {{"validation", run.exact_match, 1, 0, Stroke::dotted}}};
+  if (run.ood_exact_match.size() > 0) {
+    chart.lines.push_back({"out of distribution", run.ood_exact_match, 5, 0, Stroke::dotted});
   }
   chart.scale = Scale::from_zero;
   return figure(chart);
@@ -175,7 +175,7 @@ std::string throughput_figure(const Run& run) {
 
 std::string preformatted(const Run& run, const std::optional<std::string>& content,
                          const char* file, const char* kind) {
-  if (!content || content->empty()) return gap_text(run, file, text(file, " is empty"));
+  if (!content || content->empty()) return missing_text(run, file, text(file, " is empty"));
   return element("pre", escaped(*content), kind);
 }
 
@@ -208,7 +208,7 @@ std::string events(const Run& run) {
 
 std::string configuration(const Run& run) {
   const auto why = run.missing.find("run.toml");
-  const auto note = why == run.missing.end() ? "" : gap_text(run, "run.toml", "");
+  const auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
   if (!run.config) return note;
   return note + element("details", element("summary", "run.toml, complete: repeats the run") +
                                        preformatted(run, run.config, "run.toml", ""));
@@ -232,8 +232,8 @@ std::string run_page(const Run& run) {
   out += section("Health", events(run));
   out += section("Configuration", configuration(run));
   out += section("Environment", run.environment.empty()
-                                    ? gap_text(run, "provenance.json", "provenance.json is empty")
-                                    : flat_table(run.environment));
+                                    ? missing_text(run, "provenance.json", "provenance.json is empty")
+                                    : key_value_table(run.environment));
   out += element("footer", "Made by Evenkeel from the files of the run folder.") + "\n";
   return page(run.name, out);
 }

@@ -17,7 +17,7 @@ namespace evenkeel::study {
 
 namespace {
 
-using Field = report::RowField;
+using Field = report::RowFrame;
 
 constexpr double kNumbersWidth = 196;  // units for the figures at the right
 constexpr int kTicks = 6;
@@ -118,7 +118,7 @@ std::string forest_plot(const Results& results) {
   if (rows.empty()) return "";
   std::vector<std::string> names;
   for (const auto& row : rows) names.push_back(row.arm->name);
-  const auto field = report::row_field(names, kNumbersWidth, axis_of(rows));
+  const auto field = report::row_frame(names, kNumbersWidth, axis_of(rows));
   const auto& measure = results.study.measure;
   const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], measure, field, y); };
   return report::row_figures({.title = "Difference to the baseline",

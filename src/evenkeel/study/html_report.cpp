@@ -3,7 +3,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/overhead.h"

@@ -18,11 +18,11 @@ double reduced(const report::Series& profile, Measure::Reduction reduction) {
   if (values.empty()) return std::nan("");
   switch (reduction) {
     case Measure::Reduction::slope:
-      return report::flow_of(profile).slope;
+      return report::depth_trend(profile).slope;
     case Measure::Reduction::steepness:
-      return std::abs(report::flow_of(profile).slope);
+      return std::abs(report::depth_trend(profile).slope);
     case Measure::Reduction::spread:
-      return report::flow_of(profile).spread;
+      return report::depth_trend(profile).spread;
     case Measure::Reduction::mean:
       return report::mean_of_last(values, values.size());
     case Measure::Reduction::largest:
@@ -36,7 +36,7 @@ double reduced(const report::Series& profile, Measure::Reduction reduction) {
 }
 
 double probe_value(const report::Run& run, const Measure& measure) {
-  const auto* const map = report::find(run.layers, measure.probe, measure.part);
+  const auto* const map = report::find(run.layer_maps, measure.probe, measure.part);
   if (map == nullptr || map->values.empty()) return std::nan("");
   const auto step =
       measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
@@ -60,11 +60,11 @@ double measured_value(const report::Run& run, const Measure& measure) {
     case Measure::Kind::loss:
       return report::final_loss(run);
     case Measure::Kind::val_wrong:
-      return 1 - report::last_finite(run.exact.y);
+      return 1 - report::last_finite(run.exact_match.y);
     case Measure::Kind::ood_loss:
       return report::last_finite(run.ood_loss.y);
     case Measure::Kind::ood_wrong:
-      return 1 - report::last_finite(run.ood_exact.y);
+      return 1 - report::last_finite(run.ood_exact_match.y);
     case Measure::Kind::step_time:
       return std::log(median_step_milliseconds(run));
     case Measure::Kind::probe:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 #include "evenkeel/study/results.h"
 
 /// Which arms a chart shows, so that it stays readable.
@@ -15,7 +15,7 @@ namespace evenkeel::study {
 struct CurveSpec {
   std::string name;
   std::vector<std::size_t> arms;
-  report::Style style;
+  report::LineStyle style;
 };
 
 /// One chart.

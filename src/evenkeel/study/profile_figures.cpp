@@ -31,7 +31,7 @@ constexpr std::array kLastStepProfiles = {ProfileKind{"attention_entropy", "", "
                                 ProfileKind{"token_cosine", "", "Token similarity", "mean cosine"}};
 
 const report::LayerMap* map_of(const SeedRun& seed_run, const ProfileKind& kind) {
-  return report::find(seed_run.run.layers, kind.measure, kind.part);
+  return report::find(seed_run.run.layer_maps, kind.measure, kind.part);
 }
 
 /// The last step that any run was probed at, those that the study measures at, and the first if

@@ -22,8 +22,8 @@ using Kind = Column::Kind;
 using State = SeedRun::State;
 
 /// How the arms' curves look on the figures; empty of those that are not drawn.
-std::vector<std::optional<report::Style>> curve_styles_of(const Results& results) {
-  std::vector<std::optional<report::Style>> out(results.arms.size());
+std::vector<std::optional<report::LineStyle>> curve_styles_of(const Results& results) {
+  std::vector<std::optional<report::LineStyle>> out(results.arms.size());
   for (const auto& panel : panels(results, "", kMaxLossPanels)) {
     for (const auto& spec : panel.curve_specs) out[spec.arms.front()] = spec.style;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 namespace evenkeel::study {
 
@@ -13,7 +13,7 @@ namespace evenkeel::study {
 struct Cell {
   std::string text;
   std::string css_class{};                  // class of the style sheet that colours the word
-  std::optional<report::Style> curve_style{};  // a piece of the curve before it
+  std::optional<report::LineStyle> curve_style{};  // a piece of the curve before it
 };
 
 struct Column {

@@ -30,11 +30,11 @@ const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measu
                      const std::string& part, const std::string& on = "training");
 
 /// How the values of a profile follow the depth: the paper's figure 2 in two numbers.
-struct Flow {
+struct DepthTrend {
   double slope = 0;   // of ln value against the layer, least squares
   double spread = 0;  // largest over smallest
 };
 /// NaN where a value is not above 0, or there are fewer than two.
-Flow flow_of(const Series& profile);
+DepthTrend depth_trend(const Series& profile);
 
 }  // namespace evenkeel::report

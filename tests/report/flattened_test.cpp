@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/flat.h"
+#include "evenkeel/report/flattened.h"
 
 #include <gtest/gtest.h>
 
@@ -8,38 +8,38 @@
 namespace evenkeel::report {
 namespace {
 
-TEST(Flat, DotsTheKeysOfToml) {
-  const Flat want = {{"model.layers", "4"},
+TEST(Flattened, DotsTheKeysOfToml) {
+  const KeyValues want = {{"model.layers", "4"},
                      {"optimizer.betas", "[0.9, 0.95]"},
                      {"optimizer.clip", "1.0"},
                      {"scheme", "pre_ln"},
                      {"train.deterministic", "true"}};
-  EXPECT_EQ(flat_toml("scheme = \"pre_ln\"\n[model]\nlayers = 4\n[optimizer]\n"
+  EXPECT_EQ(flattened_toml("scheme = \"pre_ln\"\n[model]\nlayers = 4\n[optimizer]\n"
                       "betas = [0.9, 0.95]\nclip = 1.0\n[train]\ndeterministic = true\n"),
             want);
 }
 
-TEST(Flat, DotsTheKeysOfJsonInTheirOrder) {
-  const Flat want = {
+TEST(Flattened, DotsTheKeysOfJsonInTheirOrder) {
+  const KeyValues want = {
       {"torch", "2.13.0"}, {"data.digest", "ab"}, {"data.tokens", "7"}, {"isa", "[\"avx2\"]"}};
-  EXPECT_EQ(flat_json(R"({"torch": "2.13.0", "data": {"digest": "ab", "tokens": 7},
+  EXPECT_EQ(flattened_json(R"({"torch": "2.13.0", "data": {"digest": "ab", "tokens": 7},
                           "isa": ["avx2"]})"),
             want);
 }
 
-TEST(Flat, SaysWhereATomlFileIsBroken) {
+TEST(Flattened, SaysWhereATomlFileIsBroken) {
   try {
-    flat_toml("a = 1\nb = = 2\n");
+    flattened_toml("a = 1\nb = = 2\n");
     FAIL() << "a broken file was read";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).substr(0, 8), "line 2: ") << error.what();
   }
 }
 
-TEST(Flat, RefusesJsonThatIsNoObject) {
+TEST(Flattened, RefusesJsonThatIsNoObject) {
   for (const char* bad : {"[1]", "{", "3"}) {
     try {
-      flat_json(bad);
+      flattened_json(bad);
       FAIL() << bad;
     } catch (const Error& error) {
       EXPECT_EQ(std::string(error.what()), "wanted a JSON object");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/layers.h"
+#include "evenkeel/report/layer_map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +56,7 @@ const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measu
   return found == maps.end() ? nullptr : &*found;
 }
 
-Flow flow_of(const Series& profile) {
+DepthTrend depth_trend(const Series& profile) {
   const auto none = std::nan("");
   const auto count = static_cast<double>(profile.size());
   if (profile.size() < 2) return {none, none};

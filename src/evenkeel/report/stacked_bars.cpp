@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/parts_figure.h"
+#include "evenkeel/report/stacked_bars.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,7 +18,7 @@ namespace {
 constexpr double kNumbers = 90;  // units for the sum at the right
 constexpr int kTicks = 6, kDigits = 4;
 
-double sum_of(const Parts& row) {
+double sum_of(const StackedBar& row) {
   return std::accumulate(row.parts.begin(), row.parts.end(), 0.0,
                          [](double sum, const auto& part) { return sum + part.second; });
 }
@@ -28,25 +28,25 @@ std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
-std::string drawn(const Parts& row, const RowField& field, const std::string& unit_of, double y) {
+std::string drawn(const StackedBar& row, const RowFrame& frame, const std::string& unit_of, double y) {
   constexpr double kHalf = 6;
-  auto out = row_name(row.name, field, y);
+  auto out = row_name(row.name, frame, y);
   double before = 0;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {
     const auto& [name, value] = row.parts[part];
-    const double from = field.across(before), to = field.across(before + value);
+    const double from = frame.x_position(before), to = frame.x_position(before + value);
     before += value;
     if (to <= from) continue;
-    const auto told =
+    const auto tooltip =
         element("title", escaped(text(name, ": ", with_digits(value, kDigits), ' ', unit_of)));
     out += text("<rect class=\"", class_of(part), "\" x=\"", svg_number(from), "\" y=\"", svg_number(y - kHalf),
-                "\" width=\"", svg_number(to - from), "\" height=\"", svg_number(2 * kHalf), "\">", told,
+                "\" width=\"", svg_number(to - from), "\" height=\"", svg_number(2 * kHalf), "\">", tooltip,
                 "</rect>\n");
   }
   return out + row_label("end", kRowWidth, y, with_digits(sum_of(row), kDigits) + " " + unit_of);
 }
 
-std::string legend(const Parts& row) {
+std::string legend(const StackedBar& row) {
   std::string out;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {
     const auto square = text(
@@ -60,8 +60,8 @@ std::string legend(const Parts& row) {
 
 }  // namespace
 
-std::string parts_figure(const std::string& title, const std::string& unit_of,
-                         const std::string& note, const std::vector<Parts>& rows) {
+std::string stacked_bars(const std::string& title, const std::string& unit_of,
+                         const std::string& note, const std::vector<StackedBar>& rows) {
   if (rows.empty()) return "";
   double most = 0;
   std::vector<std::string> names;
@@ -71,15 +71,15 @@ std::string parts_figure(const std::string& title, const std::string& unit_of,
   }
   auto axis = linear_axis(0, most, kTicks);
   axis.low = 0;
-  const auto field = row_field(names, kNumbers, axis);
-  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], field, unit_of, y); };
+  const auto frame = row_frame(names, kNumbers, axis);
+  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], frame, unit_of, y); };
   return row_figures({.title = title,
                       .unit = unit_of,
                       .note = note,
                       .legend = legend(rows.front()),
                       .rows = rows.size(),
                       .draw = draw},
-                     field);
+                     frame);
 }
 
 }  // namespace evenkeel::report

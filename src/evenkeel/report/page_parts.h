@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evenkeel/report/flat.h"
+#include "evenkeel/report/flattened.h"
 #include "evenkeel/report/run.h"
 
 namespace evenkeel::report {
@@ -20,19 +20,19 @@ std::string state_text(const Run& run);
 std::string steps_text(const Run& run);
 
 /// What stands where a file has nothing to show: why, and what `otherwise` if the file is there.
-std::string gap_text(const Run& run, const std::string& file, std::string_view otherwise);
+std::string missing_text(const Run& run, const std::string& file, std::string_view otherwise);
 
 /// Keys and values, one a row.
-std::string flat_table(const Flat& flat);
+std::string key_value_table(const KeyValues& entries);
 
 /// Keys that differ, a row each, with a column a run.
 std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows);
 
 /// How the curves of a run look on a page of several: a colour a scheme, a pattern a run of it.
-struct Style {
+struct LineStyle {
   int colour = 0, dash = 0;
 };
-std::vector<Style> styles_of(const std::vector<Run>& runs);
+std::vector<LineStyle> line_styles(const std::vector<Run>& runs);
 
 /// The chart of one measured quantity over steps: what was logged, faintly, and its moving mean.
 /// With many runs the mean alone, one colour and pattern a run.
@@ -46,8 +46,8 @@ struct Quantity {
 extern const Quantity kLoss, kLearningRate, kGradientNorm, kThroughput;
 extern const Quantity kLoad, kBalance;           // of a mixture of experts
 extern const Quantity kValidation, kBits, kGap;  // measured on evaluation only
-extern const Quantity kExact, kOodLoss,
-    kOodExact;  // the same, where the text has answers, data.ood
+extern const Quantity kExactMatch, kOodLoss,
+    kOodExactMatch;  // the same, where the text has answers, data.ood
 
 /// How many neighbours on either side the moving mean takes for this many points.
 std::size_t half_window(std::size_t points);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/section.h"
+#include "evenkeel/report/page_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,14 +23,14 @@ const Quantity kLoad = {"Busiest expert", "its choices over the mean, of the wor
 const Quantity kBalance = {"Load balancing loss", "before its weight; 1 is even", "balance_loss",
                            &Run::balance_loss};
 const Quantity kValidation = {"Validation loss", "nats a token", "val_loss", &Run::validation_loss};
-const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &Run::bits_a_byte};
+const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &Run::bits_per_byte};
 const Quantity kGap = {"Gap to the entropy floor", "nats a byte, logarithmic", "val_gap",
                        &Run::gap};
-const Quantity kExact = {"Answers right", "share of the validation text's", "val_exact",
-                         &Run::exact};
+const Quantity kExactMatch = {"Answers right", "share of the validation text's", "val_exact",
+                         &Run::exact_match};
 const Quantity kOodLoss = {"Loss out of distribution", "nats a token", "ood_loss", &Run::ood_loss};
-const Quantity kOodExact = {"Answers right out of distribution", "share", "ood_exact",
-                            &Run::ood_exact};
+const Quantity kOodExactMatch = {"Answers right out of distribution", "share", "ood_exact",
+                            &Run::ood_exact_match};
 
 std::string section(std::string_view heading, std::string_view content) {
   return text("<section>\n<h2>", heading, "</h2>\n", content, "\n</section>\n");
@@ -50,14 +50,14 @@ std::string steps_text(const Run& run) {
   return text(done, " of ", with_commas(std::llround(run.steps)), " steps");
 }
 
-std::string gap_text(const Run& run, const std::string& file, std::string_view otherwise) {
+std::string missing_text(const Run& run, const std::string& file, std::string_view otherwise) {
   const auto why = run.missing.find(file);
   return element("p", escaped(why == run.missing.end() ? otherwise : why->second), "missing");
 }
 
-std::string flat_table(const Flat& flat) {
+std::string key_value_table(const KeyValues& entries) {
   std::string rows;
-  for (const auto& [key, value] : flat) {
+  for (const auto& [key, value] : entries) {
     rows += element("tr", element("td", escaped(key), "key-name") +
                               element("td", escaped(value), "text")) +
             "\n";
@@ -90,9 +90,9 @@ std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantit
   return "No data: " + runs.front()->missing.at("metrics.jsonl");
 }
 
-std::vector<Style> styles_of(const std::vector<Run>& runs) {
+std::vector<LineStyle> line_styles(const std::vector<Run>& runs) {
   std::map<std::string, int> schemes, members;
-  std::vector<Style> styles;
+  std::vector<LineStyle> styles;
   for (const auto& run : runs) {
     const int scheme =
         schemes.try_emplace(run.scheme, static_cast<int>(schemes.size())).first->second;

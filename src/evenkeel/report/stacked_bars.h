@@ -8,14 +8,14 @@
 namespace evenkeel::report {
 
 /// A sum by what it is made of.
-struct Parts {
+struct StackedBar {
   std::string name;
   std::vector<std::pair<std::string, double>> parts;  // the same names in every row, none below 0
 };
 
 /// A bar a row, piece by piece, with a legend; "" without a row.
 /// \param unit  of the values: "ms"
-std::string parts_figure(const std::string& title, const std::string& unit, const std::string& note,
-                         const std::vector<Parts>& rows);
+std::string stacked_bars(const std::string& title, const std::string& unit, const std::string& note,
+                         const std::vector<StackedBar>& rows);
 
 }  // namespace evenkeel::report

@@ -9,9 +9,9 @@ namespace evenkeel::report {
 /// What is wrong with a page that must read as XML after its document type: a tag that is not
 /// closed, or closed by another; an attribute without quotes; a bare `&`, `<` or `>`. "" if
 /// nothing.
-std::string fault_of(const std::string& page);
+std::string xml_error(const std::string& page);
 
 /// The contents of all elements with this start tag, e.g. `<td class="name">`, in their order.
-std::vector<std::string> contents(const std::string& page, const std::string& start);
+std::vector<std::string> element_contents(const std::string& page, const std::string& start);
 
 }  // namespace evenkeel::report

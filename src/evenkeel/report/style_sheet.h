@@ -8,6 +8,6 @@ namespace evenkeel::report {
 /// The style sheet of a report: light, dark and print, with the colours of the curves. The curves'
 /// colours are told apart with any kind of colour vision.
 /// \source Okabe and Ito 2008, "Color universal design" (light; lightened for dark backgrounds)
-std::string_view style();
+std::string_view style_sheet();
 
 }  // namespace evenkeel::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/page_check.h"
+#include "report/xml_check.h"
 
 #include <cctype>
 
@@ -23,7 +23,7 @@ bool has_quoted_attributes(const std::string& tag) {
   return !quoted;
 }
 
-std::string fault_of_text(const std::string& text) {
+std::string xml_error_of_text(const std::string& text) {
   if (text.find('>') != std::string::npos) return "bare > in: " + text;
   for (auto at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
     const auto end = text.find(';', at);
@@ -34,7 +34,7 @@ std::string fault_of_text(const std::string& text) {
 
 }  // namespace
 
-std::string fault_of(const std::string& page) {
+std::string xml_error(const std::string& page) {
   const std::string type = "<!DOCTYPE html>";
   if (page.rfind(type, 0) != 0) return "no document type";
   std::vector<std::string> open;
@@ -43,7 +43,7 @@ std::string fault_of(const std::string& page) {
     const auto start = page.find('<', at);
     const auto text = page.substr(at, start == std::string::npos ? start : start - at);
     const bool is_style = !open.empty() && open.back() == "style";
-    if (const auto fault = fault_of_text(text); !fault.empty() && !is_style) return fault;
+    if (const auto fault = xml_error_of_text(text); !fault.empty() && !is_style) return fault;
     if (start == std::string::npos) break;
     const auto end = page.find('>', start);
     if (end == std::string::npos) return "a tag without end";
@@ -62,7 +62,7 @@ std::string fault_of(const std::string& page) {
   return open.empty() ? "" : "not closed: " + open.back();
 }
 
-std::vector<std::string> contents(const std::string& page, const std::string& start) {
+std::vector<std::string> element_contents(const std::string& page, const std::string& start) {
   const auto close = "</" + tag_name(start.substr(1)) + ">";
   std::vector<std::string> found;
   for (auto at = page.find(start); at != std::string::npos; at = page.find(start, at + 1)) {

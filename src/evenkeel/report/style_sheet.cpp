@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/style.h"
+#include "evenkeel/report/style_sheet.h"
 
 namespace evenkeel::report {
 
-std::string_view style() {
+std::string_view style_sheet() {
   return R"css(:root {
   --paper: #ffffff; --raised: #f6f7f9; --ink: #1b1f24; --muted: #5c6570; --rule: #d9dde3;
   --grid: #e8ebef; --axis: #8b94a0; --reference: #1b1f24;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/flat.h"
+#include "evenkeel/report/flattened.h"
 
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
@@ -34,7 +34,7 @@ std::string value_text(const toml::node& node) {
   return other.str();
 }
 
-void flatten(const std::string& prefix, const toml::table& table, Flat& out) {
+void flatten(const std::string& prefix, const toml::table& table, KeyValues& out) {
   for (const auto& [key, node] : table) {
     const auto name = joined(prefix, key.str());
     if (const auto* inner = node.as_table()) {
@@ -45,7 +45,7 @@ void flatten(const std::string& prefix, const toml::table& table, Flat& out) {
   }
 }
 
-void flatten(const std::string& prefix, const Json& object, Flat& out) {
+void flatten(const std::string& prefix, const Json& object, KeyValues& out) {
   for (const auto& [key, value] : object.items()) {
     const auto name = joined(prefix, key);
     if (value.is_object() && !value.empty()) {
@@ -58,9 +58,9 @@ void flatten(const std::string& prefix, const Json& object, Flat& out) {
 
 }  // namespace
 
-Flat flat_toml(const std::string& content) {
+KeyValues flattened_toml(const std::string& content) {
   try {
-    Flat out;
+    KeyValues out;
     flatten("", toml::parse(content), out);
     return out;
   } catch (const toml::parse_error& error) {
@@ -68,21 +68,21 @@ Flat flat_toml(const std::string& content) {
   }
 }
 
-Flat flat_json(const std::string& content) {
+KeyValues flattened_json(const std::string& content) {
   const auto object = Json::parse(content, nullptr, false);
   if (!object.is_object()) throw Error(Exit::data, "wanted a JSON object");
-  Flat out;
+  KeyValues out;
   flatten("", object, out);
   return out;
 }
 
-std::string value_of(const Flat& flat, const std::string& key) {
+std::string value_of(const KeyValues& entries, const std::string& key) {
   const auto found =
-      std::find_if(flat.begin(), flat.end(), [&](const auto& entry) { return entry.first == key; });
-  return found == flat.end() ? "" : found->second;
+      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
+  return found == entries.end() ? "" : found->second;
 }
 
-std::vector<Difference> differences(const std::vector<Flat>& all) {
+std::vector<Difference> differences(const std::vector<KeyValues>& all) {
   std::vector<Difference> rows;
   for (std::size_t file = 0; file < all.size(); ++file) {
     for (const auto& [key, value] : all[file]) {
