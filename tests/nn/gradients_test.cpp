@@ -18,7 +18,7 @@ namespace {
 
 using nn::Mode;
 using nn::Precision;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 struct Case {
@@ -174,7 +174,7 @@ class Gradients : public ::testing::TestWithParam<Case> {
   }
 
   TinyModel tiny_;
-  at::Tensor ids_ = some_ids(2, 6);
+  at::Tensor ids_ = fixed_token_ids(2, 6);
 };
 
 TEST_P(Gradients, AreThoseOfTheLoss) {

@@ -20,7 +20,7 @@ using nn::Precision;
 using testing::close;
 using testing::List;
 using testing::list_of;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::tiny_shape;
 using testing::TinyModel;
 
@@ -41,7 +41,7 @@ struct Step {
 };
 
 Step step_of(const TinyModel& tiny) {
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   nn::RouterLosses router;
   auto sum =
       tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = Mode::training, .router = &router});
@@ -118,7 +118,7 @@ TEST(Mixture, OfOneExpertIsTheDenseModel) {
     parameter.master.copy_(one.parameters->at(name).master.view_as(parameter.master));
   }
   dense.parameters->publish();
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   EXPECT_TRUE(close(one.model->hidden(ids), dense.model->hidden(ids), 1e-13, 1e-13));
   const at::AutoGradMode with_gradient(true);
   for (const auto* const tiny : {&one, &dense}) {
@@ -192,7 +192,7 @@ TEST(Mixture, DoesNotDependOnTheOrderOfItsExperts) {
     if (by_expert) parameter.master.copy_(parameter.master.index_select(0, order));
   }
   other.parameters->publish();
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   EXPECT_TRUE(close(other.model->hidden(ids), given.model->hidden(ids), 1e-13, 1e-13));
 }
 
@@ -201,7 +201,7 @@ std::vector<nn::Routing> routings_of(const TinyModel& tiny) {
   std::vector<nn::Routing> all;
   nn::Observer observer;
   observer.routing = [&](std::int64_t, const nn::Routing& routing) { all.push_back(routing); };
-  tiny.model->hidden(some_ids(2, 8), {.observer = &observer});
+  tiny.model->hidden(fixed_token_ids(2, 8), {.observer = &observer});
   return all;
 }
 
@@ -246,7 +246,7 @@ TEST(Mixture, DecodesWithACacheWhatTheFullForwardGives) {
   const at::NoGradGuard no_grad;
   const auto tiny =
       mixture("hybrid_norm_star", mixture_shape({.count = 6, .active = 2, .shared = 1}));
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   auto cache = tiny.model->empty_cache(2, 8);
   std::vector<at::Tensor> steps;
   for (std::int64_t i = 0; i < 8; ++i) {

@@ -19,7 +19,7 @@ namespace {
 using nn::AttentionPath;
 using nn::Precision;
 using testing::close;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::tiny_shape;
 using testing::TinyModel;
 
@@ -50,7 +50,7 @@ std::vector<std::string> causal_schemes() {
 }
 
 TEST(Model, DecodesWithACacheWhatTheFullForwardGives) {
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   for (const auto& name : causal_schemes()) {
     const TinyModel wide(name);
     EXPECT_TRUE(close(decoded(wide, ids), logits_of(wide, ids), 1e-12, 1e-12)) << name;
@@ -73,7 +73,7 @@ std::vector<at::Tensor> gradients_of(TinyModel& tiny, const at::Tensor& ids) {
 
 // Forward and backward, every scheme: to rounding, which float32 shows at 1e-5 of the largest.
 TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
-  const auto ids = some_ids(2, 16);
+  const auto ids = fixed_token_ids(2, 16);
   for (const auto precision : {Precision::float64, Precision::float32}) {
     const double tolerance = precision == Precision::float64 ? 1e-11 : 2e-5;
     for (const auto& name : config::catalogue()) {
@@ -93,7 +93,7 @@ TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
 }
 
 TEST(Model, GivesTheSameByFusedOperatorsAndByFormulas) {
-  const auto ids = some_ids(2, 16);
+  const auto ids = fixed_token_ids(2, 16);
   for (const auto& name : config::catalogue()) {
     const TinyModel fused(name);
     const TinyModel formulas(name, Precision::float64, {.fused = false});
@@ -102,7 +102,7 @@ TEST(Model, GivesTheSameByFusedOperatorsAndByFormulas) {
 }
 
 TEST(Model, SeesNoLaterToken) {
-  auto ids = some_ids(1, 16);
+  auto ids = fixed_token_ids(1, 16);
   auto changed = ids.clone();
   changed[0][9] = (changed[0][9] + 1).remainder(31);
   for (const auto& name : causal_schemes()) {
@@ -133,7 +133,7 @@ TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
     auto to = moved.parameters->at(name).master;
     to.copy_(parameter.master);
   }
-  const auto ids = some_ids(2, 16);
+  const auto ids = fixed_token_ids(2, 16);
   EXPECT_TRUE(close(logits_of(moved, ids), logits_of(hybrid, ids), 1e-12, 1e-13));
 }
 
@@ -148,7 +148,7 @@ TEST(HybridNormStar, DiffersFromHybridNormInItsFirstBlockOnly) {
 }
 
 TEST(Model, HasTheSameBitsForAnyNumberOfThreads) {
-  const auto ids = some_ids(4, 64);
+  const auto ids = fixed_token_ids(4, 64);
   auto shape = tiny_shape(3);
   shape.context = 64;
   const auto gradients = [&](Precision precision, int threads) {
@@ -165,7 +165,7 @@ TEST(Model, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Model, KeepsBfloat16NearFloat32) {
-  const auto ids = some_ids(2, 16);
+  const auto ids = fixed_token_ids(2, 16);
   const TinyModel narrow("hybrid_norm_star", Precision::bfloat16);
   const TinyModel wide("hybrid_norm_star", Precision::float32);
   const auto expected = logits_of(wide, ids);
@@ -180,7 +180,7 @@ TEST(Model, FollowsExpressionsOfTheStep) {
       ".");
   TinyModel growing(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel grown("pre_norm");
-  const auto ids = some_ids(1, 8);
+  const auto ids = fixed_token_ids(1, 8);
   growing.model->at_step({.done = 5, .planned = 100});
   EXPECT_FALSE(logits_of(growing, ids).equal(logits_of(grown, ids)));
   growing.model->at_step({.done = 20, .planned = 100});
@@ -202,7 +202,7 @@ TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
       ".");
   const TinyModel planned(source, Precision::float64, {}, tiny_shape(3));
   TinyModel plain("pre_norm");
-  const auto ids = some_ids(1, 8);
+  const auto ids = fixed_token_ids(1, 8);
   {
     const at::NoGradGuard no_grad;
     for (const auto* const block : {"blocks.0", "blocks.1", "blocks.2"}) {
@@ -219,7 +219,7 @@ TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
 
 // A step of mean statistics sees the batch; running values do not.
 TEST(BatchNorm, SeesOtherTokensInTrainingOnly) {
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   auto changed = ids.clone();
   changed[1][7] = (changed[1][7] + 1).remainder(31);
   for (const std::string name : {"batch_norm", "batch_renorm", "instance_norm"}) {
@@ -246,7 +246,7 @@ TEST(Reparameterization, OfZerosIsZeros) {
       tiny.parameters->at("blocks.1.attention.output.weight").master.zero_();
     }
     tiny.parameters->zero_gradients();
-    const auto ids = some_ids(2, 8);
+    const auto ids = fixed_token_ids(2, 8);
     const auto loss = tiny.model->loss_sum(ids, ids, {.mode = nn::Mode::training});
     loss.backward();
     EXPECT_TRUE(loss.isfinite().item<bool>()) << name;
@@ -260,7 +260,7 @@ TEST(BatchNorm, RefusesASingleToken) {
   for (const std::string name : {"batch_norm", "batch_renorm"}) {
     const TinyModel tiny(name);
     try {
-      tiny.model->hidden(some_ids(1, 1), {.mode = nn::Mode::training});
+      tiny.model->hidden(fixed_token_ids(1, 1), {.mode = nn::Mode::training});
       FAIL() << name << " took one token";
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::usage);
@@ -273,7 +273,7 @@ TEST(BatchNorm, RefusesASingleToken) {
 TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
   const TinyModel narrow("hybrid_norm", nn::Precision::bfloat16),
       wide("hybrid_norm", nn::Precision::float64);
-  const auto ids = testing::some_ids(2, 8);
+  const auto ids = testing::fixed_token_ids(2, 8);
   for (const auto* const tiny : {&narrow, &wide}) {
     tiny->parameters->zero_gradients();
     for (std::int64_t row = 0; row < 2; ++row) {
@@ -306,7 +306,7 @@ std::vector<at::Tensor> step_in_parts(const TinyModel& tiny, const at::Tensor& i
 
 // Their memory is not cleared: what lay there must not matter. Of nine experts some get no token.
 TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
-  const auto ids = testing::some_ids(2, 8);
+  const auto ids = testing::fixed_token_ids(2, 8);
   auto mixture = tiny_shape(3);
   mixture.experts = {.count = 9, .active = 1};
   for (const auto precision : {nn::Precision::bfloat16, nn::Precision::float32}) {
@@ -334,7 +334,7 @@ TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
 TEST(Model, LeavesGradientsAloneThatAreNotAskedFor) {
   const TinyModel tiny("hybrid_norm", nn::Precision::float64);
   tiny.parameters->zero_gradients();
-  const auto ids = testing::some_ids(2, 8);
+  const auto ids = testing::fixed_token_ids(2, 8);
   const auto x = tiny.model->hidden(ids).detach().requires_grad_();
   torch::autograd::grad({tiny.model->loss_sum_of(x, ids)}, {x});
   for (const auto& each : tiny.parameters->gradients()) EXPECT_FALSE(each.any().item<bool>());

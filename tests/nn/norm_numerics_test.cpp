@@ -21,7 +21,7 @@ namespace {
 using norm::Affine;
 using norm::EpsilonAt;
 using norm::Kind;
-using testing::rounded_once;
+using testing::correctly_rounded;
 
 struct Case {
   std::string name;
@@ -153,7 +153,7 @@ testing::Wide unknown_of(const norm::Norm& norm) {
   const bool derived = norm.gain_form == norm::GainForm::one_plus_w || norm.stored_at ||
                        norm.out_scale != norm::Expression(1);
   constexpr testing::Wide kOfFloat = 0x1p-22L;
-  return derived ? kOfFloat : testing::kOfDouble;
+  return derived ? kOfFloat : testing::kDoubleError;
 }
 
 void expect_true(Trial& trial, const std::string& name) {
@@ -169,7 +169,7 @@ void expect_true(Trial& trial, const std::string& name) {
   const auto gradients = torch::autograd::grad({y}, leaves, {trial.dy});
   const auto truth = trial.truth();
   const auto unknown = unknown_of(trial.norm);
-  const std::map<std::string, const testing::Truths*> wanted = {
+  const std::map<std::string, const testing::ReferenceValues*> wanted = {
       {"x", &truth.dx},         {"gain", &truth.dgain},   {"bias", &truth.dbias},
       {"alpha", &truth.dalpha}, {"shift", &truth.dshift}, {"beta", &truth.dbeta}};
   const auto dtype = trial.x.scalar_type();
@@ -177,9 +177,9 @@ void expect_true(Trial& trial, const std::string& name) {
       trial.norm.kind == Kind::rms_norm || trial.norm.kind == Kind::layer_norm;
   const int forward = may_be_fused ? testing::roundings_forward(dtype) : 0;
   const int backward = may_be_fused ? testing::roundings_backward(dtype) : 0;
-  EXPECT_TRUE(rounded_once(y, truth.y, unknown, forward)) << name << ": y";
+  EXPECT_TRUE(correctly_rounded(y, truth.y, unknown, forward)) << name << ": y";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    EXPECT_TRUE(rounded_once(gradients[i], *wanted.at(names[i]), unknown, backward))
+    EXPECT_TRUE(correctly_rounded(gradients[i], *wanted.at(names[i]), unknown, backward))
         << name << ": gradient of " << names[i];
   }
 }
@@ -192,10 +192,10 @@ class NormNumerics : public ::testing::TestWithParam<std::tuple<Case, at::Scalar
 TEST_P(NormNumerics, RoundOnce) {
   const auto& [each, dtype] = GetParam();
   const bool over_tokens = norm::sees_other_tokens(each.norm.kind);
-  for (const auto width : testing::hard_widths()) {
+  for (const auto width : testing::extreme_widths()) {
     if (over_tokens && width == 1) continue;  // one token has no statistics
     for (const bool fused : {true, false}) {
-      Trial trial(each, testing::hard_rows(width, dtype), fused);
+      Trial trial(each, testing::extreme_rows(width, dtype), fused);
       expect_true(trial, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
       if (HasFailure()) return;
     }
@@ -204,7 +204,7 @@ TEST_P(NormNumerics, RoundOnce) {
 
 TEST_P(NormNumerics, DoNotDependOnTheLayoutOfTheirInput) {
   const auto& [each, dtype] = GetParam();
-  Trial trial(each, testing::hard_rows(6, dtype), true);
+  Trial trial(each, testing::extreme_rows(6, dtype), true);
   const auto x = trial.x.detach();
   const auto result = [&](const at::Tensor& rows) {
     const auto leaf = rows.detach().requires_grad_();
@@ -226,7 +226,7 @@ TEST_P(NormNumerics, DoNotDependOnTheLayoutOfTheirInput) {
 TEST_P(NormNumerics, TakeNoRows) {
   const auto& [each, dtype] = GetParam();
   if (each.norm.kind == Kind::batch_norm || each.norm.kind == Kind::batch_renorm) return;
-  Trial trial(each, testing::hard_rows(6, dtype), true);
+  Trial trial(each, testing::extreme_rows(6, dtype), true);
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{0, 5, trial.x.size(-1)}, {3, 0, trial.x.size(-1)}}) {
     const auto none = at::empty(shape, dtype).requires_grad_();

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "evenkeel/norm/kind.h"
-#include "support/row_truth.h"
+#include "support/row_reference.h"
 
 // Every norm kind and its gradients in long double, from the table of docs/schemes.md.
 namespace evenkeel::testing {
@@ -16,7 +16,7 @@ struct Run {
 
 /// What a norm computes of x and of the gradient dy of its result.
 struct NormTruth {
-  Truths y, dx, dgain, dbias, dalpha, dshift, dbeta;
+  ReferenceValues y, dx, dgain, dbias, dalpha, dshift, dbeta;
 };
 
 struct NormInputs {

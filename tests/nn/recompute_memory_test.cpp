@@ -12,7 +12,7 @@ namespace evenkeel {
 namespace {
 
 using nn::Recompute;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 class RecomputeMemory : public ::testing::Test {
@@ -39,7 +39,7 @@ class RecomputeMemory : public ::testing::Test {
                       const norm::Experts& experts = {}, std::int64_t inner = 128) {
     const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute},
                          shape(experts, inner));
-    const auto ids = some_ids(2, 32), targets = ids.roll(-1, 1);
+    const auto ids = fixed_token_ids(2, 32), targets = ids.roll(-1, 1);
     const auto forward = [&] {
       return tiny.model->loss_sum(ids, targets, {.mode = nn::Mode::training});
     };

@@ -15,7 +15,7 @@ namespace {
 
 using nn::Precision;
 using nn::Recompute;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 // y = w x^2 and z = x + w, where w is no input: its gradient is added where backward() adds it.
@@ -50,7 +50,7 @@ struct Step {
 
 Step step_of(const std::string& scheme, Precision precision, Recompute recompute) {
   TinyModel tiny(scheme, precision, {.recompute = recompute});
-  const auto ids = some_ids(2, 8);
+  const auto ids = fixed_token_ids(2, 8);
   auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
   loss.backward();
   Step step{loss.detach(), {}};

@@ -42,7 +42,7 @@ struct Row {
 };
 
 /// Rows of the test plan: zeros, one value, constants, scales, alternating extremes, large means.
-std::vector<Row> hard_rows() {
+std::vector<Row> rows_at_the_limits() {
   const auto noise = at::randn({1, kWidth}, at::kDouble);
   const auto one_hot = at::zeros({1, kWidth}, at::kDouble);
   one_hot[0][7] = 1;
@@ -69,7 +69,7 @@ void expect_exact(const testing::Function& fused, const testing::Function& formu
   at::manual_seed(0);
   const auto gain = at::randn({kWidth});
   const auto bias = at::randn({kWidth});
-  for (const auto& row : hard_rows()) {
+  for (const auto& row : rows_at_the_limits()) {
     for (const double size : sizes_of_dy) {
       const auto x = row.values.to(at::kFloat).to(dtype);
       const auto dy = (size * at::randn({1, kWidth})).to(dtype);

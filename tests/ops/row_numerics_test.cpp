@@ -7,24 +7,24 @@
 #include "evenkeel/ops/layer_norm.h"
 #include "evenkeel/ops/rms_norm.h"
 #include "ops/gradients.h"
-#include "support/row_truth.h"
+#include "support/row_reference.h"
 
 // The fused operators against long double, on hard rows of many widths: each result is the true
 // one rounded once, but for a few roundings to float32 in the norms of float32 and bfloat16.
 namespace evenkeel {
 namespace {
 
-using testing::rounded_once;
+using testing::correctly_rounded;
 using testing::Statistic;
 using testing::Tensors;
-using testing::True;
-using testing::Truths;
+using testing::ReferenceValue;
+using testing::ReferenceValues;
 using testing::Values;
 using testing::Wide;
 
 /// The truth of gain * x_hat + bias over rows, and of its gradients.
 struct Truth {
-  Truths y, dx, dgain, dbias;
+  ReferenceValues y, dx, dgain, dbias;
 };
 
 struct Inputs {
@@ -73,10 +73,10 @@ void expect_rms_norm(const at::Tensor& x) {
   in.bias = at::Tensor();
   const auto truth = truth_of(in, Statistic{});
   const auto run = [](const Tensors& of) { return Tensors{ops::rms_norm(of[0], of[1])}; };
-  EXPECT_TRUE(rounded_once(run({in.x, in.gain})[0], truth.y, testing::kOfDouble, forward));
+  EXPECT_TRUE(correctly_rounded(run({in.x, in.gain})[0], truth.y, testing::kDoubleError, forward));
   const auto got = testing::gradients(run, {in.x, in.gain}, {in.dy});
-  EXPECT_TRUE(rounded_once(got[0], truth.dx, testing::kOfDouble, backward));
-  EXPECT_TRUE(rounded_once(got[1], truth.dgain, testing::kOfDouble, backward));
+  EXPECT_TRUE(correctly_rounded(got[0], truth.dx, testing::kDoubleError, backward));
+  EXPECT_TRUE(correctly_rounded(got[1], truth.dgain, testing::kDoubleError, backward));
 }
 
 void expect_layer_norm(const at::Tensor& x) {
@@ -85,22 +85,22 @@ void expect_layer_norm(const at::Tensor& x) {
   const auto in = inputs_of(x);
   const auto truth = truth_of(in, Statistic{.centred = true});
   const auto run = [](const Tensors& of) { return Tensors{ops::layer_norm(of[0], of[1], of[2])}; };
-  EXPECT_TRUE(rounded_once(run({in.x, in.gain, in.bias})[0], truth.y, testing::kOfDouble, forward));
+  EXPECT_TRUE(correctly_rounded(run({in.x, in.gain, in.bias})[0], truth.y, testing::kDoubleError, forward));
   const auto got = testing::gradients(run, {in.x, in.gain, in.bias}, {in.dy});
-  EXPECT_TRUE(rounded_once(got[0], truth.dx, testing::kOfDouble, backward));
-  EXPECT_TRUE(rounded_once(got[1], truth.dgain, testing::kOfDouble, backward));
-  EXPECT_TRUE(rounded_once(got[2], truth.dbias, testing::kOfDouble, backward));
+  EXPECT_TRUE(correctly_rounded(got[0], truth.dx, testing::kDoubleError, backward));
+  EXPECT_TRUE(correctly_rounded(got[1], truth.dgain, testing::kDoubleError, backward));
+  EXPECT_TRUE(correctly_rounded(got[2], truth.dbias, testing::kDoubleError, backward));
 }
 
 void expect_affine(const at::Tensor& x) {
   const auto in = inputs_of(x);
   const auto truth = truth_of(in, std::nullopt);
   const auto run = [](const Tensors& of) { return Tensors{ops::affine(of[0], of[1], of[2])}; };
-  EXPECT_TRUE(rounded_once(run({in.x, in.gain, in.bias})[0], truth.y));
+  EXPECT_TRUE(correctly_rounded(run({in.x, in.gain, in.bias})[0], truth.y));
   const auto got = testing::gradients(run, {in.x, in.gain, in.bias}, {in.dy});
-  EXPECT_TRUE(rounded_once(got[0], truth.dx));
-  EXPECT_TRUE(rounded_once(got[1], truth.dgain));
-  EXPECT_TRUE(rounded_once(got[2], truth.dbias));
+  EXPECT_TRUE(correctly_rounded(got[0], truth.dx));
+  EXPECT_TRUE(correctly_rounded(got[1], truth.dgain));
+  EXPECT_TRUE(correctly_rounded(got[2], truth.dbias));
 }
 
 /// One value for all features: its gradient is the sum over them.
@@ -111,16 +111,16 @@ void expect_affine_of_one_value(const at::Tensor& x) {
   in.bias = plus.expand_as(in.bias);
   const auto truth = truth_of(in, std::nullopt);
   const auto run = [](const Tensors& of) { return Tensors{ops::affine(of[0], of[1], of[2])}; };
-  EXPECT_TRUE(rounded_once(run({x, one, plus})[0], truth.y));
+  EXPECT_TRUE(correctly_rounded(run({x, one, plus})[0], truth.y));
   const auto got = testing::gradients(run, {x, one, plus}, {in.dy});
-  EXPECT_TRUE(rounded_once(got[0], truth.dx));
-  const auto total = [](const Truths& of_features) {
-    True sum;
+  EXPECT_TRUE(correctly_rounded(got[0], truth.dx));
+  const auto total = [](const ReferenceValues& of_features) {
+    ReferenceValue sum;
     for (const auto& each : of_features) sum.add(each.value, each.natural);
-    return Truths{sum};
+    return ReferenceValues{sum};
   };
-  EXPECT_TRUE(rounded_once(got[1], total(truth.dgain)));
-  EXPECT_TRUE(rounded_once(got[2], total(truth.dbias)));
+  EXPECT_TRUE(correctly_rounded(got[1], total(truth.dgain)));
+  EXPECT_TRUE(correctly_rounded(got[2], total(truth.dbias)));
 }
 
 /// The sum is rounded to the dtype, and its norm is that of the rounded sum.
@@ -141,11 +141,11 @@ void expect_add_rms_norm(const at::Tensor& x) {
   };
   const auto outputs = run({residual, branch, in.gain});
   EXPECT_TRUE(outputs[0].equal(in.x));
-  EXPECT_TRUE(rounded_once(outputs[1], truth.y, testing::kOfDouble, forward));
+  EXPECT_TRUE(correctly_rounded(outputs[1], truth.y, testing::kDoubleError, forward));
   const auto got = testing::gradients(run, {residual, branch, in.gain}, {beside, in.dy});
-  EXPECT_TRUE(rounded_once(got[0], truth.dx, testing::kOfDouble, backward));
-  EXPECT_TRUE(rounded_once(got[1], truth.dx, testing::kOfDouble, backward));
-  EXPECT_TRUE(rounded_once(got[2], truth.dgain, testing::kOfDouble, backward));
+  EXPECT_TRUE(correctly_rounded(got[0], truth.dx, testing::kDoubleError, backward));
+  EXPECT_TRUE(correctly_rounded(got[1], truth.dx, testing::kDoubleError, backward));
+  EXPECT_TRUE(correctly_rounded(got[2], truth.dgain, testing::kDoubleError, backward));
 }
 
 struct Op {
@@ -158,9 +158,9 @@ class RowNumerics : public ::testing::TestWithParam<std::tuple<Op, at::ScalarTyp
 TEST_P(RowNumerics, RoundOnce) {
   const auto& [op, dtype] = GetParam();
   at::manual_seed(21);
-  for (const auto width : testing::hard_widths()) {
+  for (const auto width : testing::extreme_widths()) {
     SCOPED_TRACE(width);
-    op.expect(testing::hard_rows(width, dtype));
+    op.expect(testing::extreme_rows(width, dtype));
   }
 }
 
@@ -173,7 +173,7 @@ TEST_P(RowNumerics, RoundOnceInMoreThan65536Rows) {
 TEST_P(RowNumerics, RoundOnceWhereRowsAreNotContiguous) {
   const auto& [op, dtype] = GetParam();
   at::manual_seed(23);
-  const auto rows = testing::hard_rows(17, dtype);
+  const auto rows = testing::extreme_rows(17, dtype);
   op.expect(rows.t().contiguous().t());
   op.expect(at::stack({rows, rows}, -1).select(-1, 1));
 }

@@ -11,11 +11,11 @@
 namespace evenkeel::probe {
 namespace {
 
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 data::Batch some_batch() {
-  const auto ids = some_ids(2, 16).contiguous();
+  const auto ids = fixed_token_ids(2, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   data::Batch batch{{values, values + ids.numel()}, {values, values + ids.numel()}, 2, 32};
   std::rotate(batch.targets.begin(), batch.targets.begin() + 1, batch.targets.end());

@@ -16,7 +16,7 @@
 namespace evenkeel::probe {
 namespace {
 
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 std::vector<double> values(const std::vector<Profile>& all, const std::string& measure,
@@ -37,7 +37,7 @@ std::vector<std::vector<nn::AttentionInputs>> watched(const TinyModel& tiny, Onl
     inputs[static_cast<std::size_t>(l - 1)].push_back(each);
     see(l, each);
   };
-  for (const auto& ids : {some_ids(1, 16), some_ids(3, 16, 29)}) {
+  for (const auto& ids : {fixed_token_ids(1, 16), fixed_token_ids(3, 16, 29)}) {
     tiny.model->hidden(ids, {.observer = &observer});
   }
   return inputs;

@@ -51,7 +51,7 @@ struct TinyModel {
 };
 
 /// Token ids that depend on nothing but their place. [rows, columns]
-inline at::Tensor some_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary = 31) {
+inline at::Tensor fixed_token_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary = 31) {
   const auto i = at::arange(rows * columns, at::kLong);
   return (i * i * 7 + i * 3 + 1).remainder(vocabulary).view({rows, columns});
 }

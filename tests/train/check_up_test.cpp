@@ -13,13 +13,13 @@
 namespace evenkeel::train {
 namespace {
 
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 constexpr std::int64_t kLater = 100;  // a step
 
 data::Batch one_sequence() {
-  const auto ids = some_ids(1, 16).contiguous();
+  const auto ids = fixed_token_ids(1, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   return {{values, values + 16}, {values, values + 16}, 1, 16};
 }

@@ -21,7 +21,7 @@ namespace {
 
 using nn::Precision;
 using testing::close;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 config::SchemeSource scheme_of(const std::string& toml) {
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.name); });
 
 data::Batch some_batch() {
-  const auto ids = some_ids(2, 16).contiguous();
+  const auto ids = fixed_token_ids(2, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   return {{values, values + 32}, {values, values + 32}, 2, 32};
 }
@@ -94,7 +94,7 @@ TEST(UnitNorm, HoldsFromTheFirstForwardOn) {
     TinyModel tiny("scale_norm_fix_norm", precision);
     const auto& embedding = tiny.parameters->at("embedding.weight");
     Learner learner({}, *tiny.model, *tiny.parameters);
-    learner.before_training(some_ids(2, 16));
+    learner.before_training(fixed_token_ids(2, 16));
     for (int step = 0; step < 3; ++step) {
       EXPECT_TRUE(close(lengths(embedding.master), at::ones({32}), 1e-6, 0)) << step;
       EXPECT_TRUE(embedding.value.detach().equal(embedding.master.to(embedding.value.dtype())));
@@ -127,11 +127,11 @@ TEST(QkClip, BringsScoresDownToItsThreshold) {
       auto shape = testing::tiny_shape(2);
       shape.kv_heads = kv_heads;
       TinyModel tiny(scheme_of(kClipping), Precision::float64, {}, shape);
-      const auto before = largest_scores(tiny, some_ids(2, 16));
+      const auto before = largest_scores(tiny, fixed_token_ids(2, 16));
       ASSERT_GT(before.max().item<double>(), 0.75);
       Learner learner({.weight_decay = 0}, *tiny.model, *tiny.parameters);
       learner.learn(some_batch(), rows, /*rate=*/0);
-      const auto after = largest_scores(tiny, some_ids(2, 16));
+      const auto after = largest_scores(tiny, fixed_token_ids(2, 16));
       EXPECT_TRUE(close(after, before.clamp_max(0.75), 1e-12, 0)) << kv_heads << ", " << rows;
     }
   }
@@ -159,7 +159,7 @@ TEST(QkClip, ForgetsTheScoresOfASkippedStep) {
 TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
   TinyModel tiny("admin");
   Hooks hooks(*tiny.model, *tiny.parameters);
-  const auto ids = some_ids(2, 16);
+  const auto ids = fixed_token_ids(2, 16);
   hooks.before_training(ids);
   std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each half
   nn::Observer observer;

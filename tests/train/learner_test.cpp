@@ -18,12 +18,12 @@ namespace {
 
 using nn::Precision;
 using testing::close;
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 /// Rows of different lengths: a mean of means would differ from the mean over all tokens.
 data::Batch uneven_batch() {
-  const auto ids = some_ids(6, 16).contiguous();
+  const auto ids = fixed_token_ids(6, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   data::Batch batch{{values, values + 96}, {values, values + 96}, 6, 0};
   for (std::size_t i = 0; i < batch.targets.size(); ++i) {

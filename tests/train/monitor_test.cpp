@@ -15,13 +15,13 @@
 namespace evenkeel::train {
 namespace {
 
-using testing::some_ids;
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 data::Batch plain_batch(std::int64_t rows = 4) {
-  const auto ids = some_ids(rows, 16).contiguous();
+  const auto ids = fixed_token_ids(rows, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   data::Batch batch{
       {values, values + ids.numel()}, {values, values + ids.numel()}, rows, rows * 16};

@@ -18,20 +18,20 @@ using Values = std::vector<Wide>;
 
 /// A true value, the size of what cancels on the way to it in double arithmetic, the sum of the
 /// sizes of the terms that are added up last, and the largest value of its row.
-struct True {
+struct ReferenceValue {
   Wide value = 0;
-  Wide natural = 0;
+  Wide error_scale = 0;
   Wide terms = 0;
   Wide row = 0;
 
   void add(Wide term, Wide size) { add(term, size, std::abs(term)); }
   void add(Wide term, Wide size, Wide parts) {
     value += term;
-    natural += size;
+    error_scale += size;
     terms += parts;
   }
 };
-using Truths = std::vector<True>;
+using ReferenceValues = std::vector<ReferenceValue>;
 
 /// How a row becomes x_hat = (x - c) rho(s): c the mean, if centred; s the mean or the sum of
 /// (x - c)^2 over the first max(1, int(partial D)) values.
@@ -90,24 +90,24 @@ inline NormedRow normed(const Values& x, const Statistic& by) {
 
 /// dx for the gradient g of x_hat:
 ///   dc_j = rho g_j + (j is measured) 2 rho'(s) c_j / divisor * sum(g c);   dx = dc - mean(dc)
-inline Truths gradient_of(const NormedRow& row, const Values& g, bool centred) {
+inline ReferenceValues gradient_of(const NormedRow& row, const Values& g, bool centred) {
   const auto width = static_cast<Wide>(g.size());
-  Wide dot = 0, sizes = 0, largest = 0, along = 0, hat = 0;
+  Wide sum_g_centred = 0, sum_abs_g = 0, largest = 0, sum_g_x_hat = 0, largest_x_hat = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    dot += g[i] * row.centred[i];
-    sizes += std::abs(g[i]);
+    sum_g_centred += g[i] * row.centred[i];
+    sum_abs_g += std::abs(g[i]);
     largest = std::max(largest, std::abs(g[i]));
-    along += std::abs(g[i] * row.x_hat[i]);
-    hat = std::max(hat, std::abs(row.x_hat[i]));
+    sum_g_x_hat += std::abs(g[i] * row.x_hat[i]);
+    largest_x_hat = std::max(largest_x_hat, std::abs(row.x_hat[i]));
   }
-  const Wide natural = row.rho * (largest + hat * along / row.divisor +
-                                  row.error * (along + hat * sizes) / row.divisor);
-  Truths dx;
+  const Wide error_scale = row.rho * (largest + largest_x_hat * sum_g_x_hat / row.divisor +
+                                  row.error * (sum_g_x_hat + largest_x_hat * sum_abs_g) / row.divisor);
+  ReferenceValues dx;
   Wide mean = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    const Wide bent =
-        i < row.measured ? 2 * row.slope * row.centred[i] / row.divisor * dot : Wide{0};
-    dx.push_back({row.rho * g[i] + bent, natural, std::abs(row.rho * g[i]) + std::abs(bent)});
+    const Wide statistic_term =
+        i < row.measured ? 2 * row.slope * row.centred[i] / row.divisor * sum_g_centred : Wide{0};
+    dx.push_back({row.rho * g[i] + statistic_term, error_scale, std::abs(row.rho * g[i]) + std::abs(statistic_term)});
     mean += dx.back().value / width;
   }
   Wide most = 0;
@@ -136,15 +136,15 @@ inline int roundings_backward(at::ScalarType dtype) {
 }
 
 /// Double's last place, times some sums over a row.
-inline constexpr Wide kOfDouble = 0x1p-47L;
+inline constexpr Wide kDoubleError = 0x1p-47L;
 
 /// Passes if every value is the true one rounded once to the dtype: off by half the distance of
-/// neighbours there, and by what the arithmetic before cannot know: a part of the natural size. A
+/// neighbours there, and by what the arithmetic before cannot know: a part of the error scale. A
 /// true value beyond the dtype's range may be anything; every other one must be finite.
 /// \param roundings  to float32 on the way: each may cost half a unit in the last place, of the
 ///                   terms or of the row's largest true value
-inline ::testing::AssertionResult rounded_once(const at::Tensor& actual, const Truths& expected,
-                                               Wide unknown = kOfDouble, int roundings = 0) {
+inline ::testing::AssertionResult correctly_rounded(const at::Tensor& actual, const ReferenceValues& expected,
+                                               Wide unknown = kDoubleError, int roundings = 0) {
   constexpr Wide kTwice = 1.001L;  // double -> float -> bfloat16
   const auto dtype = actual.scalar_type();
   const int bits = dtype == at::kBFloat16 ? 7 : dtype == at::kFloat ? 23 : 52;
@@ -158,12 +158,12 @@ inline ::testing::AssertionResult rounded_once(const at::Tensor& actual, const T
            << "has " << found.size() << " values, not " << expected.size();
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto [value, natural, terms, row] = expected[i];
+    const auto [value, error_scale, terms, row] = expected[i];
     if (std::abs(value) > largest) continue;
     const int power = value == 0 ? lowest : std::max(lowest, std::ilogb(value));
-    const Wide on_the_way = roundings * std::max(0x1p-24L * std::max(terms, row), 0x1p-150L);
+    const Wide intermediate_error = roundings * std::max(0x1p-24L * std::max(terms, row), 0x1p-150L);
     const Wide allowed =
-        kTwice * std::ldexp(Wide{0.5}, power - bits) + unknown * natural + on_the_way;
+        kTwice * std::ldexp(Wide{0.5}, power - bits) + unknown * error_scale + intermediate_error;
     if (std::abs(found[i] - value) <= allowed) continue;
     return ::testing::AssertionFailure()
            << "value " << i << ": " << static_cast<double>(found[i]) << ", expected "
@@ -174,7 +174,7 @@ inline ::testing::AssertionResult rounded_once(const at::Tensor& actual, const T
 
 /// Rows that ordinary float arithmetic gets wrong. [rows, width], rounded to `dtype`; their number
 /// is a multiple of 8.
-inline at::Tensor hard_rows(std::int64_t width, at::ScalarType dtype) {
+inline at::Tensor extreme_rows(std::int64_t width, at::ScalarType dtype) {
   const auto normal = [&] { return at::randn({1, width}, at::kDouble); };
   const auto signs =
       at::where(at::arange(width).remainder(2) == 0, 1.0, -1.0).to(at::kDouble).unsqueeze(0);
@@ -192,7 +192,7 @@ inline at::Tensor hard_rows(std::int64_t width, at::ScalarType dtype) {
   return at::cat(rows).clamp(-kLargest, kLargest).to(at::kFloat).to(dtype);
 }
 
-inline const std::vector<std::int64_t>& hard_widths() {
+inline const std::vector<std::int64_t>& extreme_widths() {
   static const std::vector<std::int64_t> widths = {1,  2,  3,  4,  5,  7,   8,   9,
                                                    15, 17, 31, 33, 63, 127, 129, 257};
   return widths;
