@@ -82,20 +82,20 @@ class CommandLine(program.Case):
                     "train", "--override", "train.stesp")
 
     def test_values_that_sampling_cannot_have(self):
-        for words, message in [
+        for arguments, message in [
                 (("--temperature", "-1"), "--temperature must be 0 (the likeliest token) or more"),
                 (("--top-k", "-1"), "--top-k must be 0 (all tokens) or more"),
                 (("--top-p", "0"), "--top-p must be above 0 and at most 1"),
                 (("--tokens", "0"), "--tokens must be at least 1"),
                 (("--count", "0"), "--count must be at least 1"),
                 (("--seed", "-1"), "--seed must be 0 or more")]:
-            with self.subTest(words=words):
-                self.refuse(64, message, "generate", *words)
+            with self.subTest(arguments=arguments):
+                self.refuse(64, message, "generate", *arguments)
 
 
 class Configuration(program.Case):
-    def refuse_config(self, message, *words):
-        self.refuse(64, message, "config", "--check", *words)
+    def refuse_config(self, message, *arguments):
+        self.refuse(64, message, "config", "--check", *arguments)
 
     def test_a_misspelt_key_in_a_file(self):
         self.write("mine.toml", "seed = 2\n[train]\nstesp = 4\n")
@@ -162,8 +162,8 @@ class Configuration(program.Case):
 
 
 class Scheme(program.Case):
-    def refuse_scheme(self, message, *words):
-        self.refuse(64, message, "config", "--check", *words)
+    def refuse_scheme(self, message, *arguments):
+        self.refuse(64, message, "config", "--check", *arguments)
 
     def refuse_file(self, message, content):
         self.write("mine.toml", content)
@@ -266,10 +266,10 @@ class Output(program.Case):
 
     def test_a_full_standard_output(self):
         run = self.train("run", train_steps=1)
-        for words in (["--help"], ["config"], ["plan"], ["schemes"], ["eval", "--run", run, "--quiet"],
+        for arguments in (["--help"], ["config"], ["plan"], ["schemes"], ["eval", "--run", run, "--quiet"],
                       ["eval", "--run", run, "--quiet", "--json"], ["generate", "--run", run]):
-            with self.subTest(words=words), open("/dev/full", "wb") as full:
-                done = subprocess.run([program.PROGRAM, *words], cwd=self.folder, stdout=full,
+            with self.subTest(arguments=arguments), open("/dev/full", "wb") as full:
+                done = subprocess.run([program.PROGRAM, *arguments], cwd=self.folder, stdout=full,
                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                       env=program.ENVIRONMENT, check=False)
                 self.assertEqual((done.returncode, done.stderr.decode()),
@@ -283,11 +283,11 @@ class Memory(program.Case):
         done = self.evenkeel(
             "train", "--quiet", *small(model_width=8192, model_inner=32768),
             before=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        told = done.stderr.decode().splitlines()  # before it, perhaps, that little memory is free
-        self.assertEqual((done.returncode, told[-1]),
+        stderr_lines = done.stderr.decode().splitlines()  # before it, perhaps, that little memory is free
+        self.assertEqual((done.returncode, stderr_lines[-1]),
                          (75, "evenkeel: out of memory; `evenkeel plan` shows what a configuration "
                               "needs"))
-        self.assertLessEqual(len(told), 2)
+        self.assertLessEqual(len(stderr_lines), 2)
 
     def test_more_than_any_machine_has(self):
         done = self.evenkeel("train", "--quiet", *small(model_width=1 << 24, model_layers=4096))
@@ -310,9 +310,9 @@ class Names(program.Case):
     def test_a_loop_of_links(self):
         (self.folder / "one").symlink_to("two")
         (self.folder / "two").symlink_to("one")
-        for words in (["eval", "--run", "one"], ["plan", "--run", "one"], ["config", "--scheme", "one"]):
-            with self.subTest(words=words):
-                done = self.evenkeel(*words)
+        for arguments in (["eval", "--run", "one"], ["plan", "--run", "one"], ["config", "--scheme", "one"]):
+            with self.subTest(arguments=arguments):
+                done = self.evenkeel(*arguments)
                 self.assertIn(done.returncode, (64, 74, 77))
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 

@@ -20,7 +20,7 @@ class Damage(program.Case):
     def setUp(self):
         super().setUp()
         self.whole = self.train("whole", train_steps=6, checkpoint_every=2, checkpoint_keep=10)
-        self.words = ["train", "--run", "run"]
+        self.arguments = ["train", "--run", "run"]
 
     def copy(self):
         run = self.folder / "run"
@@ -33,7 +33,7 @@ class Damage(program.Case):
         file.write_bytes(content)
 
     def check_falls_back(self, run, defect):
-        error = self.succeed(*self.words)[1]
+        error = self.succeed(*self.arguments)[1]
         self.assertIn(f"\ncheckpoints/step-00000006: {defect}; skipped\n"
                       "goes on from step 4 of 6 (step-00000004)\n", error)
         self.assertEqual(state_at(run, 6), state_at(self.whole, 6))
@@ -71,7 +71,7 @@ class Damage(program.Case):
 
     def check_none_usable(self, run):
         records = (run / "metrics.jsonl").read_text()
-        done = self.evenkeel(*self.words, "--quiet")
+        done = self.evenkeel(*self.arguments, "--quiet")
         self.assertEqual(done.returncode, 77)
         self.assertEqual(done.stderr.decode().splitlines()[-1],
                          "evenkeel: run: none of its checkpoints is usable; start another run, or "
@@ -123,7 +123,7 @@ class Damage(program.Case):
         shutil.copytree(folder_of(other, 6), folder_of(run, 6))
         file = "run/checkpoints/step-00000006/model.safetensors"
         self.refuse(77, f"{file}: blocks.0.feed_forward.up_gate.weight must be F32 [48, 16], but is "
-                    "F32 [64, 16]; it is of another model or precision", *self.words, "--quiet",
+                    "F32 [64, 16]; it is of another model or precision", *self.arguments, "--quiet",
                     "--override", "model.inner")
 
 
@@ -132,10 +132,10 @@ class Change(program.Case):
         super().setUp()
         self.run_folder = self.train("run", train_steps=4)
 
-    def refuse_change(self, message, *words):
+    def refuse_change(self, message, *arguments):
         before = {path: path.read_bytes() for path in self.run_folder.rglob("*")
                   if path.is_file() and path.name != "lock"}
-        self.refuse(78, message, "train", "--quiet", "--run", "run", *words)
+        self.refuse(78, message, "train", "--quiet", "--run", "run", *arguments)
         self.assertEqual({path: path.read_bytes() for path in before}, before)
 
     def refuse_key(self, key, before, after):
@@ -167,10 +167,10 @@ class Change(program.Case):
         manifest = json.loads((folder_of(self.run_folder, 7) / "MANIFEST.json").read_text())
         self.assertEqual(manifest["changes"], provenance["changes"])
 
-    def killed_before_a_checkpoint(self, *words):
-        """The run goes on with these words and is killed once it has taken a step."""
+    def killed_before_a_checkpoint(self, *arguments):
+        """The run goes on with these arguments and is killed once it has taken a step."""
         process = self.start("train", "--run", "run", "--set", "checkpoint.every=0",
-                             "--set", "log.every=1", *words)
+                             "--set", "log.every=1", *arguments)
         self.wait_for_steps(process, "run", 6)
         process.kill()
         process.wait()

@@ -10,9 +10,9 @@ QUIET, BUSY = 0, 75
 
 
 class Bench(program.Case):
-    def bench(self, *words):
+    def bench(self, *arguments):
         """The JSON that it prints; on a busy machine it says so and exits with 75."""
-        done = self.evenkeel("bench", *words, "--json")
+        done = self.evenkeel("bench", *arguments, "--json")
         self.assertIn(done.returncode, (QUIET, BUSY), done)
         if done.returncode == BUSY:
             self.assertRegex(done.stderr.decode(), r"^not judged: others took \d+ % of the processors' time; ")
@@ -46,7 +46,7 @@ class Bench(program.Case):
         self.assertEqual((run / "metrics.jsonl").read_bytes(), before)
         self.assertFalse((run / "metrics.html").exists())
 
-    def test_a_page_of_one_file_stands_alone(self):
+    def test_a_bench_file_is_reported_alone(self):
         self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
         self.refuse(64, "report: bench.jsonl, a file of a bench, stands alone, but 1 more are named", "report",
                     "bench.jsonl", "run")
@@ -80,10 +80,10 @@ class Bench(program.Case):
             import torch
         except ImportError as missing:
             self.skipTest(f"no PyTorch: {missing}")
-        words = [*program.small(), "--python", sys.executable, "--rounds", "3"]
-        for scheme, hows in [("post_norm", ["eager"]), ("hybrid_norm_star", ["eager", "compile"])]:
-            code, rows = self.bench("peers", *words, "--scheme", scheme, "--against", *hows)
-            self.assertEqual([row["process"] for row in rows], ["evenkeel", *hows])
+        arguments = [*program.small(), "--python", sys.executable, "--rounds", "3"]
+        for scheme, modes in [("post_norm", ["eager"]), ("hybrid_norm_star", ["eager", "compile"])]:
+            code, rows = self.bench("peers", *arguments, "--scheme", scheme, "--against", *modes)
+            self.assertEqual([row["process"] for row in rows], ["evenkeel", *modes])
             self.assertEqual(rows[0]["torch"], torch.__version__)
             ours, *others = (row["losses"] for row in rows)
             self.assertEqual(len(ours), 3)

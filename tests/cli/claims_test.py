@@ -21,13 +21,13 @@ class Claims(program.Case):
             self.assertRegex(line, r"^\S.+  [\d.e+-]+ +(<= |>= |1 \+- |\d+ \+- )[\d.e+-]+ +held$")
 
     def check_json(self, text):
-        seen = json.loads(text)
-        self.assertIs(seen["held"], True)
-        for claim in seen["claims"]:
+        result = json.loads(text)
+        self.assertIs(result["held"], True)
+        for claim in result["claims"]:
             self.assertEqual(list(claim), ["subject", "statement", "measured", "expected", "limit",
                                            "held"])
             self.assertIs(claim["held"], True)
-        return seen
+        return result
 
     def test_theory_as_a_table(self):
         out = self.succeed("probe", "theory", *QUICK)[0]
@@ -37,17 +37,17 @@ class Claims(program.Case):
         self.check_table(out)
 
     def test_theory_as_json(self):
-        seen = self.check_json(self.succeed("probe", "theory", *QUICK, "--json")[0])
-        self.assertEqual((seen["sequence"], seen["width"], seen["seeds"]), (3, 4, 1))
-        self.assertEqual(len(seen["jacobians"]), 12)
-        for row in seen["jacobians"]:
+        result = self.check_json(self.succeed("probe", "theory", *QUICK, "--json")[0])
+        self.assertEqual((result["sequence"], result["width"], result["seeds"]), (3, 4, 1))
+        self.assertEqual(len(result["jacobians"]), 12)
+        for row in result["jacobians"]:
             self.assertLess(row["norm"], row["corrected_bound"])
-        of_models = [claim for claim in seen["claims"] if claim["subject"].startswith("a model of ")]
+        of_models = [claim for claim in result["claims"] if claim["subject"].startswith("a model of ")]
         self.assertEqual(len(of_models), 15)
 
     def test_theory_gives_the_same_twice(self):
-        words = ["probe", "theory", *QUICK, "--json"]
-        self.assertEqual(self.succeed(*words)[0], self.succeed(*words)[0])
+        arguments = ["probe", "theory", *QUICK, "--json"]
+        self.assertEqual(self.succeed(*arguments)[0], self.succeed(*arguments)[0])
 
     def test_invariance_as_a_table(self):
         out = self.succeed("probe", "invariance")[0]

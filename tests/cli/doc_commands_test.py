@@ -71,73 +71,73 @@ def toml_blocks(text):
     return out
 
 
-def settings_in(words):
+def settings_in(arguments):
     """The keys that --set names."""
-    return [after.split("=")[0] for word, after in zip(words, words[1:]) if word == "--set"]
+    return [after.split("=")[0] for word, after in zip(arguments, arguments[1:]) if word == "--set"]
 
 
-def value_of(option, words):
+def value_of(option, arguments):
     """The word after an option, or None."""
-    return words[words.index(option) + 1] if option in words[:-1] else None
+    return arguments[arguments.index(option) + 1] if option in arguments[:-1] else None
 
 
-def made_small(words):
-    """The words of a command that takes a moment."""
-    verb, rest = words[0], words[1:]
+def made_small(arguments):
+    """The arguments of a command that takes a moment."""
+    verb, rest = arguments[0], arguments[1:]
     if verb == "train":
         small = SIZES | SHORT | {"train.steps": 2}
-        if "train.tokens" in settings_in(words):
+        if "train.tokens" in settings_in(arguments):
             small["train.tokens"] = small.pop("train.steps") * 64
-        return words + program.settings(small)
-    if verb == "probe" and rest[:1] not in (["theory"], ["invariance"]) and "--run" not in words:
-        return words + program.settings(SIZES)
+        return arguments + program.settings(small)
+    if verb == "probe" and rest[:1] not in (["theory"], ["invariance"]) and "--run" not in arguments:
+        return arguments + program.settings(SIZES)
     if verb == "generate":
-        return words + ["--tokens", "4"]
+        return arguments + ["--tokens", "4"]
     if verb == "eval":
-        return words + ["--sequences", "2"]
-    if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in words:
-        return words + ["--dry-run"]
+        return arguments + ["--sequences", "2"]
+    if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in arguments:
+        return arguments + ["--dry-run"]
     if verb == "bench":
-        return words[:2] + ["--help"]
-    return words
+        return arguments[:2] + ["--help"]
+    return arguments
 
 
 class Documentation(program.Case):
-    def make(self, words, blocks):
+    def make(self, arguments, blocks):
         """Makes what the command reads: texts, TOML files, runs."""
-        new = words[:2] == ["schemes", "new"]
-        for word in [] if new else words[1:]:
+        new = arguments[:2] == ["schemes", "new"]
+        for word in [] if new else arguments[1:]:
             name = word.split("=", 1)[1] if word.startswith("data.") and "=" in word else word
             if (self.folder / name).exists() or "/" in name and not name.startswith("runs/"):
                 continue
-            if name.endswith((".txt", ".jsonl")) and words[0] != "report":
+            if name.endswith((".txt", ".jsonl")) and arguments[0] != "report":
                 line = '{"text": "The old baker sees the river."}\n' * 50
                 self.write(name, line if name.endswith(".jsonl") else program.BOOK)
             elif name.endswith(".toml"):
-                usual = 'seed = 2\n' if value_of("--config", words) == name else 'extends = "pre_norm"\n'
-                self.write(name, blocks.get(name, STUDY if words[0] == "study" else usual))
-        goes_on = words[0] != "train" or "--override" in words or words[1:2] == ["--run"] and len(words) == 3
-        runs = [value_of("--run", words)] if goes_on else []
-        if words[0] == "report":
-            runs += [word for word in words[1:] if not word.startswith("-") and "." not in word]
+                usual = 'seed = 2\n' if value_of("--config", arguments) == name else 'extends = "pre_norm"\n'
+                self.write(name, blocks.get(name, STUDY if arguments[0] == "study" else usual))
+        goes_on = arguments[0] != "train" or "--override" in arguments or arguments[1:2] == ["--run"] and len(arguments) == 3
+        runs = [value_of("--run", arguments)] if goes_on else []
+        if arguments[0] == "report":
+            runs += [word for word in arguments[1:] if not word.startswith("-") and "." not in word]
         for run in runs:
             if run and not (self.folder / run).exists():
                 self.train(run, train_steps=2)
 
     def check(self, command, blocks):
         """Runs one command, or finds it among those that are not run."""
-        words = [filled_in(word) for word in command.words] or ["--help"]  # ./ek alone gives its help
-        line = " ".join(words)
+        arguments = [filled_in(word) for word in command.arguments] or ["--help"]  # ./ek alone gives its help
+        line = " ".join(arguments)
         if any(re.search(pattern, line) for pattern, _ in NOT_RUN):
-            if words[:1] == ["python"] and "/" in words[1]:
-                self.assertTrue((ROOT / words[1]).is_file(), f"{words[1]} does not exist")
+            if arguments[:1] == ["python"] and "/" in arguments[1]:
+                self.assertTrue((ROOT / arguments[1]).is_file(), f"{arguments[1]} does not exist")
             return
         code = next((code for pattern, code in CODES if re.search(pattern, line)), 0)
-        if not words[0].startswith("-"):
-            self.make(words, blocks)
-            words = made_small(words)
+        if not arguments[0].startswith("-"):
+            self.make(arguments, blocks)
+            arguments = made_small(arguments)
         done = self.evenkeel(*(ROOT / word if "/" in word and (ROOT / word).exists() else word
-                               for word in words))
+                               for word in arguments))
         self.assertEqual(done.returncode, code, f"{line}\n{done.stderr.decode()}")
 
     def check_page(self, page):
@@ -170,8 +170,8 @@ class Rules(unittest.TestCase):
     """What this test does to the commands."""
 
     def test_a_toml_block_is_found_by_its_first_line(self):
-        self.assertEqual(toml_blocks("```toml\n# a.toml: words\nb = 1\n```\n\n```\nc\n```\n"),
-                         {"a.toml": "# a.toml: words\nb = 1\n"})
+        self.assertEqual(toml_blocks("```toml\n# a.toml: arguments\nb = 1\n```\n\n```\nc\n```\n"),
+                         {"a.toml": "# a.toml: arguments\nb = 1\n"})
 
     def test_a_run_is_made_small_in_the_unit_of_its_command(self):
         self.assertIn("train.steps=2", made_small(["train"]))

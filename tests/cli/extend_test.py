@@ -39,7 +39,7 @@ class Start(program.Case):
     def test_quiet_says_nothing_but_the_result(self):
         self.assertEqual(self.succeed("train", "--quiet", "--run", "run", *small(train_steps=1))[1], "")
 
-    def test_json_tells_where_the_run_stands(self):
+    def test_json_has_the_state_of_the_run(self):
         out = self.succeed("train", "--quiet", "--json", "--run", "run", *small(train_steps=1))[0]
         lines = metrics(self.folder / "run")
         self.assertEqual(json.loads(out), {
@@ -66,14 +66,14 @@ class Start(program.Case):
                     "--run", "mine", *small(data_train="none.txt"))
         self.assertEqual([path.name for path in (self.folder / "mine").iterdir()], [])
 
-    def test_what_a_scheme_warns_of_is_told(self):
+    def test_warnings_of_a_scheme_are_printed(self):
         self.write("mine.toml", 'extends = "no_norm"\nfinal = "norm"\nnorm_parameters = "N*2*dk + d"\n'
                    'attention = { q = "norm per head", k = "norm per head" }\n')
         error = self.succeed("train", "--quiet", "--run", "run", "--scheme", "mine.toml",
                              *small(train_steps=1, model_layers=2))[1]
         self.assertRegex(error, "^warning bare_value_path: .*\n$")
-        seen = json.loads((self.folder / "run/provenance.json").read_text())["warnings"]
-        self.assertEqual(seen, ["bare_value_path"])
+        result = json.loads((self.folder / "run/provenance.json").read_text())["warnings"]
+        self.assertEqual(result, ["bare_value_path"])
 
     def test_a_run_folder_repeats_its_run(self):
         run = self.train("run", train_steps=5)

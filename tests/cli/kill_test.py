@@ -17,12 +17,12 @@ LONGEST_WAIT = 0.03  # seconds after a checkpoint: about two saves on a quiet ma
 
 
 class Kill(program.Case):
-    def words(self, run):
+    def arguments(self, run):
         return ["train", "--run", run, *small(train_steps=STEPS, checkpoint_every=1, log_every=1)]
 
     def kill_once(self, run, step, wait):
         """Kills the run some seconds after it has saved this step; returns what it had announced."""
-        process = self.start(*self.words(run))
+        process = self.start(*self.arguments(run))
         self.until(lambda: max(saved_steps(self.folder / run), default=-1) >= step, process)
         time.sleep(wait)
         announced = max(saved_steps(self.folder / run))
@@ -31,7 +31,7 @@ class Kill(program.Case):
         return announced
 
     def test_announced_checkpoints_survive_and_the_end_is_the_same(self):
-        self.succeed(*self.words("whole"))
+        self.succeed(*self.arguments("whole"))
         seed = random.randrange(10**6)
         chance = random.Random(seed)
         last = 0
@@ -44,7 +44,7 @@ class Kill(program.Case):
                 self.assertGreaterEqual(last, announced)
                 if last >= STEPS - 1:
                     break  # this machine saves so fast that nothing is left to kill
-        error = self.succeed(*self.words("killed"))[1]
+        error = self.succeed(*self.arguments("killed"))[1]
         self.assertNotIn("skipped", error)
         whole, killed = self.folder / "whole", self.folder / "killed"
         self.assertEqual(state_at(killed, STEPS), state_at(whole, STEPS))
@@ -53,11 +53,11 @@ class Kill(program.Case):
         self.assertEqual([name for name in left if name.startswith(".")], [])
 
     def test_a_run_killed_before_its_first_checkpoint_starts_anew(self):
-        process = self.start(*self.words("early"))
+        process = self.start(*self.arguments("early"))
         self.until((self.folder / "early" / "run.toml").exists, process)
         process.kill()
         process.wait()
-        self.succeed(*self.words("early"))
+        self.succeed(*self.arguments("early"))
         self.assertEqual(max(saved_steps(self.folder / "early")), STEPS)
 
 

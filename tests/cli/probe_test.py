@@ -12,7 +12,7 @@ def profiles(lines, measure, part=""):
 
 
 class Probe(program.Case):
-    def test_looks_at_a_fresh_model(self):
+    def test_probes_a_fresh_model(self):
         out = self.succeed("probe", *small(model_layers=2))[0]
         self.assertTrue(out.startswith("hybrid_norm_star, step 0, a batch of training text: loss "))
         rows = [line.split() for line in out.splitlines()]
@@ -21,17 +21,17 @@ class Probe(program.Case):
         self.assertIn("skip loss", self.succeed("probe", *small(), "--what", "skip_loss")[0])
 
     def test_measures_what_the_configuration_names(self):
-        seen = json.loads(self.succeed("probe", *small(), "--set", 'probe.what=["kurtosis"]', "--json")[0])
-        self.assertEqual({each["measure"] for each in seen["profiles"]}, {"kurtosis"})
+        result = json.loads(self.succeed("probe", *small(), "--set", 'probe.what=["kurtosis"]', "--json")[0])
+        self.assertEqual({each["measure"] for each in result["profiles"]}, {"kurtosis"})
 
-    def test_looks_at_a_checkpoint_and_keeps_what_it_saw(self):
+    def test_probes_a_checkpoint_and_records_the_result(self):
         run = self.train("run", train_steps=3)
-        words = ("--run", run, "--what", "stream_rms", "--what", "attention_entropy")
-        seen = json.loads(self.succeed("probe", *words, "--json")[0])
-        self.assertEqual((seen["step"], seen["on"]), (3, "validation"))
-        self.assertEqual({each["measure"] for each in seen["profiles"]},
+        arguments = ("--run", run, "--what", "stream_rms", "--what", "attention_entropy")
+        result = json.loads(self.succeed("probe", *arguments, "--json")[0])
+        self.assertEqual((result["step"], result["on"]), (3, "validation"))
+        self.assertEqual({each["measure"] for each in result["profiles"]},
                          {"stream_rms", "attention_entropy"})
-        self.assertEqual(lines_of(run / "probes.jsonl"), seen["profiles"])
+        self.assertEqual(lines_of(run / "probes.jsonl"), result["profiles"])
         self.assertIn("Residual stream", (run / "report.html").read_text())
 
     def test_refuses_what_it_cannot_measure(self):

@@ -34,12 +34,12 @@ BOOK = "".join(f"{a} {b} {c}.\n" for a in ["The old baker", "A cat", "Nobody", "
 
 
 def settings(values):
-    """{"train.steps": 3} as words of a command line."""
+    """{"train.steps": 3} as arguments of a command line."""
     return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
 
 
 def small(**changed):
-    """The words for a small run; `train_steps=3` stands for train.steps=3."""
+    """The arguments for a small run; `train_steps=3` stands for train.steps=3."""
     return settings(SMALL | {key.replace("_", ".", 1): value for key, value in changed.items()})
 
 
@@ -84,33 +84,33 @@ class Case(unittest.TestCase):
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    def evenkeel(self, *words, given=b"", before=None):
+    def evenkeel(self, *arguments, given=b"", before=None):
         """Runs the program to its end. \\param before  is called in the new process first"""
-        return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, env=ENVIRONMENT,
+        return subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
                               input=given, capture_output=True, timeout=LIMIT, preexec_fn=before,
                               check=False)
 
-    def succeed(self, *words, **options):
+    def succeed(self, *arguments, **options):
         """Standard output and standard error of a run that must end with 0."""
-        done = self.evenkeel(*words, **options)
+        done = self.evenkeel(*arguments, **options)
         error = done.stderr.decode()
         self.assertEqual(done.returncode, 0, error)
         return done.stdout.decode(errors="replace"), error
 
-    def refuse(self, code, message, *words, **options):
+    def refuse(self, code, message, *arguments, **options):
         """The program must end with this code and say this one line, and nothing else."""
-        done = self.evenkeel(*words, **options)
+        done = self.evenkeel(*arguments, **options)
         self.assertEqual((done.returncode, done.stderr.decode(), done.stdout),
                          (code, f"evenkeel: {message}\n", b""))
 
-    def train(self, run, *words, **changed):
+    def train(self, run, *arguments, **changed):
         """A small run to its end; returns its folder."""
-        self.succeed("train", "--quiet", "--run", run, *small(**changed), *words)
+        self.succeed("train", "--quiet", "--run", run, *small(**changed), *arguments)
         return self.folder / run
 
-    def start(self, *words, **options):
+    def start(self, *arguments, **options):
         """Starts the program and leaves it running."""
-        process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, env=ENVIRONMENT,
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, **options)
         self.addCleanup(process.stderr.close)

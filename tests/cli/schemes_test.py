@@ -18,8 +18,8 @@ NEXT = """{0}: written; as it stands it is {1}. Edit it, then
 
 
 class List(program.Case):
-    def names(self, *words):
-        return [scheme["name"] for scheme in json.loads(self.succeed("schemes", "--json", *words)[0])]
+    def names(self, *arguments):
+        return [scheme["name"] for scheme in json.loads(self.succeed("schemes", "--json", *arguments)[0])]
 
     def test_of_one_family(self):
         everything = json.loads(self.succeed("schemes", "--json")[0])
@@ -30,7 +30,7 @@ class List(program.Case):
         self.assertEqual(re.findall(r"^  (\w+) +\S", out, re.MULTILINE), hybrid)
         self.assertRegex(out, rf"\n{len(hybrid)} schemes; ")
 
-    def test_of_one_kind_wherever_it_stands(self):
+    def test_of_one_kind_in_any_place(self):
         self.assertIn("batch_norm", self.names("--kind", "batch_norm"))
         self.assertIn("gemma4", self.names("--kind", "rms_norm"))
         self.assertIn("norm_former", self.names("--kind", "scale"))  # only on its context
@@ -70,9 +70,9 @@ class Show(program.Case):
     def test_an_expected_warning_is_marked(self):
         self.assertRegex(self.succeed("schemes", "show", "qk_post")[0],
                          r"\nwarning +bare_value_path \(expected\): attention reads a stream")
-        words = ["schemes", "show", "post_norm", "--set", "model.layers=17"]
-        self.assertRegex(self.succeed(*words)[0], r"\nwarning +deep_post_norm: more than 16 blocks")
-        warning = json.loads(self.succeed(*words, "--json")[0])["warnings"][0]
+        arguments = ["schemes", "show", "post_norm", "--set", "model.layers=17"]
+        self.assertRegex(self.succeed(*arguments)[0], r"\nwarning +deep_post_norm: more than 16 blocks")
+        warning = json.loads(self.succeed(*arguments, "--json")[0])["warnings"][0]
         self.assertEqual((warning["code"], warning["expected"]), ("deep_post_norm", False))
 
 
@@ -94,8 +94,8 @@ class Diff(program.Case):
         self.write("mine.toml", 'extends = "hybrid_norm"\nattention = { branch_scale = "N/N" }\n')
         out = self.succeed("schemes", "diff", "mine.toml", "qkv_post")[0]
         self.assertIn("\nthe same function\n", out)
-        seen = json.loads(self.succeed("schemes", "diff", "mine.toml", "qkv_post", "--json")[0])
-        self.assertEqual((seen["relation"], seen["norms_moved"], seen["differences"]), ("same", [False, False], []))
+        result = json.loads(self.succeed("schemes", "diff", "mine.toml", "qkv_post", "--json")[0])
+        self.assertEqual((result["relation"], result["norms_moved"], result["differences"]), ("same", [False, False], []))
 
     def test_norms_that_are_written_in_other_places(self):
         self.write("mine.toml", 'extends = "post_norm"\nnorm_parameters = "2*N*d + d"\n'
@@ -106,10 +106,10 @@ class Diff(program.Case):
                       "the same function\n", out)
 
     def test_in_the_form_in_which_a_patch_stays_in_its_block(self):
-        seen = json.loads(self.succeed("schemes", "diff", "post_norm", "post_norm_entry", "--json")[0])
-        self.assertEqual([(each["blocks"], each["place"]) for each in seen["differences"]],
+        result = json.loads(self.succeed("schemes", "diff", "post_norm", "post_norm_entry", "--json")[0])
+        self.assertEqual([(each["blocks"], each["place"]) for each in result["differences"]],
                          [([1, 1], "attention.input"), ([1, 1], "attention.skip")])
-        self.assertEqual((seen["relation"], seen["norms_moved"]), ("different", [True, False]))
+        self.assertEqual((result["relation"], result["norms_moved"]), ("different", [True, False]))
 
     def test_one_function_until_gains_are_trained(self):
         self.write("fixed.toml", 'extends = "hybrid_norm"\nnorm = { kind = "rms_norm", out_scale = 0.5 }\n')
@@ -123,12 +123,12 @@ class Diff(program.Case):
         self.assertIn("\nthe same function from other initial weights\n", out)
 
     def test_as_json(self):
-        seen = json.loads(self.succeed("schemes", "--json", "diff", "hybrid_norm", "hybrid_norm_star")[0])
-        self.assertEqual(seen["norm_parameters"], [1024, 1152])
-        self.assertEqual(seen["differences"][0], {
+        result = json.loads(self.succeed("schemes", "--json", "diff", "hybrid_norm", "hybrid_norm_star")[0])
+        self.assertEqual(result["norm_parameters"], [1024, 1152])
+        self.assertEqual(result["differences"][0], {
             "blocks": [1, 1], "place": "attention.input", "left": "-", "right": "rms_norm",
             "only_at_start": False})
-        self.assertEqual(seen["relation"], "different")
+        self.assertEqual(result["relation"], "different")
 
     def test_a_name_that_the_catalogue_lacks(self):
         self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '
@@ -152,13 +152,13 @@ class Check(program.Case):
                          "  same as       hybrid_norm, qkv_post\n")
 
     def test_values_that_no_run_can_start_with(self):
-        for words, found in (
+        for line, found in (
                 ('attention.branch_scale = { learned = "vector", init = -0.5, through = "silu" }',
                  "init must be 0 under silu(), but is -0.5"),
                 ("norm = { gain_init = 1e39 }",
                  "must start with a number that float32 can hold, but with 1e+39")):
-            with self.subTest(words=words):
-                self.write("mine.toml", f'extends = "pre_norm"\n{words}\n')
+            with self.subTest(line=line):
+                self.write("mine.toml", f'extends = "pre_norm"\n{line}\n')
                 self.assertIn(found, self.check_says(1, "mine.toml"))
 
     def test_leaks_and_warnings(self):
@@ -263,9 +263,9 @@ class New(program.Case):
                         f'"{name}"; a folder goes into --out', "schemes", "new", name)
         self.refuse(64, "--out mine.txt: the file of a scheme must end in .toml; its stem is the scheme's "
                     "name", "schemes", "new", "mine", "--out", "mine.txt")
-        for words in (("pre_norm",), ("mine", "--out", "pre_norm.toml")):
+        for arguments in (("pre_norm",), ("mine", "--out", "pre_norm.toml")):
             self.refuse(64, "schemes new: pre_norm is a scheme of the catalogue, which a file of this "
-                        "name would hide; name it otherwise", "schemes", "new", *words)
+                        "name would hide; name it otherwise", "schemes", "new", *arguments)
         self.assertEqual(list(self.folder.glob("*.toml")), [])
 
     def test_a_parent_that_is_not_there(self):

@@ -68,14 +68,14 @@ class Signals(program.Case):
 
     def test_a_run_stopped_twice_ends_with_the_bits_of_one_that_never_stopped(self):
         steps = 5000
-        words = small(train_steps=steps, checkpoint_every=0, log_every=1)
-        self.succeed("train", "--quiet", "--run", "whole", *words)
+        arguments = small(train_steps=steps, checkpoint_every=0, log_every=1)
+        self.succeed("train", "--quiet", "--run", "whole", *arguments)
         for _ in range(2):
-            process = self.start("train", "--run", "run", *words)
+            process = self.start("train", "--run", "run", *arguments)
             self.wait_for_steps(process, "run", 3)
             self.stop(process)
             self.assertLess(max(saved_steps(self.folder / "run")), steps)
-        self.succeed("train", "--quiet", "--run", "run", *words)
+        self.succeed("train", "--quiet", "--run", "run", *arguments)
         self.assertEqual(state_at(self.folder / "run", steps),
                          state_at(self.folder / "whole", steps))
 

@@ -128,9 +128,9 @@ class Study(program.Case):
         pool = list((self.folder / "runs/studies/pool").iterdir())
         self.assertEqual(len(pool), 2 * 3 + 2 * 2)
         with open(self.folder / "runs/studies/two/searches.csv", newline="") as file:
-            tries = list(csv.DictReader(file))
-        self.assertEqual(len(tries), 2 * 3)
-        chosen = {(each["name"], each["schedule.peak"]) for each in tries if each["chosen"]}
+            trials = list(csv.DictReader(file))
+        self.assertEqual(len(trials), 2 * 3)
+        chosen = {(each["name"], each["schedule.peak"]) for each in trials if each["chosen"]}
         self.assertEqual(chosen, {(row["name"], row["tuned"]) for row in self.rows()})
 
     def kill(self, process):
@@ -153,8 +153,8 @@ class Study(program.Case):
             except subprocess.TimeoutExpired:
                 self.kill(process)
         self.succeed("study", "two.toml", "--run", "cut/two")
-        seen = [report.replace("cut/two", "whole/two") for report in self.reports("cut/two")]
-        self.assertEqual(seen, wanted)
+        result = [report.replace("cut/two", "whole/two") for report in self.reports("cut/two")]
+        self.assertEqual(result, wanted)
 
     def test_stops_cleanly_and_resumes(self):
         self.write("two.toml", study(steps=10**6))

@@ -14,8 +14,8 @@ class TrainedModel(program.Case):
         super().setUp()
         self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0)
 
-    def generate(self, *words, tokens=40, **options):
-        return self.succeed("generate", "--run", "run", "--tokens", tokens, *words, **options)[0]
+    def generate(self, *arguments, tokens=40, **options):
+        return self.succeed("generate", "--run", "run", "--tokens", tokens, *arguments, **options)[0]
 
     def test_generate_depends_on_nothing_but_its_seed(self):
         text = self.generate("--seed", 3)
@@ -24,13 +24,13 @@ class TrainedModel(program.Case):
 
     def test_generate_gives_the_same_text_without_the_cache(self):
         for temperature in (0, 0.8):
-            words = ["--prompt", "The old", "--temperature", temperature]
-            self.assertEqual(self.generate(*words, "--no-cache"), self.generate(*words))
+            arguments = ["--prompt", "The old", "--temperature", temperature]
+            self.assertEqual(self.generate(*arguments, "--no-cache"), self.generate(*arguments))
 
     def test_generate_past_the_context_works_without_the_cache_too(self):
-        words = ["--prompt", "The old", "--temperature", 0]
-        self.assertEqual(self.generate(*words, "--no-cache", tokens=80),
-                         self.generate(*words, tokens=80))
+        arguments = ["--prompt", "The old", "--temperature", 0]
+        self.assertEqual(self.generate(*arguments, "--no-cache", tokens=80),
+                         self.generate(*arguments, tokens=80))
 
     def test_generate_takes_its_prompt_from_the_option_or_a_pipe(self):
         text = self.generate("--prompt", "The old")
@@ -42,42 +42,42 @@ class TrainedModel(program.Case):
         self.assertEqual(len(set(texts)), 3)
 
     def test_eval_gives_the_last_validation_of_the_run(self):
-        seen = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
+        result = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
         last = metrics(self.folder / "run")[-1]
-        self.assertEqual({key: seen[key] for key in last}, last)
+        self.assertEqual({key: result[key] for key in last}, last)
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
 
     def test_eval_of_as_many_sequences_as_in_training(self):
         run = self.train("few", train_steps=3, train_precision="float32", evaluate_sequences=1)
-        words = ["eval", "--run", "few", "--json", "--quiet"]
-        few, all_of_it = (json.loads(self.succeed(*words, *more)[0])
+        arguments = ["eval", "--run", "few", "--json", "--quiet"]
+        few, all_of_it = (json.loads(self.succeed(*arguments, *more)[0])
                           for more in (["--sequences", 1], []))
         self.assertEqual(few["val_loss"], metrics(run)[-1]["val_loss"])
         self.assertLess(few["tokens"], all_of_it["tokens"])
         self.assertNotEqual(few["val_loss"], all_of_it["val_loss"])
-        self.refuse(64, "--sequences must be >= 0 (0: all of the text), but is -1", *words,
+        self.refuse(64, "--sequences must be >= 0 (0: all of the text), but is -1", *arguments,
                     "--sequences", -1)
         self.refuse(78, "few: the model was trained with evaluate.sequences = 1, but 2 is asked for; "
-                    "leave it out", *words, "--set", "evaluate.sequences=2")
+                    "leave it out", *arguments, "--set", "evaluate.sequences=2")
 
     def test_eval_of_another_text_beside_it(self):
         alone = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
         self.write("other.txt", "zzz " * 40)
-        words = ["eval", "--run", "run", "--set", "data.ood=other.txt"]
-        seen = json.loads(self.succeed(*words, "--json")[0])
-        self.assertEqual({key: seen[key] for key in alone}, alone)
-        self.assertEqual(set(seen) - set(alone), {"ood_loss", "ood_bits_per_byte"})
-        self.assertGreater(seen["ood_loss"], seen["val_loss"])
-        out, told = self.succeed(*words)
-        self.assertRegex(out, rf"\nout of distribution\n.*\nloss +{seen['ood_loss']:.4f} ")
-        self.assertRegex(told, r"^text   the last 11 % of book.txt .*\nood    other.txt ")
+        arguments = ["eval", "--run", "run", "--set", "data.ood=other.txt"]
+        result = json.loads(self.succeed(*arguments, "--json")[0])
+        self.assertEqual({key: result[key] for key in alone}, alone)
+        self.assertEqual(set(result) - set(alone), {"ood_loss", "ood_bits_per_byte"})
+        self.assertGreater(result["ood_loss"], result["val_loss"])
+        out, stderr_text = self.succeed(*arguments)
+        self.assertRegex(out, rf"\nout of distribution\n.*\nloss +{result['ood_loss']:.4f} ")
+        self.assertRegex(stderr_text, r"^text   the last 11 % of book.txt .*\nood    other.txt ")
 
     def test_eval_of_another_text_alone(self):
         self.write("other.txt", "zzz " * 40)
         (self.folder / "book.txt").rename(self.folder / "away.txt")
-        told = self.succeed("eval", "--run", "run", "--set", "data.validation=other.txt")[1]
-        self.assertEqual(told, "text   other.txt (1 text), 1 document, 160 B\n")
+        stderr_text = self.succeed("eval", "--run", "run", "--set", "data.validation=other.txt")[1]
+        self.assertEqual(stderr_text, "text   other.txt (1 text), 1 document, 160 B\n")
         self.refuse(65, "book.txt: must be a file or a folder, but is missing", "eval", "--run", "run")
 
     def test_what_the_model_was_not_trained_with(self):
@@ -93,9 +93,9 @@ class TrainedModel(program.Case):
         self.assertTrue(out.startswith(b"a\0b"), out)
 
     def test_eval_in_a_wider_precision(self):
-        words = ["eval", "--run", "run", "--json"]
-        wide = json.loads(self.succeed(*words, "--set", "train.precision=float64")[0])
-        narrow = json.loads(self.succeed(*words)[0])
+        arguments = ["eval", "--run", "run", "--json"]
+        wide = json.loads(self.succeed(*arguments, "--set", "train.precision=float64")[0])
+        narrow = json.loads(self.succeed(*arguments)[0])
         self.assertNotEqual(wide["val_loss"], narrow["val_loss"])
         self.assertAlmostEqual(wide["val_loss"], narrow["val_loss"], delta=1e-4)
 
@@ -107,19 +107,19 @@ class TrainedModel(program.Case):
 
     def test_eval_of_a_scheme_that_changes_with_the_step(self):
         run = self.train("pro", train_steps=3, scheme="prores", evaluate_sequences=0)
-        seen = json.loads(self.succeed("eval", "--run", "pro", "--json", "--quiet")[0])
-        self.assertEqual(seen["val_loss"], metrics(run)[-1]["val_loss"])
+        result = json.loads(self.succeed("eval", "--run", "pro", "--json", "--quiet")[0])
+        self.assertEqual(result["val_loss"], metrics(run)[-1]["val_loss"])
         sample = (run / "sample.txt").read_bytes()
         self.succeed("train", "--quiet", "--run", "pro")  # finished: only looked at
         self.assertEqual((run / "sample.txt").read_bytes(), sample)
 
     def test_eval_of_another_text(self):
         self.write("other.txt", "zzzz qqqq " * 50)
-        words = ["eval", "--run", "run", "--json"]
-        other = json.loads(self.succeed(*words, "--set", "data.validation=other.txt")[0])
-        self.assertGreater(other["val_loss"], json.loads(self.succeed(*words)[0])["val_loss"])
+        arguments = ["eval", "--run", "run", "--json"]
+        other = json.loads(self.succeed(*arguments, "--set", "data.validation=other.txt")[0])
+        self.assertGreater(other["val_loss"], json.loads(self.succeed(*arguments)[0])["val_loss"])
 
-    def test_reading_verbs_tell_of_a_damaged_checkpoint(self):
+    def test_reading_verbs_report_a_damaged_checkpoint(self):
         (folder_of(self.folder / "run", 60) / "state.json").write_text("{}")
         error = self.succeed("generate", "--run", "run", "--tokens", 1)[1]
         self.assertRegex(error, r"^checkpoints/step-00000060: state\.json must have \d+ bytes, but has "

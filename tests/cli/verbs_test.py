@@ -38,8 +38,8 @@ class Help(program.Case):
 
 
 class Config(program.Case):
-    def check_feeds_back(self, *words):
-        text = self.succeed("config", *words)[0]
+    def check_feeds_back(self, *arguments):
+        text = self.succeed("config", *arguments)[0]
         self.write("again.toml", text)
         self.assertEqual(self.succeed("config", "--config", "again.toml")[0], text)
         return text
@@ -50,17 +50,17 @@ class Config(program.Case):
         self.assertIn("layer_norm", self.check_feeds_back("--set", "scheme.norm=layer_norm"))
 
     def test_json_holds_every_key(self):
-        words = ["config", "--set", "train.tokens=1kt", "--set", "optimizer.betas=[0.5, 0.25]"]
-        seen = json.loads(self.succeed(*words, "--json")[0])
-        self.assertEqual((seen["preset"], seen["seed"], seen["train"]["tokens"]), ("tiny", 1, 1000))
-        self.assertEqual(seen["optimizer"]["betas"], [0.5, 0.25])
-        keys = re.findall(r"^(\w+) = ", self.succeed(*words)[0], re.MULTILINE)
+        arguments = ["config", "--set", "train.tokens=1kt", "--set", "optimizer.betas=[0.5, 0.25]"]
+        result = json.loads(self.succeed(*arguments, "--json")[0])
+        self.assertEqual((result["preset"], result["seed"], result["train"]["tokens"]), ("tiny", 1, 1000))
+        self.assertEqual(result["optimizer"]["betas"], [0.5, 0.25])
+        keys = re.findall(r"^(\w+) = ", self.succeed(*arguments)[0], re.MULTILINE)
 
         def leaves(table):
             for key, value in table.items():
                 yield from leaves(value) if isinstance(value, dict) else [key]
 
-        self.assertEqual(sorted(leaves(seen)), sorted(keys))
+        self.assertEqual(sorted(leaves(result)), sorted(keys))
 
     def test_check_prints_nothing(self):
         self.assertEqual(self.succeed("config", "--check", "--preset", "7b"), ("", ""))
@@ -83,10 +83,10 @@ class Schemes(program.Case):
         self.assertRegex(out, r"\nnorms +[\d,]+ of [\d,]+ parameters \(preset tiny: ")
 
     def test_show_as_json(self):
-        for words in (["show", "hybrid_norm_star", "--json"], ["--json", "show", "hybrid_norm_star"]):
-            seen = json.loads(self.succeed("schemes", *words)[0])
-            self.assertEqual((seen["name"], seen["layers"]), ("hybrid_norm_star", 4))
-            self.assertIn("block 1 ", seen["diagram"])
+        for arguments in (["show", "hybrid_norm_star", "--json"], ["--json", "show", "hybrid_norm_star"]):
+            result = json.loads(self.succeed("schemes", *arguments)[0])
+            self.assertEqual((result["name"], result["layers"]), ("hybrid_norm_star", 4))
+            self.assertIn("block 1 ", result["diagram"])
 
     def test_show_of_a_changed_scheme_names_parent_and_change(self):
         out = self.succeed("schemes", "show", "hybrid_norm_star", "--set", "scheme.norm=layer_norm")[0]
@@ -106,9 +106,9 @@ class Plan(program.Case):
                                   dict)
 
     def test_it_names_what_of_a_mixture_works_on_a_token(self):
-        seen = json.loads(self.succeed("plan", "--preset", "moe_1b_7b", "--json")[0])
-        self.assertAlmostEqual(seen["parameters"] / 1e6, 6919, delta=0.5)
-        self.assertAlmostEqual(seen["active_parameters"] / 1e6, 1281.9, delta=0.1)
+        result = json.loads(self.succeed("plan", "--preset", "moe_1b_7b", "--json")[0])
+        self.assertAlmostEqual(result["parameters"] / 1e6, 6919, delta=0.5)
+        self.assertAlmostEqual(result["active_parameters"] / 1e6, 1281.9, delta=0.1)
         self.assertRegex(self.succeed("plan", "--preset", "moe_1b_7b")[0],
                          r"(?m)^  active +1,281,\d+,\d+  on a token: 8 of 64 experts$")
         huge = ["--set", "model.experts.count=65536", "--set", "model.inner=16777216"]
@@ -118,8 +118,8 @@ class Plan(program.Case):
 
     def test_it_plans_a_run(self):
         run = self.train("run", train_steps=7)
-        seen = json.loads(self.succeed("plan", "--run", run, "--json")[0])
-        self.assertEqual((seen["steps"], seen["tokens"]), (7, 7 * 2 * 32))
+        result = json.loads(self.succeed("plan", "--run", run, "--json")[0])
+        self.assertEqual((result["steps"], result["tokens"]), (7, 7 * 2 * 32))
 
     def test_it_names_what_would_help(self):
         huge = ["--set", "model.layers=4096", "--set", "model.width=65536", "--set", "train.batch=1"]
@@ -138,12 +138,12 @@ class Plan(program.Case):
         sizes = {"model.layers": 4096, "model.width": 1 << 24, "model.heads": 2, "model.kv_heads": 2,
                  "model.inner": 1 << 24, "model.vocabulary": 1 << 24, "model.tied": "false",
                  "train.tokens": 10**15}
-        seen = json.loads(self.succeed("plan", "--json", *program.settings(sizes))[0])
-        self.assertEqual(seen["parameters"] - seen["norm_parameters"], (7 * 4096 + 2) << 48)
+        result = json.loads(self.succeed("plan", "--json", *program.settings(sizes))[0])
+        self.assertEqual(result["parameters"] - result["norm_parameters"], (7 * 4096 + 2) << 48)
 
 
 class Builtin(program.Case):
-    def test_the_gap_to_the_entropy_of_the_text_is_told_where_documents_fit(self):
+    def test_the_gap_to_the_entropy_is_recorded_where_documents_fit(self):
         run = self.train("run", data_train="builtin:sentences", model_context=512, train_steps=2)
         last = metrics(run)[-1]
         self.assertAlmostEqual(last["val_floor"] + last["val_gap"],
@@ -222,8 +222,8 @@ class Notes(program.Case):
 
     def test_generate_without_later_tokens_takes_no_cache(self):
         self.train("run", train_steps=2, scheme="instance_norm")
-        words = ["generate", "--run", "run", "--tokens", 12, "--temperature", 0]
-        self.assertEqual(self.succeed(*words)[0], self.succeed(*words, "--no-cache")[0])
+        arguments = ["generate", "--run", "run", "--tokens", 12, "--temperature", 0]
+        self.assertEqual(self.succeed(*arguments)[0], self.succeed(*arguments, "--no-cache")[0])
 
 
 class OwnScheme(program.Case):
