@@ -16,7 +16,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench kernels                       each operator against the memory it must move
   evenkeel bench kernels --only rms_norm
   evenkeel bench step                          whole training steps of three schemes, in turn
@@ -89,10 +89,10 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand(
       "bench", "how fast operators and training steps are, and how fast they could be");
-  command.footer(kExamples);
+  command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
-                                   add_bench_peers(command)};
+                                         add_bench_peers(command)};
   return {command, [subcommands] {
             for (const auto& subcommand : subcommands) {
               if (subcommand.command.parsed()) return subcommand.body();

@@ -16,13 +16,13 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchKernelsExamples = R"(Examples:
   evenkeel bench kernels
   evenkeel bench kernels --only rms_norm adamw --rounds 15 --out kernels.jsonl
 Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
 plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
 
-struct Options {
+struct BenchKernelsOptions {
   BenchOptions bench;
   std::vector<std::string> only;
 };
@@ -56,7 +56,7 @@ Row time(const bench::KernelCase& kernel, int rounds) {
   constexpr double kMinSeconds = 0.03;  // seconds: long beside the clock and the start of threads
   const auto arms = kernel.arms();
   return {kernel, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
-                                   bench::calls_for(arms.front(), kMinSeconds))};
+                                             bench::calls_for(arms.front(), kMinSeconds))};
 }
 
 std::string cell(const std::optional<bench::Ratio>& ratio) {
@@ -69,10 +69,10 @@ std::string goal(const bench::KernelCase& kernel) {
 
 void print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
-  const char* const mark = !probe || !is_quiet                 ? ""
+  const char* const mark = !probe || !is_quiet                   ? ""
                            : row.kernel.allowed == 0             ? ""
                            : probe->median <= row.kernel.allowed ? "  within"
-                                                               : "  ABOVE";
+                                                                 : "  ABOVE";
   std::printf("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.kernel.op.c_str(),
               row.kernel.pass.c_str(), row.kernel.dtype.c_str(), row.kernel.shape.c_str(),
               1e3 * row.ours().median(),
@@ -103,7 +103,7 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
   return record;
 }
 
-Exit body(const Options& options) {
+Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::use_machine({});
   const auto header = bench_header("kernels", machine);
   const auto cases = bench::kernel_cases({});
@@ -133,12 +133,12 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_bench_kernels(const Command& bench) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchKernelsOptions>();
   const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");
   command.add_option("--only", options->only, "operators; all without it").type_name("NAME");
   add_bench_options(command, options->bench);
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kBenchKernelsExamples);
+  return {command, [options] { return run_bench_kernels(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -13,14 +13,14 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchPeersExamples = R"(Examples:
   evenkeel bench peers
   evenkeel bench peers --preset 151m --set train.batch=1 --against eager --rounds 7
   evenkeel bench peers --scheme pre_norm --set train.precision=bfloat16
 The same weights, batches, precision, optimizer and constant rate in all processes; losses of the first
 steps are compared, and nothing is timed if they differ. The PyTorch side is bench/peers/torch_peer.py.)";
 
-struct Options {
+struct BenchPeersOptions {
   CommonOptions common;
   BenchOptions bench;
   bench::PeersOptions peers;
@@ -74,7 +74,7 @@ nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::stri
   return records;
 }
 
-Exit body(const Options& options) {
+Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
   check_out(options.bench);
@@ -89,7 +89,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_bench_peers(const Command& bench) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchPeersOptions>();
   const char* const python = std::getenv("EVENKEEL_PYTHON");
   if (python != nullptr && *python != '\0') options->peers.python = python;
   const auto command =
@@ -104,8 +104,8 @@ Verb add_bench_peers(const Command& bench) {
       .type_name("PROGRAM")
       .not_empty();
   add_bench_options(command, options->bench);
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kBenchPeersExamples);
+  return {command, [options] { return run_bench_peers(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -15,14 +15,14 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchStepExamples = R"(Examples:
   evenkeel bench step
   evenkeel bench step --preset 151m --set train.batch=1 --rounds 7
   evenkeel bench step --set train.precision=bfloat16 --schemes pre_norm hybrid_norm_star
 A step is everything: data, forward, backward, clipping, update, health monitor. The floor is its
 FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
 
-struct Options {
+struct BenchStepOptions {
   CommonOptions common;
   BenchOptions bench;
   std::vector<std::string> schemes = {"pre_norm", "hybrid_norm", "hybrid_norm_star"};
@@ -107,7 +107,7 @@ nlohmann::ordered_json as_json(const bench::StepResult& result, const std::strin
   return records;
 }
 
-Exit body(const Options& options) {
+Exit run_bench_step(const BenchStepOptions& options) {
   check_out(options.bench);
   const ContentionMonitor monitor;
   const auto result =
@@ -121,7 +121,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_bench_step(const Command& bench) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchStepOptions>();
   const auto command =
       bench.add_subcommand("step", "whole training steps of several schemes, in turn");
   add_config_options(command, options->common);
@@ -129,8 +129,8 @@ Verb add_bench_step(const Command& bench) {
   command.add_option("--schemes", options->schemes, "what to compare; the first is the measure")
       .type_name("NAME|FILE.toml");
   add_bench_options(command, options->bench);
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kBenchStepExamples);
+  return {command, [options] { return run_bench_step(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -13,7 +13,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config                                  every key with its value
   evenkeel config --preset 151m > mine.toml        a file to start from
   evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
@@ -35,7 +35,7 @@ nlohmann::json as_json(const toml::node& node) {
   return out;
 }
 
-Exit body(const CommonOptions& common, bool check) {
+Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   config::bind(config.scheme, shape);
@@ -64,8 +64,8 @@ Verb add_config(const Command& program) {
   add_json(command, options->common);
   command.add_flag("--check", options->check,
                    "print nothing; exit 64 with one line if it is wrong");
-  command.footer(kExamples);
-  return {command, [options] { return body(options->common, options->check); }};
+  command.footer(kConfigExamples);
+  return {command, [options] { return run_config(options->common, options->check); }};
 }
 
 }  // namespace evenkeel::cli

@@ -18,14 +18,14 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
   evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
-struct Options {
+struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
 };
@@ -35,19 +35,20 @@ struct Evaluations {
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
-void print_line(const char* name, double value, const char* unit) {
+void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
 void print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
-  print_line("loss", evaluation.nats_per_token, " nats a token");
-  print_line("perplexity", evaluation.perplexity, "");
-  print_line("bits a byte", evaluation.bits_per_byte, "");
-  if (evaluation.exact) print_line("answers", *evaluation.exact, " of them right; only these are scored");
+  print_eval_line("loss", evaluation.nats_per_token, " nats a token");
+  print_eval_line("perplexity", evaluation.perplexity, "");
+  print_eval_line("bits a byte", evaluation.bits_per_byte, "");
+  if (evaluation.exact)
+    print_eval_line("answers", *evaluation.exact, " of them right; only these are scored");
   if (!evaluation.floor) return;
-  print_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
-  print_line("gap", *evaluation.gap, " nats a byte");
+  print_eval_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
+  print_eval_line("gap", *evaluation.gap, " nats a byte");
 }
 
 void print(const train::Loaded& loaded, const Evaluations& evaluations) {
@@ -69,7 +70,7 @@ nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluations& e
   return out;
 }
 
-Exit body(const Options& options) {
+Exit run_eval(const EvalOptions& options) {
   const auto& common = options.common;
   check_device(common);
   if (options.sequences < 0) {
@@ -78,7 +79,8 @@ Exit body(const Options& options) {
   }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
-  const auto corpora = data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
+  const auto corpora =
+      data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
   const auto evaluated = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
@@ -104,7 +106,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_eval(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvalOptions>();
   const auto command =
       program.add_subcommand("eval", "loss of a trained model on its validation text");
   add_file_and_set_options(command, options->common);
@@ -116,8 +118,8 @@ Verb add_eval(const Command& program) {
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kEvalExamples);
+  return {command, [options] { return run_eval(*options); }};
 }
 
 }  // namespace evenkeel::cli

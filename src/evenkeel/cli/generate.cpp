@@ -18,12 +18,12 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/hybrid_norm_star-tiny-1
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
   echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
 
-struct Options {
+struct GenerateOptions {
   CommonOptions common;
   std::optional<std::string> prompt;
   std::int64_t tokens = 300, count = 1, seed = 1;
@@ -31,7 +31,7 @@ struct Options {
   bool no_cache = false;
 };
 
-void check(const Options& options) {
+void check(const GenerateOptions& options) {
   const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
   const auto& sampling = options.sampling;
   if (!(sampling.temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
@@ -43,7 +43,7 @@ void check(const Options& options) {
 }
 
 /// --prompt, or what is piped in, or nothing: a text starts after an end-of-text.
-std::vector<std::int64_t> prompt_of(const Options& options) {
+std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
     errno = 0;
@@ -59,7 +59,7 @@ std::vector<std::int64_t> prompt_of(const Options& options) {
   return tokens;
 }
 
-Exit body(const Options& options) {
+Exit run_generate(const GenerateOptions& options) {
   check_device(options.common);
   check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
@@ -92,7 +92,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_generate(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", "continue a text with a trained model");
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
@@ -107,8 +107,8 @@ Verb add_generate(const Command& program) {
   command.add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
   command.add_option("--seed", options->seed, "of the choices").show_default();
   command.add_flag("--no-cache", options->no_cache, "the whole text again for every token");
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kGenerateExamples);
+  return {command, [options] { return run_generate(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -6,8 +6,8 @@
 #include <exception>
 #include <filesystem>
 
-#include "evenkeel/base/nearest.h"
 #include "evenkeel/base/mkl_cnr.h"
+#include "evenkeel/base/nearest.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"

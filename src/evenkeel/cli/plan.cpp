@@ -19,7 +19,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPlanExamples = R"(Examples:
   evenkeel plan                                         the default run
   evenkeel plan --preset 151m --set train.batch=1       one sequence a step
   evenkeel plan --run runs/x-1 --set train.batch=64     a run, with larger steps
@@ -149,7 +149,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
           {"fits", plan.available <= 0 || memory.total() <= plan.available}};
 }
 
-Exit body(const CommonOptions& common) {
+Exit run_plan(const CommonOptions& common) {
   check_device(common);
   const auto plan = plan_of(common);
   if (common.json) {
@@ -170,8 +170,8 @@ Verb add_plan(const Command& program) {
   add_run(command, *common);
   add_device(command, *common);
   add_json(command, *common);
-  command.footer(kExamples);
-  return {command, [common] { return body(*common); }};
+  command.footer(kPlanExamples);
+  return {command, [common] { return run_plan(*common); }};
 }
 
 }  // namespace evenkeel::cli

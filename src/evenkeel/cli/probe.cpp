@@ -22,13 +22,13 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kProbeExamples = R"(Examples:
   evenkeel probe                                        the default model on its first batch
   evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
   evenkeel probe --run runs/x-1 --what skip_loss        what each block is worth
   evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too)";
 
-struct Options {
+struct ProbeOptions {
   CommonOptions common;
   std::vector<std::string> what;
 };
@@ -42,7 +42,8 @@ struct ProbeOutput {
 
 /// \throws Error (usage) for a word that is no measure, or one that needs a run in training
 /// \param fallback  probe.what, where the command line has no --what
-std::set<std::string> selected_measures(const Options& options, const std::vector<std::string>& fallback) {
+std::set<std::string> selected_measures(const ProbeOptions& options,
+                                        const std::vector<std::string>& fallback) {
   const auto known = config::measure_words();
   for (const auto& word : options.what) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
@@ -60,7 +61,7 @@ std::set<std::string> selected_measures(const Options& options, const std::vecto
   return what;
 }
 
-ProbeOutput probe_fresh_model(const Options& options) {
+ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
   const auto machine = train::use_machine(config.train);
@@ -70,7 +71,7 @@ ProbeOutput probe_fresh_model(const Options& options) {
   return {config.scheme.name, "training", 0, trainer.look(what)};
 }
 
-ProbeOutput probe_run(const Options& options) {
+ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
   const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
@@ -83,8 +84,8 @@ ProbeOutput probe_run(const Options& options) {
   const auto batch = windows.batch(0, windows.count());
   const auto rows = train::micro_batch(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
-                probe::look(*loaded.model, *loaded.parameters, batch, what, rows,
-                            train::planned_steps(config))};
+                     probe::look(*loaded.model, *loaded.parameters, batch, what, rows,
+                                 train::planned_steps(config))};
   store::Records records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
     records.append(probe::record(output.step, output.split, profile));
@@ -105,7 +106,7 @@ nlohmann::ordered_json as_json(const ProbeOutput& output) {
           {"profiles", std::move(profiles)}};
 }
 
-Exit body(const Options& options) {
+Exit run_probe(const ProbeOptions& options) {
   check_device(options.common);
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
@@ -120,7 +121,7 @@ Exit body(const Options& options) {
 
 /// The examples, and what can be measured, a line each.
 std::string footer() {
-  auto out = text(kExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
+  auto out = text(kProbeExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;
   for (const auto& measure : config::measures()) {
     std::string name = measure.name;
@@ -131,19 +132,20 @@ std::string footer() {
   return out;
 }
 
-/// Options before a subcommand have no effect.
+/// ProbeOptions before a subcommand have no effect.
 /// \throws Error (usage)
 void check_no_options_before(const Command& probe, const Command& subcommand) {
   const auto given = probe.first_given();
   if (!given) return;
-  throw Error(Exit::usage, text(*given, " before ", subcommand.name(), " has no effect; `evenkeel probe ",
-                                subcommand.name(), " --help` lists its options"));
+  throw Error(Exit::usage,
+              text(*given, " before ", subcommand.name(), " has no effect; `evenkeel probe ",
+                   subcommand.name(), " --help` lists its options"));
 }
 
 }  // namespace
 
 Verb add_probe(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProbeOptions>();
   const auto command = program.add_subcommand(
       "probe", "look inside a model: gradients, streams, attention by layer");
   add_config_options(command, options->common);
@@ -162,7 +164,7 @@ Verb add_probe(const Command& program) {
               check_no_options_before(command, subcommand.command);
               return subcommand.body();
             }
-            return body(*options);
+            return run_probe(*options);
           }};
 }
 

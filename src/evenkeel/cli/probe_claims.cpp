@@ -53,8 +53,8 @@ std::string claims_table(const probe::Claims& claims) {
   };
   auto table = line("claim", "", "measured", "expected", "verdict");
   for (const auto& claim : claims) {
-    table += line(claim.subject, claim.statement, short_text(claim.measured), expectation_text(claim),
-                  verdict(claim));
+    table += line(claim.subject, claim.statement, short_text(claim.measured),
+                  expectation_text(claim), verdict(claim));
   }
   const auto refuted = probe::refuted_among(claims);
   return table + text(claims.size(), " claims: ", claims.size() - refuted, " held, ", refuted,

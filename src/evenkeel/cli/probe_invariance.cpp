@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/cli/probe.h"
+#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/probe/causality.h"
 #include "evenkeel/probe/invariance.h"
 
@@ -15,7 +15,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kProbeInvarianceExamples = R"(Examples:
   evenkeel probe invariance
   evenkeel probe invariance --json
 Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the table.)";
@@ -45,7 +45,7 @@ std::string overview(const probe::Claims& claims) {
   return out + "\n\n";
 }
 
-Exit body(bool json) {
+Exit run_probe_invariance(bool json) {
   const auto table = probe::invariance_claims();
   auto claims = table;
   for (const auto& part : {probe::equality_claims(), probe::causality_claims(/*seed=*/1)}) {
@@ -68,8 +68,8 @@ Verb add_probe_invariance(const Command& probe) {
   const auto command =
       probe.add_subcommand("invariance", "what norms leave unchanged, and causality, checked");
   command.add_flag("--json", *json, "results as JSON on standard output");
-  command.footer(kExamples);
-  return {command, [json] { return body(*json); }};
+  command.footer(kProbeInvarianceExamples);
+  return {command, [json] { return run_probe_invariance(*json); }};
 }
 
 }  // namespace evenkeel::cli

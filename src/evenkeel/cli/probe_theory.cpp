@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/cli/probe.h"
+#include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/probe/coupling.h"
 #include "evenkeel/probe/theory.h"
 
@@ -13,7 +13,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kProbeTheoryExamples = R"(Examples:
   evenkeel probe theory
   evenkeel probe theory --sequence 2 --width 32    sizes where the printed bounds fail
   evenkeel probe theory --seeds 50 --json
@@ -22,7 +22,7 @@ Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the boun
 constexpr std::int64_t kMostSeeds = 1000;
 constexpr std::int64_t kMostSequence = 32, kMostWidth = 32;  // a Jacobian holds s d^3 numbers
 
-struct Options {
+struct ProbeTheoryOptions {
   probe::TheoryOptions theory;
   bool json = false;
 };
@@ -64,7 +64,7 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   return list;
 }
 
-Exit body(const Options& options) {
+Exit run_probe_theory(const ProbeTheoryOptions& options) {
   const auto& sizes = options.theory;
   check("--seeds", sizes.seeds, 1, kMostSeeds);
   check("--sequence", sizes.sequence, 2, kMostSequence);
@@ -74,8 +74,8 @@ Exit body(const Options& options) {
   claims.insert(claims.end(), coupling.begin(), coupling.end());
   if (options.json) {
     const nlohmann::ordered_json all = {
-        {"sequence", sizes.sequence}, {"width", sizes.width},
-        {"seeds", sizes.seeds},       {"jacobians", jacobians_of(rows)},
+        {"sequence", sizes.sequence},    {"width", sizes.width},
+        {"seeds", sizes.seeds},          {"jacobians", jacobians_of(rows)},
         {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
@@ -88,15 +88,15 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_probe_theory(const Command& probe) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProbeTheoryOptions>();
   const auto command =
       probe.add_subcommand("theory", "Jacobians of one head against their bounds, checked");
   command.add_option("--seeds", options->theory.seeds, "random heads").show_default();
   command.add_option("--sequence", options->theory.sequence, "tokens s").show_default();
   command.add_option("--width", options->theory.width, "width d = dk").show_default();
   command.add_flag("--json", options->json, "results as JSON on standard output");
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kProbeTheoryExamples);
+  return {command, [options] { return run_probe_theory(*options); }};
 }
 
 }  // namespace evenkeel::cli

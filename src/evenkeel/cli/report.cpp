@@ -12,14 +12,14 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1                                one run
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
   evenkeel report runs/*-tiny-* --output comparison.html
   evenkeel report bench.jsonl                                         what `bench --out` appended)";
 
-Exit body(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
-          std::filesystem::path page) {
+Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
+                std::filesystem::path page) {
   if (runs.empty()) {
     throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
   }
@@ -54,8 +54,8 @@ Verb add_report(const Command& program) {
       .type_name("FILE")
       .not_empty();
   add_json(command, options->common);
-  command.footer(kExamples);
-  return {command, [options] { return body(options->common, options->runs, options->page); }};
+  command.footer(kReportExamples);
+  return {command, [options] { return run_report(options->common, options->runs, options->page); }};
 }
 
 }  // namespace evenkeel::cli

@@ -12,7 +12,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunsExamples = R"(Examples:
   evenkeel runs                      the folders under runs/
   evenkeel runs elsewhere --json)";
 
@@ -43,7 +43,7 @@ nlohmann::ordered_json as_json(const store::RunSummary& run) {
           {"age_s", run.age_seconds}};
 }
 
-Exit body(const CommonOptions& common, const std::filesystem::path& folder) {
+Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) {
   const auto runs = store::list_runs(folder);
   if (common.json) {
     auto all = nlohmann::ordered_json::array();
@@ -77,8 +77,8 @@ Verb add_runs(const Command& program) {
   const auto command = program.add_subcommand("runs", "list runs with state, loss and age");
   add_json(command, options->common);
   command.add_option("folder", options->folder, "where they lie").type_name("FOLDER");
-  command.footer(kExamples);
-  return {command, [options] { return body(options->common, options->folder); }};
+  command.footer(kRunsExamples);
+  return {command, [options] { return run_runs(options->common, options->folder); }};
 }
 
 }  // namespace evenkeel::cli

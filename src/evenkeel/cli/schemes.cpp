@@ -22,7 +22,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes                                  the catalogue, by family
   evenkeel schemes --family hybrid                  one family of it
   evenkeel schemes --kind dyt                       those that have such a norm anywhere
@@ -32,7 +32,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel schemes check mine.toml                  is it sound, at every depth?
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
-struct Options {
+struct SchemesOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
   bool markdown = false;
@@ -56,7 +56,7 @@ void check_kind(const std::string& kind) {
 
 /// The part of the catalogue that is asked for.
 /// \throws Error (usage) for a family or kind that does not exist
-std::vector<CatalogueEntry> chosen(const Options& options) {
+std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   auto all = catalogue_entries();
   if (options.family) check_family(*options.family, all);
   if (options.kind) check_kind(*options.kind);
@@ -110,7 +110,7 @@ void print(const std::vector<CatalogueEntry>& schemes) {
               schemes.size() == 1 ? "scheme" : "schemes");
 }
 
-Exit list(const Options& options) {
+Exit list_schemes(const SchemesOptions& options) {
   const auto schemes = chosen(options);
   if (options.markdown) {
     std::printf("%s", catalogue_page(schemes).c_str());
@@ -123,7 +123,8 @@ Exit list(const Options& options) {
 }
 
 /// The options of the list; they mean nothing to a subcommand.
-void add_filters(const Command& command, Options& options, std::span<const Verb> subcommands) {
+void add_filters(const Command& command, SchemesOptions& options,
+                 std::span<const Verb> subcommands) {
   auto family = command.add_option("--family", options.family, "list only this family");
   auto kind = command.add_option("--kind", options.kind,
                                  "list only schemes that have a norm of "
@@ -152,11 +153,11 @@ std::vector<CatalogueEntry> catalogue_entries() {
 }
 
 Verb add_schemes(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SchemesOptions>();
   const auto command = program.add_subcommand(
       "schemes", "list normalization schemes; show, compare, check or begin one");
   add_json(command, *options->common);
-  command.footer(kExamples);
+  command.footer(kSchemesExamples);
   const std::array<Verb, 4> subcommands = {
       add_schemes_show(command, options->common), add_schemes_diff(command, options->common),
       add_schemes_check(command, options->common), add_schemes_new(command)};
@@ -167,7 +168,7 @@ Verb add_schemes(const Command& program) {
             for (const auto& subcommand : subcommands) {
               if (subcommand.command.parsed()) return subcommand.body();
             }
-            return list(*options);
+            return list_schemes(*options);
           }};
 }
 

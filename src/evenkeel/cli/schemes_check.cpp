@@ -18,11 +18,11 @@ namespace {
 using config::Findings;
 using config::Occurrence;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemesCheckExamples = R"(Examples:
   evenkeel schemes check mine.toml             is it sound, at every depth?
   evenkeel schemes check schemes/*.toml        says no (exit code 1) if one of them is not)";
 
-struct Options {
+struct SchemesCheckOptions {
   std::shared_ptr<CommonOptions> common;
   std::vector<std::string> schemes;
 };
@@ -40,7 +40,7 @@ std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
   return names;
 }
 
-void print_line(const char* name, const std::string& value) {
+void print_check_line(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
 }
 
@@ -56,18 +56,19 @@ std::string warning_text(const Findings& findings, const Occurrence& each) {
 void print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
-  print_line("attention", scheme.words.equation_attention);
-  print_line("feed-forward", scheme.words.equation_feed_forward);
-  print_line("elsewhere", scheme.words.equation_other);
+  print_check_line("attention", scheme.words.equation_attention);
+  print_check_line("feed-forward", scheme.words.equation_feed_forward);
+  print_check_line("elsewhere", scheme.words.equation_other);
   const auto kinds = joined(kinds_in(scheme));
-  print_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
-  print_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
-  print_line("same as", joined(findings.same_as));
-  for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
-  for (const auto& each : findings.warnings) print_line("warning", warning_text(findings, each));
-  for (const auto& each : findings.notes) print_line("note", each);
+  print_check_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
+  print_check_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
+  print_check_line("same as", joined(findings.same_as));
+  for (const auto& leak : norm::leaks_of(scheme)) print_check_line("leak", leak);
+  for (const auto& each : findings.warnings)
+    print_check_line("warning", warning_text(findings, each));
+  for (const auto& each : findings.notes) print_check_line("note", each);
   for (const auto& code : findings.idle) {
-    print_line("note", text("`warnings` expects ", code, ", which does not arise"));
+    print_check_line("note", text("`warnings` expects ", code, ", which does not arise"));
   }
 }
 
@@ -95,7 +96,7 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
 }
 
 /// A mistake in the file's own text starts with its name already.
-std::string complaint(const std::string& name, const std::string& what) {
+std::string schemes_check_complaint(const std::string& name, const std::string& what) {
   return what.starts_with(name) ? what : text(name, ": ", what);
 }
 
@@ -107,7 +108,7 @@ Exit verdict(const Error& error) {
 }
 
 /// A file that is wrong does not stop the others.
-Exit check(const Options& options) {
+Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::usual_catalogue());
   auto all = nlohmann::ordered_json::array();
@@ -124,7 +125,7 @@ Exit check(const Options& options) {
       const auto code = verdict(error);
       if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
-      if (!json) std::printf("%s\n", complaint(name, error.what()).c_str());
+      if (!json) std::printf("%s\n", schemes_check_complaint(name, error.what()).c_str());
     }
   }
   if (json) print_json(all);
@@ -134,14 +135,14 @@ Exit check(const Options& options) {
 }  // namespace
 
 Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
-  const auto options = std::make_shared<Options>(Options{common, {}});
+  const auto options = std::make_shared<SchemesCheckOptions>(SchemesCheckOptions{common, {}});
   const auto command =
       schemes.add_subcommand("check", "read files, bind them at several depths, say what is wrong");
   command.add_option("schemes", options->schemes, "names or .toml files")
       .type_name("NAME|FILE")
       .required();
   add_json(command, *common);
-  command.footer(kExamples);
+  command.footer(kSchemesCheckExamples);
   return {command, [options] { return check(*options); }};
 }
 

@@ -18,11 +18,11 @@ namespace {
 using norm::Difference;
 using norm::Relation;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemesDiffExamples = R"(Examples:
   evenkeel schemes diff pre_norm peri_ln
   evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
 
-struct Options {
+struct SchemesDiffOptions {
   std::shared_ptr<CommonOptions> common;
   std::string left, right;
 };
@@ -35,7 +35,7 @@ struct Comparison {
   bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
-Comparison comparison_of(const Options& options) {
+Comparison comparison_of(const SchemesDiffOptions& options) {
   auto common = *options.common;
   common.scheme = options.left;
   auto left = bound_scheme(common);
@@ -81,10 +81,11 @@ const char* relation_name(Relation relation) {
 }
 
 /// Whose norms do not stand where its file puts them; empty if all do.
-std::string moved_norms_text(const Options& options, const Comparison& comparison) {
+std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison& comparison) {
   if (!comparison.left_moved && !comparison.right_moved) return "";
   return text("norms on a sum are shown as the input norm of the half that reads it, in ",
-              comparison.left_moved ? options.left : "", comparison.left_moved && comparison.right_moved ? " and " : "",
+              comparison.left_moved ? options.left : "",
+              comparison.left_moved && comparison.right_moved ? " and " : "",
               comparison.right_moved ? options.right : "");
 }
 
@@ -96,7 +97,7 @@ std::string blocks(const Difference& each) {
 
 using Row = std::array<std::string, 4>;  // blocks, place, left, right
 
-std::vector<Row> rows_of(const Options& options, const Comparison& comparison) {
+std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
   std::vector<Row> rows = {{"", "", options.left, options.right}};
   std::string group;
   for (const auto& each : comparison.differences) {
@@ -109,7 +110,7 @@ std::vector<Row> rows_of(const Options& options, const Comparison& comparison) {
   return rows;
 }
 
-void print(const Options& options, const Comparison& comparison) {
+void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
@@ -124,13 +125,14 @@ void print(const Options& options, const Comparison& comparison) {
     }
     std::printf("%s\n", row.back().c_str());
   }
-  std::vector<std::string> sentences = {moved_norms_text(options, comparison), relation_text(comparison.relation)};
+  std::vector<std::string> sentences = {moved_norms_text(options, comparison),
+                                        relation_text(comparison.relation)};
   std::erase(sentences, "");
   if (!sentences.empty()) std::printf("\n");
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-nlohmann::ordered_json as_json(const Options& options, const Comparison& comparison) {
+nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
@@ -151,7 +153,7 @@ nlohmann::ordered_json as_json(const Options& options, const Comparison& compari
           {"differences", differences}};
 }
 
-Exit diff(const Options& options) {
+Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {
     print_json(as_json(options, found));
@@ -164,7 +166,7 @@ Exit diff(const Options& options) {
 }  // namespace
 
 Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
-  const auto options = std::make_shared<Options>(Options{common, "", ""});
+  const auto options = std::make_shared<SchemesDiffOptions>(SchemesDiffOptions{common, "", ""});
   const auto command = schemes.add_subcommand("diff", "what differs between two, place by place");
   command.add_option("left", options->left, "a name or a .toml file")
       .type_name("NAME|FILE")
@@ -172,7 +174,7 @@ Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOption
   command.add_option("right", options->right, "another one").type_name("NAME|FILE").required();
   add_model_options(command, *common);
   add_json(command, *common);
-  command.footer(kExamples);
+  command.footer(kSchemesDiffExamples);
   return {command, [options] { return diff(*options); }};
 }
 

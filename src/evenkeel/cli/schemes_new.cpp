@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemesNewExamples = R"(Examples:
   evenkeel schemes new mine                              mine.toml, which begins as hybrid_norm
   evenkeel schemes new mine --extends peri_ln --out schemes/mine.toml)";
 constexpr std::string_view kSuffix = ".toml";
 
-struct Options {
+struct SchemesNewOptions {
   std::string name, parent = "hybrid_norm";
   std::optional<fs::path> out;
 };
@@ -46,7 +46,7 @@ void check_name(const std::string& name) {
                                 "hide; name it otherwise"));
 }
 
-fs::path file_of(const Options& options) {
+fs::path file_of(const SchemesNewOptions& options) {
   auto name = options.name;
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   check_name(name);
@@ -65,7 +65,7 @@ fs::path file_of(const Options& options) {
   return file;
 }
 
-Exit make(const Options& options) {
+Exit make(const SchemesNewOptions& options) {
   const auto file = file_of(options);
   const auto name = file.string();
   try {
@@ -87,7 +87,7 @@ Exit make(const Options& options) {
 }  // namespace
 
 Verb add_schemes_new(const Command& schemes) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SchemesNewOptions>();
   const auto command =
       schemes.add_subcommand("new", "write a file to begin a scheme of your own with");
   command.add_option("name", options->name, "what it is called").type_name("NAME").required();
@@ -97,7 +97,7 @@ Verb add_schemes_new(const Command& schemes) {
   command.add_option("--out", options->out, "where it is written (NAME.toml)")
       .type_name("FILE")
       .not_empty();
-  command.footer(kExamples);
+  command.footer(kSchemesNewExamples);
   return {command, [options] { return make(*options); }};
 }
 

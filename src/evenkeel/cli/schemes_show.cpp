@@ -18,21 +18,21 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemesShowExamples = R"(Examples:
   evenkeel schemes show hybrid_norm_star            block by block, and what it adds
   evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
 
-void print_line(const char* name, const std::string& value) {
+void print_show_line(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("%-14s %s\n", name, value.c_str());
 }
 
 void print_words(const norm::Words& words) {
-  print_line("scheme", words.name + (words.title.empty() ? "" : ": " + words.title));
-  print_line("source", words.source);
-  print_line("attention", words.equation_attention);
-  print_line("feed-forward", words.equation_feed_forward);
-  print_line("elsewhere", words.equation_other);
-  print_line("note", words.note);
+  print_show_line("scheme", words.name + (words.title.empty() ? "" : ": " + words.title));
+  print_show_line("source", words.source);
+  print_show_line("attention", words.equation_attention);
+  print_show_line("feed-forward", words.equation_feed_forward);
+  print_show_line("elsewhere", words.equation_other);
+  print_show_line("note", words.note);
 }
 
 bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
@@ -44,12 +44,13 @@ void print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_words(scheme.words);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
-  print_line("norms", text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
-                           " parameters (", model_summary(shown), ")"));
-  for (const auto& leak : norm::leaks_of(scheme)) print_line("leak", leak);
+  print_show_line("norms",
+                  text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
+                       " parameters (", model_summary(shown), ")"));
+  for (const auto& leak : norm::leaks_of(scheme)) print_show_line("leak", leak);
   for (const auto& warning : norm::validate(scheme)) {
-    print_line("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "",
-                               ": ", warning.explanation));
+    print_show_line("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "",
+                                    ": ", warning.explanation));
   }
 }
 
@@ -120,7 +121,7 @@ Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOption
       .required();
   add_model_options(command, *common);
   add_json(command, *common);
-  command.footer(kExamples);
+  command.footer(kSchemesShowExamples);
   return {command, [common] { return show(*common); }};
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kStudyExamples = R"(Examples:
   evenkeel study                                     what studies there are
   evenkeel study placement --size smoke              some minutes; go on with the same command
   evenkeel study depth --size desk --dry-run         how much work it would be
@@ -33,7 +33,7 @@ constexpr const char* kExamples = R"(Examples:
   evenkeel study main --size desk --seeds 13-24      others, for what the first ones suggested
 Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
 
-struct Options {
+struct StudyOptions {
   CommonOptions common;
   std::string study, size, seeds;  // "": the first size, the seeds of the file
   int jobs = 0;                    // 0: those of the machine
@@ -64,7 +64,7 @@ study::RunCost cost_of(const config::Config& config) {
 }
 
 /// \throws Error (usage) for options that only a study has
-Exit list(const Options& options) {
+Exit list_studies(const StudyOptions& options) {
   const auto& common = options.common;
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
       options.strict || options.allow_changes || !common.sets.empty() || common.run) {
@@ -89,13 +89,13 @@ Exit list(const Options& options) {
 }
 
 /// The one that is asked for, or the first of the file.
-std::string size_of(const Options& options, const study::StudyFile& file) {
+std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   if (!options.size.empty()) return options.size;
   const auto sizes = study::sizes_of(file.toml, file.path);
   return sizes.empty() ? "" : sizes.front();
 }
 
-std::string command_of(const Options& options, const std::string& size) {
+std::string command_of(const StudyOptions& options, const std::string& size) {
   auto command = "evenkeel study " + options.study;
   if (!size.empty()) command += " --size " + size;
   if (!options.seeds.empty()) command += " --seeds " + options.seeds;
@@ -104,7 +104,7 @@ std::string command_of(const Options& options, const std::string& size) {
   return command;
 }
 
-study::StudyRequest request_of(const Options& options) {
+study::StudyRequest request_of(const StudyOptions& options) {
   const auto file = study::find_study(options.study);
   const auto size = size_of(options, file);
   study::StudyRequest request{.study = study::parse_study(file.toml, file.path, size)};
@@ -112,11 +112,12 @@ study::StudyRequest request_of(const Options& options) {
   for (const auto& set : options.common.sets) study::add_setting(request.study, set);
   const auto own = text(request.study.name, size.empty() ? "" : "-" + size,
                         options.seeds.empty() ? "" : "-" + options.seeds + "-seeds");
-  request.folder = options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
+  request.folder =
+      options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
   if (!request.folder.has_filename()) request.folder = request.folder.parent_path();  // "folder/"
   request.cost = cost_of;
-  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ", CpuFeatures::detect().name, ", ",
-                      CpuFeatures::detect().isa());
+  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ",
+                            CpuFeatures::detect().name, ", ", CpuFeatures::detect().isa());
   request.command = command_of(options, size);
   request.allow_changes = options.allow_changes;
   return request;
@@ -137,7 +138,8 @@ std::string detectable_effect_text(const study::Study& study, const study::DryRu
               with_digits(plan.minimum_detectable_effect, 2), " times its scatter over the seeds");
 }
 
-Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources, bool json) {
+Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
+                   bool json) {
   const auto plan = study::dry_run(request, resources);
   const double free = resources.memory_bytes;
   if (json) {
@@ -231,9 +233,9 @@ Exit exit_of(const study::Results& results, bool strict) {
                                                                           : Exit::done;
 }
 
-Exit body(const Options& options) {
+Exit run_study(const StudyOptions& options) {
   check_device(options.common);
-  if (options.study.empty()) return list(options);
+  if (options.study.empty()) return list_studies(options);
   const auto request = request_of(options);
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
@@ -257,7 +259,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_study(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StudyOptions>();
   const auto command =
       program.add_subcommand("study", "compare schemes fairly: a grid of runs, and verdicts");
   command.add_option("study", options->study, "name of a study, or a file; none: the list")
@@ -278,8 +280,8 @@ Verb add_study(const Command& program) {
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kStudyExamples);
+  return {command, [options] { return run_study(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -17,7 +17,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kTrainExamples = R"(Examples:
   evenkeel train                                           the built-in corpus, about a minute
   evenkeel train --set data.train=book.txt                 your own text
   evenkeel train --scheme pre_norm --set seed=2            another scheme, another seed
@@ -52,7 +52,7 @@ void check_override(const std::string& key) {
                                 did_you_mean(word, known, "docs/configuration.md lists them")));
 }
 
-Exit body(const CommonOptions& common, const std::vector<std::string>& overrides) {
+Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides) {
   check_device(common);
   for (const auto& word : overrides) check_override(word);
   const auto result = train::train({.sources = common.sources(),
@@ -85,8 +85,8 @@ Verb add_train(const Command& program) {
       .add_option("--override", options->overrides,
                   "when going on: let this key differ from what the run was started with")
       .type_name("KEY");
-  command.footer(kExamples);
-  return {command, [options] { return body(options->common, options->overrides); }};
+  command.footer(kTrainExamples);
+  return {command, [options] { return run_train(options->common, options->overrides); }};
 }
 
 }  // namespace evenkeel::cli

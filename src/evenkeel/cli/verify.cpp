@@ -19,7 +19,7 @@ namespace {
 using nn::AttentionPath;
 using nn::Precision;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kVerifyExamples = R"(Examples:
   evenkeel verify dense_hybrid_norm.safetensors            the table of one file
   evenkeel verify golden/*.safetensors --precision float32 a line a file
   evenkeel verify x.safetensors --formulas --attention explicit
@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const auto& choices) {
   return names;
 }
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> files;
   std::string precision = "float64", attention = "auto";
   double tolerance = 1;
@@ -61,12 +61,12 @@ struct Tally {
 };
 
 /// A file and the JSON beside it begin alike: then the message has said which file it is about.
-std::string complaint(const std::string& file, const std::string& what) {
+std::string verify_complaint(const std::string& file, const std::string& what) {
   const auto stem = std::filesystem::path(file).replace_extension().string();
   return "not judged: " + (what.starts_with(stem) ? what : file + ": " + what);
 }
 
-Exit verify_one(const Options& options) {
+Exit verify_one(const VerifyOptions& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
   if (options.json) {
     print_json(train::json_of(result), 2);
@@ -77,7 +77,7 @@ Exit verify_one(const Options& options) {
 }
 
 /// A file that cannot be judged does not stop the others.
-Exit verify_all(const Options& options) {
+Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();
   const auto print_line = [&](const std::string& line) {
@@ -93,18 +93,18 @@ Exit verify_all(const Options& options) {
       ++tally.not_judged;
       if (tally.first_error == Exit::done) tally.first_error = error.exit();
       results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
-      print_line(complaint(file, error.what()));
+      print_line(verify_complaint(file, error.what()));
     }
   }
   if (!options.quiet || tally.exit() != Exit::done) {
-    print_line(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted, " refuted, ",
-             tally.not_judged, " not judged"));
+    print_line(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted,
+                    " refuted, ", tally.not_judged, " not judged"));
   }
   if (options.json) print_json(results, 2);
   return tally.exit();
 }
 
-Exit body(const Options& options) {
+Exit run_verify(const VerifyOptions& options) {
   if (!std::isfinite(options.tolerance) || options.tolerance <= 0) {
     throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
                                   options.tolerance, "; 2 doubles every tolerance"));
@@ -115,7 +115,7 @@ Exit body(const Options& options) {
 }  // namespace
 
 Verb add_verify(const Command& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyOptions>();
   const auto command = program.add_subcommand("verify", "compute golden files again and compare");
   command.add_option("files", options->files, "golden files: one pass, or a trajectory")
       .type_name("FILE.safetensors")
@@ -132,8 +132,8 @@ Verb add_verify(const Command& program) {
   command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
   command.add_flag("--json", options->json, "every check as JSON on standard output");
   command.add_flag("--quiet", options->quiet, "nothing of a file that holds");
-  command.footer(kExamples);
-  return {command, [options] { return body(*options); }};
+  command.footer(kVerifyExamples);
+  return {command, [options] { return run_verify(*options); }};
 }
 
 }  // namespace evenkeel::cli
