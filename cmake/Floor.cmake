@@ -59,6 +59,19 @@ function(ek_precompile TARGET SET)
   endif()
 endfunction()
 
+# ek_unity(TARGET): several sources are compiled as one, which reads their common headers once: a build from
+# nothing takes less than half the time. `-DEK_UNITY=OFF` compiles each source alone, which is faster after
+# an edit. Names in anonymous namespaces must be unique in a floor. What computes is compiled alone.
+option(EK_UNITY "Several sources are compiled as one" ON)
+set(EK_UNITY_SOURCES 8 CACHE STRING "Sources that are compiled as one")
+function(ek_unity TARGET)
+  if(EK_UNITY)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${EK_UNITY_SOURCES})
+    # g++ takes the sources for headers of the unit, where anonymous namespaces are dubious.
+    target_compile_options(${TARGET} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # ek_floor(norm HEADERS plain SOURCES kind.cpp scheme.cpp NEEDS base)
 #
 # One floor of the building: the object library ek_norm of src/evenkeel/norm, which sees only
@@ -75,6 +88,7 @@ function(ek_floor NAME)
   endforeach()
   if(FLOOR_HEADERS)
     ek_precompile(ek_${NAME} ${FLOOR_HEADERS})
+    ek_unity(ek_${NAME})
   endif()
   set_property(GLOBAL APPEND PROPERTY EK_FLOORS ek_${NAME})
   set(ALL_OBJECTS $<TARGET_OBJECTS:ek_${NAME}>)

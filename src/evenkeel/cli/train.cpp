@@ -41,20 +41,20 @@ nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
 
 /// \throws Error (usage) for what is neither a key, nor a table, nor what a checkpoint is compared
 ///         by ("data", "numerics")
-void check_override(const std::string& key) {
+void check_override(const std::string& name) {
   std::vector<std::string> known = {"numerics", "scheme"};
   for (const auto& section : config::sections()) {
     if (!section.name.empty()) known.emplace_back(section.name);
     for (const auto& key : section.keys) known.push_back(config::full_name(section, key));
   }
-  if (std::find(known.begin(), known.end(), word) != known.end()) return;
-  throw Error(Exit::usage, text("--override ", word, ": must be a key, a table or \"numerics\"",
-                                did_you_mean(word, known, "docs/configuration.md lists them")));
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw Error(Exit::usage, text("--override ", name, ": must be a key, a table or \"numerics\"",
+                                did_you_mean(name, known, "docs/configuration.md lists them")));
 }
 
 Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides) {
   check_device(common);
-  for (const auto& word : overrides) check_override(word);
+  for (const auto& name : overrides) check_override(name);
   const auto result = train::train({.sources = common.sources(),
                                     .run = common.run,
                                     .overrides = overrides,

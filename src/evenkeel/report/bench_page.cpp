@@ -6,9 +6,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/report/stacked_bars.h"
-#include "evenkeel/report/ratio_figure.h"
 #include "evenkeel/report/page_parts.h"
+#include "evenkeel/report/ratio_figure.h"
+#include "evenkeel/report/stacked_bars.h"
 
 namespace evenkeel::report {
 
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 using Records = std::vector<json>;
-constexpr int kDigits = 4;
+constexpr int kBenchPageDigits = 4;
 constexpr double kMilli = 1e3;
 
 std::string word(const json& record, const char* key) {
@@ -35,7 +35,7 @@ double number(const json& record, const std::string& key) {
 }
 
 std::string shown(double value) {
-  return std::isfinite(value) ? with_digits(value, kDigits) : "–";
+  return std::isfinite(value) ? with_digits(value, kBenchPageDigits) : "–";
 }
 
 std::string speed_text(const json& record) {
@@ -45,7 +45,7 @@ std::string speed_text(const json& record) {
 
 /// A table whose first `names` columns are words, the others numbers.
 std::string html_table(const std::vector<std::string>& columns, std::size_t names,
-                  const std::vector<std::vector<std::string>>& rows) {
+                       const std::vector<std::vector<std::string>>& rows) {
   const auto line = [&](const char* tag, const std::vector<std::string>& cells) {
     std::string out;
     for (std::size_t at = 0; at < cells.size(); ++at) {
@@ -94,9 +94,9 @@ std::string steps(const Records& records) {
     }
   }
   const auto first = records.empty() ? "" : word(records.front(), "scheme");
-  return html_table({"scheme", "median ms", "least ms", "tokens/s", "over the floor", "over the first",
-                "interval", "page faults"},
-               1, rows) +
+  return html_table({"scheme", "median ms", "least ms", "tokens/s", "over the floor",
+                     "over the first", "interval", "page faults"},
+                    1, rows) +
          ratio_figures("Training steps",
                        "A step of each scheme over one of " + first + ", in the same rounds.",
                        ratios) +
@@ -128,9 +128,9 @@ std::string kernels(const Records& records) {
                        "Each over a probe that moves the same memory, or over its "
                        "matrix products alone.",
                        probes) +
-         html_table({"operator", "median ms", "over the probe", "interval", "goal", "over the formula",
-                "over LibTorch's"},
-               1, rows);
+         html_table({"operator", "median ms", "over the probe", "interval", "goal",
+                     "over the formula", "over LibTorch's"},
+                    1, rows);
 }
 
 std::string peers(const Records& records) {
@@ -151,9 +151,9 @@ std::string peers(const Records& records) {
                                             word(records.front(), "torch"));
   return element("p", escaped(about)) + "\n" +
          ratio_figures("The same training", "Our step over theirs, in the same rounds.", ratios) +
-         html_table({"process", "median ms", "least ms", "tokens/s", "over the floor", "ours over it",
-                "interval", "peak memory", "page faults"},
-               1, rows);
+         html_table({"process", "median ms", "least ms", "tokens/s", "over the floor",
+                     "ours over it", "interval", "peak memory", "page faults"},
+                    1, rows);
 }
 
 struct Kind {

@@ -12,19 +12,19 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr double kTop = 10, kRight = 14, kBottom = 28;
+constexpr double kChartFrameTop = 10, kChartFrameRight = 14, kChartFrameBottom = 28;
 constexpr double kDigitWidth = 7, kLabelGap = 8;
-constexpr double kMinLeft = 48;          // room for "step" and half a label
+constexpr double kMinLeft = 48;             // room for "step" and half a label
 constexpr std::size_t kMaxInlineLabel = 6;  // letters of `x_label` that fit there
-constexpr double kRow = 17;                // below the labels, for longer ones
+constexpr double kChartFrameRow = 17;       // below the labels, for longer ones
 
 struct Size {
   double width, height;
   int x_ticks, y_ticks;
   std::size_t buckets;
 };
-constexpr Size kWide = {820, 320, 10, 7, 400};
-constexpr Size kHalf = {400, 226, 5, 6, 190};
+constexpr Size kChartFrameWide = {820, 320, 10, 7, 400};
+constexpr Size kChartFrameHalf = {400, 226, 5, 6, 190};
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -100,10 +100,11 @@ Axis horizontal_axis(const Chart& chart, Range range, int wanted) {
 /// Ticks below the axis and their labels; of labels given by the chart those that have room.
 std::string horizontal_labels(const Chart& chart, const Frame& frame) {
   constexpr double kTickLength = 5, kLabelDrop = 19;
-  auto out = text("<path class=\"axis\" d=\"M", svg_number(frame.left), ' ', svg_number(frame.bottom()), 'H',
-                  svg_number(frame.right()));
+  auto out = text("<path class=\"axis\" d=\"M", svg_number(frame.left), ' ',
+                  svg_number(frame.bottom()), 'H', svg_number(frame.right()));
   for (const auto& tick : frame.x.ticks) {
-    out += text('M', svg_number(frame.x_position(tick.at)), ' ', svg_number(frame.bottom()), 'v', kTickLength);
+    out += text('M', svg_number(frame.x_position(tick.at)), ' ', svg_number(frame.bottom()), 'v',
+                kTickLength);
   }
   out += "\"/>\n";
   double taken = 0;
@@ -113,13 +114,13 @@ std::string horizontal_labels(const Chart& chart, const Frame& frame) {
     if (!chart.x_ticks.empty() && x - overhang < taken) continue;
     taken = x + overhang;
     const bool leans = x + overhang > frame.width;
-    out +=
-        text("<text class=\"", leans ? "end" : "middle", "\" x=\"", svg_number(leans ? frame.width : x),
-             "\" y=\"", svg_number(frame.bottom() + kLabelDrop), "\">", escaped(tick.label), "</text>\n");
+    out += text("<text class=\"", leans ? "end" : "middle", "\" x=\"",
+                svg_number(leans ? frame.width : x), "\" y=\"",
+                svg_number(frame.bottom() + kLabelDrop), "\">", escaped(tick.label), "</text>\n");
   }
   if (has_x_label_row(chart)) {
     return out + text("<text class=\"middle\" x=\"", svg_number((frame.left + frame.right()) / 2),
-                      "\" y=\"", svg_number(frame.bottom() + kLabelDrop + kRow), "\">",
+                      "\" y=\"", svg_number(frame.bottom() + kLabelDrop + kChartFrameRow), "\">",
                       escaped(chart.x_label), "</text>\n");
   }
   return out + text("<text x=\"0\" y=\"", svg_number(frame.bottom() + kLabelDrop), "\">",
@@ -129,11 +130,11 @@ std::string horizontal_labels(const Chart& chart, const Frame& frame) {
 }  // namespace
 
 double Frame::top() const {
-  return kTop;
+  return kChartFrameTop;
 }
 
 double Frame::right() const {
-  return width - kRight;
+  return width - kChartFrameRight;
 }
 
 std::string svg_number(double value) {
@@ -157,7 +158,7 @@ std::vector<Line> drawable(const Chart& chart) {
 }
 
 std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines) {
-  const auto& size = chart.wide ? kWide : kHalf;
+  const auto& size = chart.wide ? kChartFrameWide : kChartFrameHalf;
   Range x, y;
   for (const auto& line : lines) {
     for (std::size_t at = 0; at < line.points.size(); ++at) {
@@ -173,10 +174,13 @@ std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines
   std::size_t longest = 1;
   for (const auto& tick : vertical.ticks) longest = std::max(longest, tick.label.size());
   const double label = kLabelGap + kDigitWidth * static_cast<double>(longest);
-  const double row = has_x_label_row(chart) ? kRow : 0;
-  return Frame{size.width,    size.height + row,
-               size.buckets,  std::max(kMinLeft, label),
-               kBottom + row, horizontal_axis(chart, x, size.x_ticks),
+  const double row = has_x_label_row(chart) ? kChartFrameRow : 0;
+  return Frame{size.width,
+               size.height + row,
+               size.buckets,
+               std::max(kMinLeft, label),
+               kChartFrameBottom + row,
+               horizontal_axis(chart, x, size.x_ticks),
                vertical};
 }
 
@@ -184,9 +188,11 @@ std::string axes(const Chart& chart, const Frame& frame) {
   std::string out;
   for (const auto& tick : frame.y.ticks) {
     const auto y = svg_number(frame.y_position(tick.at));
-    out += text("<path class=\"grid\" d=\"M", svg_number(frame.left), ' ', y, 'H', svg_number(frame.right()),
-                "\"/><text class=\"end\" x=\"", svg_number(frame.left - kLabelGap), "\" y=\"",
-                svg_number(frame.y_position(tick.at) + kBaseline), "\">", escaped(tick.label), "</text>\n");
+    out += text("<path class=\"grid\" d=\"M", svg_number(frame.left), ' ', y, 'H',
+                svg_number(frame.right()), "\"/><text class=\"end\" x=\"",
+                svg_number(frame.left - kLabelGap), "\" y=\"",
+                svg_number(frame.y_position(tick.at) + kBaseline), "\">", escaped(tick.label),
+                "</text>\n");
   }
   return out + horizontal_labels(chart, frame);
 }

@@ -91,7 +91,8 @@ std::string curve(const Line& line, const Frame& frame) {
       pen_is_down = false;
       continue;
     }
-    path += (pen_is_down ? 'L' : 'M') + point(x_of(line, at, frame), frame.y_position(points.y[at]));
+    path +=
+        (pen_is_down ? 'L' : 'M') + point(x_of(line, at, frame), frame.y_position(points.y[at]));
     if (!pen_is_down && !is_point(at + 1)) path += "h0";
     pen_is_down = true;
   }
@@ -100,7 +101,9 @@ std::string curve(const Line& line, const Frame& frame) {
 
 std::string band(const Line& line, const Frame& frame) {
   std::string path;
-  const auto is_inside = [&](std::size_t at) { return has_bounds(line, at, ErrorBounds::As::band); };
+  const auto is_inside = [&](std::size_t at) {
+    return has_bounds(line, at, ErrorBounds::As::band);
+  };
   for (std::size_t begin = 0; begin < line.points.size(); ++begin) {
     if (!is_inside(begin)) continue;
     auto end = begin;
@@ -124,8 +127,8 @@ std::string bars(const Line& line, const Frame& frame) {
     if (!has_bounds(line, at, ErrorBounds::As::bars)) continue;
     const double x = x_of(line, at, frame);
     const double high = frame.y_position(line.bounds.high[at]), low = low_end(line, at, frame);
-    path +=
-        text('M', point(x, std::max(high, frame.top())), 'V', svg_number(std::min(low, frame.bottom())));
+    path += text('M', point(x, std::max(high, frame.top())), 'V',
+                 svg_number(std::min(low, frame.bottom())));
     for (const double y : {high, low}) {
       if (y < frame.top() || y >= frame.bottom()) continue;
       path += text('M', point(x - kHalfEnd, y), 'h', svg_number(2 * kHalfEnd));
@@ -142,11 +145,11 @@ std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
   for (std::size_t at = 0; at < line.points.size(); ++at) {
     const double x = line.points.x[at], y = line.points.y[at];
     if (!std::isfinite(y)) continue;
-    out +=
-        text("<circle class=\"c", line.colour % kColours, "\" cx=\"", svg_number(x_of(line, at, frame)),
-             "\" cy=\"", svg_number(frame.y_position(y)), "\" r=\"2.6\"><title>", escaped(line.name),
-             line.name.empty() ? "" : ", ", escaped(chart.x_label), " ", place_text(chart, x), ": ",
-             value_text(line, at), "</title></circle>\n");
+    out += text("<circle class=\"c", line.colour % kColours, "\" cx=\"",
+                svg_number(x_of(line, at, frame)), "\" cy=\"", svg_number(frame.y_position(y)),
+                "\" r=\"2.6\"><title>", escaped(line.name), line.name.empty() ? "" : ", ",
+                escaped(chart.x_label), " ", place_text(chart, x), ": ", value_text(line, at),
+                "</title></circle>\n");
   }
   return out;
 }
@@ -175,9 +178,9 @@ std::string reference_line(const Reference& reference, const Frame& frame) {
   const double y = frame.y_position(reference.at);
   const bool has_room_below = y + kBelow + kBaseline < frame.bottom();
   return text("<path class=\"reference\" d=\"M", svg_number(frame.left), ' ', svg_number(y), 'H',
-              svg_number(frame.right()), "\"/><text class=\"end\" x=\"", svg_number(frame.right()), "\" y=\"",
-              svg_number(y + (has_room_below ? kBelow : kAbove)), "\">", escaped(reference.label),
-              "</text>\n");
+              svg_number(frame.right()), "\"/><text class=\"end\" x=\"", svg_number(frame.right()),
+              "\" y=\"", svg_number(y + (has_room_below ? kBelow : kAbove)), "\">",
+              escaped(reference.label), "</text>\n");
 }
 
 }  // namespace evenkeel::report

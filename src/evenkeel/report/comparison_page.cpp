@@ -16,7 +16,7 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr int kDecimals = 4;
+constexpr int kComparisonPageDecimals = 4;
 
 double validation(const Run& run) {
   return last_finite(run.validation_loss.y);
@@ -60,13 +60,15 @@ std::string verdict(const std::vector<Run>& runs, const std::string& differing) 
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
   if (!differing.empty()) {
-    return text("None of the runs is called the best: they differ in ", element("strong", differing),
-                ", and so their validation losses do not compare.");
+    return text("None of the runs is called the best: they differ in ",
+                element("strong", differing), ", and so their validation losses do not compare.");
   }
   auto out = text(element("strong", escaped(runs.front().name)),
-                  " has the lowest validation loss: ", fixed(best, kDecimals), " nats a token");
+                  " has the lowest validation loss: ", fixed(best, kComparisonPageDecimals),
+                  " nats a token");
   if (std::isfinite(next)) {
-    out += text(", ", fixed(next - best, kDecimals), " below ", escaped(runs[1].name));
+    out +=
+        text(", ", fixed(next - best, kComparisonPageDecimals), " below ", escaped(runs[1].name));
   }
   return out + ".";
 }
@@ -76,9 +78,9 @@ std::string row(const Run& run, const LineStyle& style, bool is_best, bool has_f
   const double rate = median(run.tokens_per_second.y);
   auto cells = element("td", swatch(style.colour, style.dash) + " " + escaped(run.name), "name") +
                element("td", escaped(run.scheme)) + number(with_commas(std::llround(run.step))) +
-               number(fixed(final_loss(run), kDecimals)) +
-               number(fixed(validation(run), kDecimals));
-  if (has_floor) cells += number(fixed(last_finite(run.gap.y), kDecimals));
+               number(fixed(final_loss(run), kComparisonPageDecimals)) +
+               number(fixed(validation(run), kComparisonPageDecimals));
+  if (has_floor) cells += number(fixed(last_finite(run.gap.y), kComparisonPageDecimals));
   cells += number(std::isfinite(rate) ? with_unit(rate) : "–") + element("td", state_text(run));
   return element("tr", cells, is_best ? "best" : "") + "\n";
 }
@@ -136,7 +138,7 @@ std::optional<Reference> common_floor(const std::vector<Run>& runs) {
     if (!run.floor) return std::nullopt;
     const double floor = run.floor->nats_per_token;
     if (common && std::abs(common->at - floor) > kSame) return std::nullopt;
-    common = {floor, "entropy floor " + fixed(floor, kDecimals)};
+    common = {floor, "entropy floor " + fixed(floor, kComparisonPageDecimals)};
   }
   return common;
 }

@@ -77,8 +77,8 @@ KeyValues flattened_json(const std::string& content) {
 }
 
 std::string value_of(const KeyValues& entries, const std::string& key) {
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
   return found == entries.end() ? "" : found->second;
 }
 

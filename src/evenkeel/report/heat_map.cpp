@@ -44,7 +44,7 @@ std::string svg_number(double value) {
   return fixed(value, 1);
 }
 
-struct Range {
+struct ColourRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool logarithmic = false;
 
@@ -55,9 +55,9 @@ struct Range {
   }
 };
 
-Range range_of(const LayerMap& map) {
+ColourRange range_of(const LayerMap& map) {
   constexpr double kWide = 20;
-  Range range;
+  ColourRange range;
   for (const auto& [step, values] : map.values) {
     for (const auto value : values) {
       if (!std::isfinite(value)) continue;
@@ -82,9 +82,9 @@ std::vector<double> shown_steps(const LayerMap& map) {
 
 std::string rectangle(double x, double y, double width, double height, const std::string& fill,
                       const std::string& title) {
-  return text("<rect x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" width=\"", svg_number(width),
-              "\" height=\"", svg_number(height), "\" fill=\"", fill, "\"><title>", title,
-              "</title></rect>\n");
+  return text("<rect x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" width=\"",
+              svg_number(width), "\" height=\"", svg_number(height), "\" fill=\"", fill,
+              "\"><title>", title, "</title></rect>\n");
 }
 
 std::string label(const char* anchor, double x, double y, const std::string& content) {
@@ -93,7 +93,7 @@ std::string label(const char* anchor, double x, double y, const std::string& con
 }
 
 /// The colours of the range with its ends.
-std::string colour_bar(const Range& range, double y) {
+std::string colour_bar(const ColourRange& range, double y) {
   constexpr int kSteps = 40;
   constexpr double kBar = 160, kHigh = 8, kGap = 8, kBaseline = 8;
   const double left = (kWidth - kBar) / 2;
@@ -131,7 +131,7 @@ struct Grid {
   }
 };
 
-std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
+std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& range,
                   const std::string& x_label) {
   std::string out;
   for (std::size_t i = 0; i < grid.steps.size(); ++i) {
@@ -139,8 +139,8 @@ std::string cells(const LayerMap& map, const Grid& grid, const Range& range,
     for (std::size_t l = 0; l < values.size(); ++l) {
       const bool is_finite = std::isfinite(values[l]);
       const auto tooltip = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", x_label,
-                             " ", with_commas(std::llround(grid.steps[i])), ": ",
-                             is_finite ? with_digits(values[l], 3) : "not finite");
+                                " ", with_commas(std::llround(grid.steps[i])), ": ",
+                                is_finite ? with_digits(values[l], 3) : "not finite");
       out += rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
                        is_finite ? colour_of(range.place(values[l])) : "var(--bad)", tooltip);
     }

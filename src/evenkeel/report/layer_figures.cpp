@@ -31,7 +31,8 @@ constexpr std::array kShownMeasures = {
     ShownMeasure{"stream_rms", "", "Residual stream", "root mean square", true},
     ShownMeasure{"stream_max", "", "Largest activation", "of the stream", true},
     ShownMeasure{"branch_ratio", "attention", "Attention branch", "rms over that of the stream"},
-    ShownMeasure{"branch_ratio", "feed_forward", "Feed-forward branch", "rms over that of the stream"},
+    ShownMeasure{"branch_ratio", "feed_forward", "Feed-forward branch",
+                 "rms over that of the stream"},
     ShownMeasure{"attention_entropy", "", "Attention entropy", "nats"},
     ShownMeasure{"attention_logit_max", "", "Largest attention score", "after scale, before cap"},
     ShownMeasure{"token_cosine", "", "Token similarity", "mean cosine"},
@@ -41,7 +42,7 @@ constexpr std::array kShownMeasures = {
     ShownMeasure{"outlier_share", "", "Outliers", "share beyond 6 rms of their token"},
     ShownMeasure{"sparse_attention", "", "Sparse attention", "share of queries"},
     ShownMeasure{"circuit_collapse", "noise 0.1", "Circuit collapse",
-          "share of sparse queries, noise 0.1"},
+                 "share of sparse queries, noise 0.1"},
     ShownMeasure{"skip_loss", "", "Loss without a block", "rise, nats a token"},
     ShownMeasure{"router_entropy", "", "Entropy of the routing", "nats"},
     ShownMeasure{"router_logit_max", "", "Largest router logit", "magnitude"},
@@ -81,7 +82,8 @@ struct Probed {
 };
 using AllProbed = std::vector<Probed>;
 
-std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure, double step, bool has_legend) {
+std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure, double step,
+                              bool has_legend) {
   auto chart = profile_chart(measure, text("At ", step_text(step), "."));
   for (const auto& [run, style] : runs) {
     const auto* const map = find(run->layer_maps, measure.name, measure.part);
@@ -208,7 +210,8 @@ std::string layer_comparison(const std::vector<Run>& runs) {
   const auto last = steps.back();
   if (steps.size() > kSteps) steps.erase(steps.begin() + 1, steps.end() - kSteps + 1);
   std::string figures;
-  for (const auto step : steps) figures += comparison_figure(probed, kShownMeasures[0], step, step == steps[0]);
+  for (const auto step : steps)
+    figures += comparison_figure(probed, kShownMeasures[0], step, step == steps[0]);
   for (std::size_t i = 1; i < kShownMeasures.size(); ++i) {
     figures += comparison_figure(probed, kShownMeasures[i], last, /*has_legend=*/false);
   }

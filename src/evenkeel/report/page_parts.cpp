@@ -27,10 +27,10 @@ const Quantity kBits = {"Validation loss", "bits a byte", "val_bits_per_byte", &
 const Quantity kGap = {"Gap to the entropy floor", "nats a byte, logarithmic", "val_gap",
                        &Run::gap};
 const Quantity kExactMatch = {"Answers right", "share of the validation text's", "val_exact",
-                         &Run::exact_match};
+                              &Run::exact_match};
 const Quantity kOodLoss = {"Loss out of distribution", "nats a token", "ood_loss", &Run::ood_loss};
 const Quantity kOodExactMatch = {"Answers right out of distribution", "share", "ood_exact",
-                            &Run::ood_exact_match};
+                                 &Run::ood_exact_match};
 
 std::string section(std::string_view heading, std::string_view content) {
   return text("<section>\n<h2>", heading, "</h2>\n", content, "\n</section>\n");

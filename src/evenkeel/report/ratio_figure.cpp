@@ -15,9 +15,9 @@ namespace evenkeel::report {
 namespace {
 
 constexpr double kNumbers = 150;  // units for the figures at the right
-constexpr int kTicks = 6, kDecimals = 3;
+constexpr int kTicks = 6, kRatioFigureDecimals = 3;
 constexpr const char* kPlain = "c0";
-constexpr const char* kAbove = "c1";
+constexpr const char* kRatioFigureAbove = "c1";
 constexpr const char* kWithin = "c2";
 
 /// From below the lowest ratio, or 1, to above the highest; an interval may leave it.
@@ -34,7 +34,7 @@ Axis axis_of(const std::vector<Ratio>& ratios) {
 
 const char* colour_of(const Ratio& ratio) {
   if (ratio.goal == 0 || !ratio.is_judged) return kPlain;
-  return ratio.median <= ratio.goal ? kWithin : kAbove;
+  return ratio.median <= ratio.goal ? kWithin : kRatioFigureAbove;
 }
 
 std::string drawn(const Ratio& ratio, const RowFrame& frame, double y) {
@@ -45,8 +45,9 @@ std::string drawn(const Ratio& ratio, const RowFrame& frame, double y) {
                 svg_number(y - kHalf), 'v', svg_number(2 * kHalf), "\"/>\n");
   }
   out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, frame, y);
-  const auto numbers = text(fixed(ratio.median, kDecimals), " [", fixed(ratio.low, kDecimals), ", ",
-                            fixed(ratio.high, kDecimals), "]");
+  const auto numbers =
+      text(fixed(ratio.median, kRatioFigureDecimals), " [", fixed(ratio.low, kRatioFigureDecimals),
+           ", ", fixed(ratio.high, kRatioFigureDecimals), "]");
   return out + row_label("end", kRowWidth, y, numbers);
 }
 

@@ -14,8 +14,8 @@ namespace evenkeel::report {
 namespace {
 
 // Units of the view box.
-constexpr double kTop = 8, kBottom = 30, kRow = 20;
-constexpr double kLetter = 6.6, kGap = 10, kWidestName = 330;
+constexpr double kRowFigureTop = 8, kRowFigureBottom = 30, kRowFigureRow = 20;
+constexpr double kLetter = 6.6, kRowFigureGap = 10, kWidestName = 330;
 
 /// An interval; an end beyond the frame becomes the head of an arrow at its edge.
 std::string interval_path(double low, double high, const RowFrame& frame, double y) {
@@ -26,11 +26,12 @@ std::string interval_path(double low, double high, const RowFrame& frame, double
   auto path = text('M', svg_number(inside(low)), ' ', svg_number(y), 'H', svg_number(inside(high)));
   for (const double value : {low, high}) {
     if (!frame.contains(value)) continue;
-    path += text('M', svg_number(inside(value)), ' ', svg_number(y - kHalfEnd), 'v', svg_number(2 * kHalfEnd));
+    path += text('M', svg_number(inside(value)), ' ', svg_number(y - kHalfEnd), 'v',
+                 svg_number(2 * kHalfEnd));
   }
   const auto head = [&](double x, double back) {
-    return text('M', svg_number(x + back), ' ', svg_number(y - kHalfEnd), 'L', svg_number(x), ' ', svg_number(y), 'L',
-                svg_number(x + back), ' ', svg_number(y + kHalfEnd));
+    return text('M', svg_number(x + back), ' ', svg_number(y - kHalfEnd), 'L', svg_number(x), ' ',
+                svg_number(y), 'L', svg_number(x + back), ' ', svg_number(y + kHalfEnd));
   };
   if (low < frame.axis.low) path += head(frame.left, kHead);
   if (high > frame.axis.high) path += head(frame.right, -kHead);
@@ -42,10 +43,10 @@ std::string row_figure(const RowFigure& figure, const RowFrame& frame, std::size
                        std::size_t rows, const std::string& title) {
   constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts
   constexpr double kTickDrop = 15;
-  const double bottom = kTop + kRow * static_cast<double>(rows);
+  const double bottom = kRowFigureTop + kRowFigureRow * static_cast<double>(rows);
   const auto line_at = [&](const char* kind, double value) {
-    return text("<path class=\"", kind, "\" d=\"M", svg_number(frame.x_position(value)), ' ', svg_number(kTop), 'V',
-                svg_number(bottom), "\"/>\n");
+    return text("<path class=\"", kind, "\" d=\"M", svg_number(frame.x_position(value)), ' ',
+                svg_number(kRowFigureTop), 'V', svg_number(bottom), "\"/>\n");
   };
   std::string inside;
   for (const auto& tick : frame.axis.ticks) {
@@ -54,12 +55,13 @@ std::string row_figure(const RowFigure& figure, const RowFrame& frame, std::size
   }
   inside += line_at("axis", figure.zero);
   for (std::size_t row = 0; row < rows; ++row) {
-    inside += figure.draw(first + row, kTop + kRow * (static_cast<double>(row) + 0.5));
+    inside +=
+        figure.draw(first + row, kRowFigureTop + kRowFigureRow * (static_cast<double>(row) + 0.5));
   }
-  const auto picture =
-      text("<svg viewBox=\"0 0 ", kRowWidth, ' ', bottom + kBottom, "\" role=\"img\" aria-label=\"",
-           escaped(title), "\" style=\"min-width:", std::lround(kRowWidth * kSmallest), "px\">\n",
-           inside, "</svg>\n");
+  const auto picture = text("<svg viewBox=\"0 0 ", kRowWidth, ' ', bottom + kRowFigureBottom,
+                            "\" role=\"img\" aria-label=\"", escaped(title),
+                            "\" style=\"min-width:", std::lround(kRowWidth * kSmallest), "px\">\n",
+                            inside, "</svg>\n");
   auto caption =
       element("strong", escaped(title)) + " " + element("span", escaped(figure.unit), "muted");
   if (first == 0 && !figure.note.empty()) caption += element("p", escaped(figure.note));
@@ -76,18 +78,18 @@ RowFrame row_frame(const std::vector<std::string>& names, double numbers, Axis a
   std::size_t longest = 0;
   for (const auto& name : names) longest = std::max(longest, name.size());
   const double widest = std::min(kWidestName, kLetter * static_cast<double>(longest));
-  return {widest + kGap, kRowWidth - numbers - kGap, std::move(axis)};
+  return {widest + kRowFigureGap, kRowWidth - numbers - kRowFigureGap, std::move(axis)};
 }
 
 std::string row_label(const char* anchor, double x, double y, const std::string& label,
                       const std::string& tooltip) {
   const auto title = tooltip.empty() ? "" : element("title", escaped(tooltip));
-  return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y + kBaseline), "\">",
-              escaped(label), title, "</text>\n");
+  return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"",
+              svg_number(y + kBaseline), "\">", escaped(label), title, "</text>\n");
 }
 
 std::string row_name(const std::string& name, const RowFrame& frame, double y) {
-  const auto room = static_cast<std::size_t>((frame.left - kGap) / kLetter) + 1;
+  const auto room = static_cast<std::size_t>((frame.left - kRowFigureGap) / kLetter) + 1;
   if (name.size() <= room) return row_label("name", 0, y, name);
   auto cut = room - 1;
   while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xC0) == 0x80) --cut;  // within UTF-8
@@ -100,8 +102,8 @@ std::string interval_mark(const char* colour, double low, double value, double h
       text("<path class=\"bar ", colour, "\" d=\"", interval_path(low, high, frame, y), "\"/>\n");
   if (!frame.contains(value)) return out;
   const auto title = label.empty() ? "" : element("title", escaped(label));
-  return out + text("<circle class=\"", colour, "\" cx=\"", svg_number(frame.x_position(value)), "\" cy=\"",
-                    svg_number(y), "\" r=\"3.4\">", title, "</circle>\n");
+  return out + text("<circle class=\"", colour, "\" cx=\"", svg_number(frame.x_position(value)),
+                    "\" cy=\"", svg_number(y), "\" r=\"3.4\">", title, "</circle>\n");
 }
 
 std::string row_figures(const RowFigure& figure, const RowFrame& frame) {

@@ -19,12 +19,12 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
 /// The number of a key; NaN if it is absent, null or no number.
 double number(const json& record, const char* key) {
   const auto found = record.find(key);
-  return found != record.end() && found->is_number() ? found->get<double>() : kNone;
+  return found != record.end() && found->is_number() ? found->get<double>() : kRunNone;
 }
 
 /// The value of a key as a person reads it; "" if it is absent.
@@ -147,7 +147,8 @@ void read_status(Run& run, const fs::path& file) {
   run.preset = word(status, "preset");
   run.step = std::fmax(run.step, number(status, "step"));
   run.steps = number(status, "steps");
-  if (const double share = number(status, "others"); std::isfinite(share)) run.cpu_contention = share;
+  if (const double share = number(status, "others"); std::isfinite(share))
+    run.cpu_contention = share;
 }
 
 }  // namespace
@@ -161,7 +162,7 @@ Run read_run(const fs::path& folder) {
   }
   Run run;
   run.name = folder_name(folder);
-  run.steps = kNone;
+  run.steps = kRunNone;
   const auto with = [&](const char* name, const auto& read) {
     const auto file = folder / name;
     with_file(run, file, [&] { read(file); });

@@ -18,10 +18,10 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr int kDecimals = 4;  // of losses: a sampling error of 64 sequences is about 0.001
+constexpr int kRunPageDecimals = 4;  // of losses: a sampling error of 64 sequences is about 0.001
 
 std::string loss_text(double value) {
-  return fixed(value, kDecimals);
+  return fixed(value, kRunPageDecimals);
 }
 
 std::string bits(double nats) {
@@ -109,13 +109,15 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
 
 std::string loss_figure(const Run& run) {
   Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
-  const auto* const scored = run.exact_match.size() > 0 ? "validation, answers alone" : "validation";
+  const auto* const scored =
+      run.exact_match.size() > 0 ? "validation, answers alone" : "validation";
   chart.lines.push_back({scored, run.validation_loss, 1, 0, Stroke::dotted});
   if (run.ood_loss.size() > 0) {
     chart.lines.push_back({"out of distribution", run.ood_loss, 5, 0, Stroke::dotted});
   }
   if (run.floor) {
-    chart.reference = {run.floor->nats_per_token, "entropy floor " + loss_text(run.floor->nats_per_token)};
+    chart.reference = {run.floor->nats_per_token,
+                       "entropy floor " + loss_text(run.floor->nats_per_token)};
   }
   chart.wide = true;
   chart.when_empty = no_data({&run}, kLoss);
@@ -136,7 +138,8 @@ std::string evaluation_figure(const Run& run) {
 /// Nothing for a text without answers.
 std::string answers_figure(const Run& run) {
   if (run.exact_match.size() + run.ood_exact_match.size() == 0) return "";
-  Chart chart{kExactMatch.title, "share", "", {{"validation", run.exact_match, 1, 0, Stroke::dotted}}};
+  Chart chart{
+      kExactMatch.title, "share", "", {{"validation", run.exact_match, 1, 0, Stroke::dotted}}};
   if (run.ood_exact_match.size() > 0) {
     chart.lines.push_back({"out of distribution", run.ood_exact_match, 5, 0, Stroke::dotted});
   }
@@ -231,9 +234,9 @@ std::string run_page(const Run& run) {
   out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));
   out += section("Health", events(run));
   out += section("Configuration", configuration(run));
-  out += section("Environment", run.environment.empty()
-                                    ? missing_text(run, "provenance.json", "provenance.json is empty")
-                                    : key_value_table(run.environment));
+  out += section("Environment", run.environment.empty() ? missing_text(run, "provenance.json",
+                                                                       "provenance.json is empty")
+                                                        : key_value_table(run.environment));
   out += element("footer", "Made by Evenkeel from the files of the run folder.") + "\n";
   return page(run.name, out);
 }

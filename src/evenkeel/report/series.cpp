@@ -35,12 +35,13 @@ void add_extremes(const std::vector<double>& curve, std::size_t begin, std::size
 
 Series downsampled(const Series& series, std::size_t buckets) {
   Series out;
-  for (const auto at : downsample_indices({&series.y}, buckets)) out.add(series.x[at], series.y[at]);
+  for (const auto at : downsample_indices({&series.y}, buckets))
+    out.add(series.x[at], series.y[at]);
   return out;
 }
 
 std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<double>*>& curves,
-                                     std::size_t buckets) {
+                                            std::size_t buckets) {
   constexpr std::size_t kPointsABucket = 3;
   const auto size = curves.front()->size();
   std::vector<std::size_t> kept;

@@ -15,8 +15,8 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr double kNumbers = 90;  // units for the sum at the right
-constexpr int kTicks = 6, kDigits = 4;
+constexpr double kStackedBarsNumbers = 90;  // units for the sum at the right
+constexpr int kStackedBarsTicks = 6, kStackedBarsDigits = 4;
 
 double sum_of(const StackedBar& row) {
   return std::accumulate(row.parts.begin(), row.parts.end(), 0.0,
@@ -28,7 +28,8 @@ std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
-std::string drawn(const StackedBar& row, const RowFrame& frame, const std::string& unit_of, double y) {
+std::string drawn(const StackedBar& row, const RowFrame& frame, const std::string& unit_of,
+                  double y) {
   constexpr double kHalf = 6;
   auto out = row_name(row.name, frame, y);
   double before = 0;
@@ -37,13 +38,14 @@ std::string drawn(const StackedBar& row, const RowFrame& frame, const std::strin
     const double from = frame.x_position(before), to = frame.x_position(before + value);
     before += value;
     if (to <= from) continue;
-    const auto tooltip =
-        element("title", escaped(text(name, ": ", with_digits(value, kDigits), ' ', unit_of)));
-    out += text("<rect class=\"", class_of(part), "\" x=\"", svg_number(from), "\" y=\"", svg_number(y - kHalf),
-                "\" width=\"", svg_number(to - from), "\" height=\"", svg_number(2 * kHalf), "\">", tooltip,
-                "</rect>\n");
+    const auto tooltip = element(
+        "title", escaped(text(name, ": ", with_digits(value, kStackedBarsDigits), ' ', unit_of)));
+    out += text("<rect class=\"", class_of(part), "\" x=\"", svg_number(from), "\" y=\"",
+                svg_number(y - kHalf), "\" width=\"", svg_number(to - from), "\" height=\"",
+                svg_number(2 * kHalf), "\">", tooltip, "</rect>\n");
   }
-  return out + row_label("end", kRowWidth, y, with_digits(sum_of(row), kDigits) + " " + unit_of);
+  return out + row_label("end", kRowWidth, y,
+                         with_digits(sum_of(row), kStackedBarsDigits) + " " + unit_of);
 }
 
 std::string legend(const StackedBar& row) {
@@ -69,9 +71,9 @@ std::string stacked_bars(const std::string& title, const std::string& unit_of,
     most = std::max(most, sum_of(row));
     names.push_back(row.name);
   }
-  auto axis = linear_axis(0, most, kTicks);
+  auto axis = linear_axis(0, most, kStackedBarsTicks);
   axis.low = 0;
-  const auto frame = row_frame(names, kNumbers, axis);
+  const auto frame = row_frame(names, kStackedBarsNumbers, axis);
   const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], frame, unit_of, y); };
   return row_figures({.title = title,
                       .unit = unit_of,

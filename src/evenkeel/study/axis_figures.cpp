@@ -7,10 +7,10 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
-#include "evenkeel/study/ranking.h"
-#include "evenkeel/study/panels.h"
-#include "evenkeel/study/verdict_text.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/panels.h"
+#include "evenkeel/study/ranking.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -48,8 +48,7 @@ std::vector<NumericAxis> numeric_axes(const Study& study) {
 
 /// The measure of the curve's arms along the axis, with intervals.
 report::Line line_of(const Results& results, const NumericAxis& axis, const CurveSpec& spec) {
-  report::Line line{
-      spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
+  report::Line line{spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
   line.bounds.as = report::ErrorBounds::As::bars;
   for (const auto& tick : axis.ticks) {
     for (const auto at : spec.arms) {

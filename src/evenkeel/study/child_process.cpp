@@ -28,7 +28,8 @@ int exit_code_of(int status) {
 
 /// In the new process: nothing but calls that are allowed between fork and exec. Signals are
 /// blocked until our handlers, which only note them, are gone.
-[[noreturn]] void exec_child(char* const* arguments, int log, pid_t parent, const sigset_t& signals) {
+[[noreturn]] void exec_child(char* const* arguments, int log, pid_t parent,
+                             const sigset_t& signals) {
   ::setpgid(0, 0);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
@@ -45,7 +46,8 @@ int exit_code_of(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments,
+                           const std::filesystem::path& log) {
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw Error(Exit::io, text(log.string(), ": cannot write: ", std::strerror(errno)));
   std::vector<char*> pointers;
@@ -61,7 +63,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const std:
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(file);
   if (pid_ < 0) {
-    throw Error(Exit::io, text(arguments.front(), ": no process can be made: ", std::strerror(error)));
+    throw Error(Exit::io,
+                text(arguments.front(), ": no process can be made: ", std::strerror(error)));
   }
 }
 

@@ -6,14 +6,14 @@
 #include <set>
 #include <utility>
 
-#include "evenkeel/base/error.h"
 #include "evenkeel/base/cpu_contention.h"
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/grid.h"
+#include "evenkeel/study/max_trainable.h"
+#include "evenkeel/study/measure.h"
 #include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/ranking.h"
-#include "evenkeel/study/measure.h"
-#include "evenkeel/study/max_trainable.h"
 #include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
@@ -24,12 +24,14 @@ using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
 /// Differences of the seeds that both arms finished.
-std::vector<double> paired_differences(const Arm& arm, const Arm& reference, const Measure& measure) {
+std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
+                                       const Measure& measure) {
   std::vector<double> out;
   for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
     const auto &arm_run = arm.seed_runs[i], &reference_run = reference.seed_runs[i];
     if (arm_run.state != State::finished || reference_run.state != State::finished) continue;
-    const double difference = measured_value(arm_run.run, measure) - measured_value(reference_run.run, measure);
+    const double difference =
+        measured_value(arm_run.run, measure) - measured_value(reference_run.run, measure);
     if (std::isfinite(difference)) out.push_back(difference);
   }
   return out;
@@ -78,9 +80,11 @@ std::string missing_runs_reason(const Arm& arm, const Arm& reference) {
   return out.empty() ? "" : out + " are missing, and a verdict waits for all";
 }
 
-/// Combines `p`, that of a difference, with Fisher's test of the failures if one arm fails more often.
+/// Combines `p`, that of a difference, with Fisher's test of the failures if one arm fails more
+/// often.
 void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
-  const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
+  const auto failed = run_count(arm, State::failed),
+             reference_failed = run_count(reference, State::failed);
   verdict.is_failure_test = false;
   if (failed == reference_failed) return;
   const auto all = static_cast<std::int64_t>(arm.seed_runs.size());
@@ -103,29 +107,35 @@ Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure)
       verdict.not_tested_reason = contention_reason(arm, reference);
     }
   }
-  if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference)) return verdict;
+  if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference))
+    return verdict;
   if (has_difference) verdict.p = verdict.difference->p;
   combine_with_failures(verdict, verdict.p, arm, reference);
   return verdict;
 }
 
-/// Where the test of failures is significant, the arm that fails less is better; else a difference decides by its
-/// sign, unless more runs of the better arm failed.
+/// Where the test of failures is significant, the arm that fails less is better; else a difference
+/// decides by its sign, unless more runs of the better arm failed.
 Outcome outcome_of(const Verdict& verdict, const Arm& arm, const Arm& reference) {
-  const auto failed = run_count(arm, State::failed), reference_failed = run_count(reference, State::failed);
-  if (!verdict.difference && (failed == reference_failed || !is_complete(arm) || !is_complete(reference))) {
+  const auto failed = run_count(arm, State::failed),
+             reference_failed = run_count(reference, State::failed);
+  if (!verdict.difference &&
+      (failed == reference_failed || !is_complete(arm) || !is_complete(reference))) {
     return Outcome::not_measured;
   }
   if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
-  if (verdict.is_failure_test) return failed < reference_failed ? Outcome::supported : Outcome::contradicted;
-  if (verdict.difference->mean < 0) return failed > reference_failed ? Outcome::inconclusive : Outcome::supported;
+  if (verdict.is_failure_test)
+    return failed < reference_failed ? Outcome::supported : Outcome::contradicted;
+  if (verdict.difference->mean < 0)
+    return failed > reference_failed ? Outcome::inconclusive : Outcome::supported;
   return reference_failed > failed ? Outcome::inconclusive : Outcome::contradicted;
 }
 
 Outcome equivalence_outcome(const Verdict& verdict) {
   if (!verdict.difference && !verdict.is_failure_test) return Outcome::not_measured;
   if (verdict.p < kSignificanceLevel) return Outcome::supported;
-  return verdict.p_nonequivalence < kSignificanceLevel ? Outcome::contradicted : Outcome::inconclusive;
+  return verdict.p_nonequivalence < kSignificanceLevel ? Outcome::contradicted
+                                                       : Outcome::inconclusive;
 }
 
 /// An arm of a claim and the arm that it is compared with.
@@ -178,7 +188,8 @@ void test_equivalence(Verdict& verdict, const Arm& arm, const Arm& reference, co
   if (!verdict.not_tested_reason.empty() || !is_complete(arm) || !is_complete(reference)) return;
   const bool fail_equally = run_count(arm, State::failed) == run_count(reference, State::failed);
   if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
-  if (verdict.difference) verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
+  if (verdict.difference)
+    verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
   combine_with_failures(verdict, verdict.p_nonequivalence, arm, reference);
 }
 
@@ -219,7 +230,8 @@ void compare_with_baselines(Results& results) {
     for (const auto& [axis, label] : baseline) named[axis] = arm.labels.at(axis);
     const auto rest = remaining_labels(arm.labels, named);
     for (const auto& reference : results.arms) {
-      if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest) continue;
+      if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest)
+        continue;
       results.baseline_verdicts.push_back(comparison(arm, reference, results.study.measure));
     }
   }
@@ -227,7 +239,7 @@ void compare_with_baselines(Results& results) {
 
 /// Outcome and sentence of a comparison. \param claim  nullptr: with the baseline
 void set_outcome(Verdict& verdict, const Arm& arm, const Arm& reference, const Measure& measure,
-              const Claim* claim) {
+                 const Claim* claim) {
   if (!verdict.not_tested_reason.empty()) {
     verdict.outcome = Outcome::not_tested;
     verdict.sentence = not_tested_sentence(verdict, arm, reference, measure);
@@ -260,7 +272,7 @@ void set_outcomes(Results& results) {
   }
   for (auto& verdict : results.baseline_verdicts) {
     set_outcome(verdict, *find_arm(results, verdict.arm), *find_arm(results, verdict.reference),
-             results.study.measure, nullptr);
+                results.study.measure, nullptr);
   }
 }
 

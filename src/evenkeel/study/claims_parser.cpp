@@ -32,10 +32,10 @@ const EnumNames<Measure::Reduction> kReductions = {
     {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
     {"last", Measure::Reduction::last}};
 const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
-                                   {"alike", Claim::Kind::equivalent},
-                                   {"trains", Claim::Kind::trains},
-                                   {"fails", Claim::Kind::fails},
-                                   {"further", Claim::Kind::further}};
+                                       {"alike", Claim::Kind::equivalent},
+                                       {"trains", Claim::Kind::trains},
+                                       {"fails", Claim::Kind::fails},
+                                       {"further", Claim::Kind::further}};
 
 template <typename Enum>
 std::vector<std::string> enum_names(const EnumNames<Enum>& table) {
@@ -131,7 +131,8 @@ bool has_same_axes(const Selection& one, const Selection& other) {
 }
 
 bool is_pair(Claim::Kind kind) {
-  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent || kind == Claim::Kind::further;
+  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent ||
+         kind == Claim::Kind::further;
 }
 
 bool is_difference(Claim::Kind kind) {
@@ -208,8 +209,9 @@ std::string Measure::name() const {
   if (kind == Kind::ood_loss) return "loss out of distribution";
   if (kind == Kind::ood_wrong) return "share of wrong answers out of distribution";
   if (kind == Kind::step_time) return "time of a step";
-  return text(enum_name(kReductions, reduction), " of ", probe, part.empty() ? "" : " (" + part + ")",
-              " over blocks", step == 0 ? "" : text(" at step ", step));
+  return text(enum_name(kReductions, reduction), " of ", probe,
+              part.empty() ? "" : " (" + part + ")", " over blocks",
+              step == 0 ? "" : text(" at step ", step));
 }
 
 std::string Measure::unit() const {

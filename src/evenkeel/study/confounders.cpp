@@ -37,7 +37,8 @@ std::vector<Covariate> covariates() {
 
 /// Whether an axis on which the two differ sets nothing but such keys: then they are what is
 /// compared.
-bool is_compared_difference(const Study& study, const Arm& one, const Arm& other, const Covariate& covariate) {
+bool is_compared_difference(const Study& study, const Arm& one, const Arm& other,
+                            const Covariate& covariate) {
   const auto is_key = [&](const std::string& setting) {
     return std::any_of(covariate.keys.begin(), covariate.keys.end(),
                        [&](const std::string& key) { return setting.starts_with(key); });
@@ -47,7 +48,8 @@ bool is_compared_difference(const Study& study, const Arm& one, const Arm& other
     if (one_label == other_label) return false;
     return std::all_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& value) {
       const bool is_label_of_either = value.label == one_label || value.label == other_label;
-      return !is_label_of_either || std::all_of(value.settings.begin(), value.settings.end(), is_key);
+      return !is_label_of_either ||
+             std::all_of(value.settings.begin(), value.settings.end(), is_key);
     });
   });
 }

@@ -6,8 +6,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/outcome.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/outcome.h"
 
 namespace evenkeel::study {
 
@@ -75,8 +75,8 @@ std::string searches_csv(const Results& results) {
                                 : std::isfinite(each.loss) ? "finished"
                                                            : "failed";
       const bool is_chosen = each.share == last && each.value == search_result.chosen;
-      out += line_of({results.arms.at(search_result.arm).name, each.value, shortest(each.share), state,
-                      number(each.loss), is_chosen ? "yes" : "", each.key});
+      out += line_of({results.arms.at(search_result.arm).name, each.value, shortest(each.share),
+                      state, number(each.loss), is_chosen ? "yes" : "", each.key});
     }
   }
   return out;

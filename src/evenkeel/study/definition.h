@@ -55,11 +55,11 @@ struct Measure {
 /// Something that is said of the runs, and can turn out wrong.
 struct Claim {
   enum class Kind {
-    lower,    // the measure is lower in `of` than in `than`
-    equivalent,    // they differ by less than `margin`
-    trains,   // fewer than half of the runs of `of` fail
-    fails,    // more than half of them do
-    further,  // along an axis `of` trains up to a larger value than `than`
+    lower,       // the measure is lower in `of` than in `than`
+    equivalent,  // they differ by less than `margin`
+    trains,      // fewer than half of the runs of `of` fail
+    fails,       // more than half of them do
+    further,     // along an axis `of` trains up to a larger value than `than`
   };
   Kind kind = Kind::lower;
   std::string says;  // a sentence
@@ -92,7 +92,7 @@ struct Study {
   Measure measure;
   Selection baseline;      // every other arm is compared with it; may be empty
   double fails_above = 0;  // a run whose last validation loss is higher has failed; nats
-  bool exclusive = false;      // TOML key `alone`: one run at a time, so that steps can be timed
+  bool exclusive = false;  // TOML key `alone`: one run at a time, so that steps can be timed
   double minutes = 0;      // no run is started later than this; 0: no limit
   std::string power_law = "none";  // or "parameters": fit the measure against their number
   std::vector<Claim> claims;

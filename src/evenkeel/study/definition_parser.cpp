@@ -23,7 +23,8 @@ using config::place;
 using config::Table;
 
 /// The leaves of a table as settings: "train.steps=400". A scheme stays in one piece.
-void flatten(const toml::table& table, const std::string& prefix, std::vector<std::string>& settings) {
+void flatten(const toml::table& table, const std::string& prefix,
+             std::vector<std::string>& settings) {
   for (const auto& [key, node] : table) {
     const auto name = prefix + config::key_text(key.str());
     const auto* const inner = node.as_table();

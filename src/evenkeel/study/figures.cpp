@@ -10,8 +10,8 @@
 #include "evenkeel/study/axis_figures.h"
 #include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/loss_figures.h"
-#include "evenkeel/study/profile_figures.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/profile_figures.h"
 
 namespace evenkeel::study {
 
@@ -70,8 +70,8 @@ std::string scaling_figure(const Results& results) {
 }
 
 std::string figures(const Results& results) {
-  return forest_plot(results) + loss_figures(results) + axis_figures(results) + scaling_figure(results) +
-         profile_figures(results);
+  return forest_plot(results) + loss_figures(results) + axis_figures(results) +
+         scaling_figure(results) + profile_figures(results);
 }
 
 }  // namespace evenkeel::study

@@ -10,8 +10,8 @@
 #include "evenkeel/report/axis.h"
 #include "evenkeel/report/row_figure.h"
 #include "evenkeel/report/series.h"
-#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/ranking.h"
 
 namespace evenkeel::study {
 
@@ -85,14 +85,16 @@ const char* colour_of(const Verdict& verdict) {
   const bool is_decided =
       outcome == Verdict::Outcome::supported || outcome == Verdict::Outcome::contradicted;
   if (!is_decided) return kInconclusiveColour;
-  if (verdict.is_failure_test) return outcome == Verdict::Outcome::supported ? kLowerColour : kHigherColour;
+  if (verdict.is_failure_test)
+    return outcome == Verdict::Outcome::supported ? kLowerColour : kHigherColour;
   return verdict.difference->mean < 0 ? kLowerColour : kHigherColour;
 }
 
 std::string drawn(const Row& row, const Measure& measure, const Field& field, double y) {
   auto out = report::row_name(row.arm->name, field, y);
   if (!row.has_difference()) {
-    return out + report::row_label("end", report::kRowWidth, y, "finished " + finished_runs_text(*row.arm));
+    return out + report::row_label("end", report::kRowWidth, y,
+                                   "finished " + finished_runs_text(*row.arm));
   }
   out += report::interval_mark(colour_of(*row.verdict), row.interval.low, row.mean,
                                row.interval.high, field, y, row.verdict->sentence);

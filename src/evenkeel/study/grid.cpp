@@ -34,7 +34,8 @@ std::string labels_text(const Study& study, const std::map<std::string, std::str
     const auto found = labels.find(axis.name);
     if (found == labels.end() || (axis.values.size() == 1 && labels.size() > 1)) continue;
     if (!name.empty()) name += ", ";
-    const bool is_self_explanatory = axis.name == "scheme" || axis.name.find('.') == std::string::npos;
+    const bool is_self_explanatory =
+        axis.name == "scheme" || axis.name.find('.') == std::string::npos;
     name += is_self_explanatory ? found->second : short_name(axis.name) + " " + found->second;
   }
   return name;
@@ -68,7 +69,8 @@ bool matches(const std::map<std::string, std::string>& labels, const Selection& 
   });
 }
 
-Selection remaining_labels(const std::map<std::string, std::string>& labels, const Selection& named) {
+Selection remaining_labels(const std::map<std::string, std::string>& labels,
+                           const Selection& named) {
   Selection rest;
   for (const auto& [axis, label] : labels) {
     if (!named.contains(axis)) rest[axis] = label;

@@ -15,7 +15,7 @@ namespace evenkeel::study {
 struct GridPoint {
   std::string name;                           // "hybrid_norm, layers 16"
   std::map<std::string, std::string> labels;  // axis -> label
-  std::vector<std::string> settings;              // what it sets
+  std::vector<std::string> settings;          // what it sets
 };
 
 /// All combinations; the first axis changes slowest.
@@ -26,7 +26,8 @@ bool matches(const std::map<std::string, std::string>& labels, const Selection& 
 
 /// The labels on the axes that are not named: what two arms of a pair share, and how it is called:
 /// "layers 16".
-Selection remaining_labels(const std::map<std::string, std::string>& labels, const Selection& named);
+Selection remaining_labels(const std::map<std::string, std::string>& labels,
+                           const Selection& named);
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
 
 /// The configuration of one run. \param overrides  settings above all others

@@ -13,9 +13,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/child_process.h"
 #include "evenkeel/study/clock.h"
 #include "evenkeel/study/run_cache.h"
-#include "evenkeel/study/child_process.h"
 
 namespace evenkeel::study {
 
@@ -45,9 +45,9 @@ struct RunningJob {
 ProgressRow progress_row(const RunningJob& running, const std::filesystem::path& run) {
   const auto& job = *running.queued.job;
   ProgressRow row{.name = job.name,
-          .steps = run_status(run).steps,
-          .loss = std::nan(""),
-          .seconds_left = std::nan("")};
+                  .steps = run_status(run).steps,
+                  .loss = std::nan(""),
+                  .seconds_left = std::nan("")};
   for (const auto& record : store::read_records(run / "metrics.jsonl")) {
     if (!record.contains("loss") || !record["loss"].is_number()) continue;
     row.step = record.value("step", std::int64_t{0});
@@ -89,8 +89,8 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
   if (state == RunStatus::State::damaged && !store::is_locked(run)) {
     const auto aside = rename_damaged(run);
     progress_table.warn(text(job.name, ": ", run.string(),
-                   " has no record of its last evaluation; it is now ", aside.filename().string(),
-                   ", and runs once more"));
+                             " has no record of its last evaluation; it is now ",
+                             aside.filename().string(), ", and runs once more"));
   }
   const bool has_diverged = state == RunStatus::State::diverged;
   if (state != RunStatus::State::finished && !has_diverged) return false;
@@ -140,7 +140,8 @@ int JobScheduler::Execution::threads_for(const Job& job) const {
   int free = resources.cores;
   for (const auto& each : running) free -= each.threads;
   auto runs = static_cast<double>(queue.size() + running.size());
-  if (resources.memory_bytes > 0) runs = std::min(runs, kMemoryFraction * resources.memory_bytes / job.memory_bytes);
+  if (resources.memory_bytes > 0)
+    runs = std::min(runs, kMemoryFraction * resources.memory_bytes / job.memory_bytes);
   const int share = static_cast<int>(resources.cores / std::max(1.0, std::floor(runs)));
   return std::min(free, std::max(1, share));
 }
@@ -164,9 +165,10 @@ void JobScheduler::Execution::start(const QueuedJob& next) {
     write_file(file, config::to_toml(job.config));
     running.push_back(
         {next,
-         ChildProcess({resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
-                 (resources.run_cache / job.key).string(), "--set", text("train.threads=", threads)},
-                resources.logs / (job.key + ".log")),
+         ChildProcess(
+             {resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
+              (resources.run_cache / job.key).string(), "--set", text("train.threads=", threads)},
+             resources.logs / (job.key + ".log")),
          threads, seconds_now()});
   } catch (const Error& error) {
     if (error.exit() != Exit::io) throw;
@@ -210,15 +212,16 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
     const auto line = last_log_line(log);
     if (!disk_error) disk_error = line.empty() ? text(run.string(), ": cannot be written") : line;
   }
-  if (resources.stop_requested() || disk_error) return;  // it has saved, or will go on from where it had
+  if (resources.stop_requested() || disk_error)
+    return;  // it has saved, or will go on from where it had
   const bool is_out_of_memory = last_log_line(log).starts_with("out of memory");
   if (code == static_cast<int>(Exit::busy) && !is_out_of_memory) {
     queued.retry_at = seconds_now() + kRetrySeconds;  // another process was faster
     return queue.push_back(queued);
   }
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
-                              code == static_cast<int>(Exit::data) ||
-                              code == static_cast<int>(Exit::differs);
+                            code == static_cast<int>(Exit::data) ||
+                            code == static_cast<int>(Exit::differs);
   const auto reason = text("exit code ", code, ": ", last_log_line(log));
   if (++queued.attempts < kMaxAttempts && !is_permanent) {
     progress_table.warn(text(job.name, ": ended with ", reason, "; it is tried once more"));
@@ -267,12 +270,15 @@ void JobScheduler::Execution::draw() {
   const double done = scheduler.work_done_ + work;
   scheduler.progress_.running = rows.size();
   scheduler.progress_.seconds_left =
-      done > 0 ? (seconds_now() - scheduler.start_time_) * (scheduler.work_left_ - done) / done : std::nan("");
+      done > 0 ? (seconds_now() - scheduler.start_time_) * (scheduler.work_left_ - done) / done
+               : std::nan("");
   progress_table.show(rows, scheduler.progress_);
 }
 
 JobScheduler::JobScheduler(Resources resources, ProgressTable& progress_table)
-    : resources_(std::move(resources)), progress_table_(progress_table), start_time_(seconds_now()) {}
+    : resources_(std::move(resources)),
+      progress_table_(progress_table),
+      start_time_(seconds_now()) {}
 
 void JobScheduler::expect(std::size_t runs, double work) {
   expected_runs_ += runs;

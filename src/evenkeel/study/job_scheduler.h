@@ -18,7 +18,7 @@ struct Job {
   std::string name;  // "hybrid_norm, layers 16, seed 2"
   config::Config config;
   double memory_bytes = 0;  // peak memory
-  double work = 0;   // in any unit, for the remaining time
+  double work = 0;          // in any unit, for the remaining time
 };
 
 /// How a job ended.
@@ -31,18 +31,18 @@ struct JobResult {
 /// What a scheduler may use, and where its files lie.
 struct Resources {
   std::filesystem::path executable;  // that trains: EXECUTABLE train --config ... --run ...
-  std::filesystem::path run_cache;     // of run folders
-  std::filesystem::path logs;     // what each process printed
+  std::filesystem::path run_cache;   // of run folders
+  std::filesystem::path logs;        // what each process printed
   int cores = 1;
   bool exclusive = false;  // one run at a time, with all cores or as many as its configuration says
-  double memory_bytes = 0;    // free memory; 0: not known
-  double minutes = 0;  // no run is started later; 0: no limit
+  double memory_bytes = 0;  // free memory; 0: not known
+  double minutes = 0;       // no run is started later; 0: no limit
   std::function<bool()> stop_requested;
 };
 
 /// Runs jobs in parallel processes, as many as cores and memory allow, until all are done or a stop
-/// is requested. Finished runs of the cache are not repeated, interrupted runs are resumed, runs that
-/// another process has locked are waited for, and crashed runs are retried once.
+/// is requested. Finished runs of the cache are not repeated, interrupted runs are resumed, runs
+/// that another process has locked are waited for, and crashed runs are retried once.
 class JobScheduler {
  public:
   JobScheduler(Resources resources, ProgressTable& progress_table);
@@ -62,7 +62,7 @@ class JobScheduler {
   Resources resources_;
   ProgressTable& progress_table_;
   double start_time_ = 0;
-  Progress progress_;                   // of all calls
+  Progress progress_;              // of all calls
   std::size_t expected_runs_ = 0;  // runs that run() was not called with yet
   double work_done_ = 0, work_left_ = 0;
 };

@@ -7,14 +7,14 @@
 #include "evenkeel/study/figures.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/overhead.h"
-#include "evenkeel/study/report_table.h"
 #include "evenkeel/study/report_content.h"
+#include "evenkeel/study/report_table.h"
 
 namespace evenkeel::study {
 
 namespace {
 
-std::string paragraph(const std::string& content) {
+std::string markdown_paragraph(const std::string& content) {
   return content.empty() ? "" : escaped_markdown(content) + "\n\n";
 }
 
@@ -34,17 +34,17 @@ std::string fenced(const std::string& content) {
   return fence + "\n" + content + end + fence + "\n\n";
 }
 
-std::string outcome_line(const Verdict& verdict) {
+std::string markdown_outcome(const Verdict& verdict) {
   return text("- **", to_string(verdict.outcome), "** ", escaped_markdown(verdict.where),
               verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
 }
 
-std::string claims(const Results& results) {
+std::string markdown_claims(const Results& results) {
   std::string out;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : verdicts_of(results, i)) outcomes += outcome_line(verdict);
-    out += paragraph(results.study.claims[i].says) + outcomes + "\n";
+    for (const auto& verdict : verdicts_of(results, i)) outcomes += markdown_outcome(verdict);
+    out += markdown_paragraph(results.study.claims[i].says) + outcomes + "\n";
   }
   return out;
 }
@@ -55,12 +55,13 @@ std::string laws(const Results& results) {
   return out.empty() ? "" : out + "\n";
 }
 
-std::string fairness(const Results& results) {
+std::string markdown_fairness(const Results& results) {
   auto out = to_markdown(fairness_table(results));
-  out += paragraph(confounders_text(results));
+  out += markdown_paragraph(confounders_text(results));
   for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
   if (!results.confounders.empty()) out += "\n";
-  out += paragraph(search_text(results)) + paragraph("Time: " + times_text(results));
+  out +=
+      markdown_paragraph(search_text(results)) + markdown_paragraph("Time: " + times_text(results));
   if (!results.search_results.empty()) out += to_markdown(search_table(results));
   return out;
 }
@@ -69,21 +70,24 @@ std::string fairness(const Results& results) {
 
 std::string markdown_report(const Results& results) {
   const auto& study = results.study;
-  auto out = "# " + paragraph(study.title.empty() ? study.name : study.title);
-  out += paragraph(about_text(study)) + paragraph(study.question) + paragraph(outcome_summary(results)) +
-         paragraph(unfinished_text(results)) + paragraph(definition_changes_text(results));
-  out += section("Verdicts", claims(results));
+  auto out = "# " + markdown_paragraph(study.title.empty() ? study.name : study.title);
+  out += markdown_paragraph(about_text(study)) + markdown_paragraph(study.question) +
+         markdown_paragraph(outcome_summary(results)) +
+         markdown_paragraph(unfinished_text(results)) +
+         markdown_paragraph(definition_changes_text(results));
+  out += section("Verdicts", markdown_claims(results));
   out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
-                 to_markdown(arms_table(results)) + paragraph(failures_text(results)));
+                 to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
   out += section("Scaling", laws(results));
   const auto overhead = overhead_table(results);
   if (!overhead.rows.empty()) out += section("Counted and measured", to_markdown(overhead));
   const auto paper = paper_table(results);
   if (!paper.rows.empty()) out += section("Beside the paper", to_markdown(paper));
-  out += section("Fairness", fairness(results));
+  out += section("Fairness", markdown_fairness(results));
   out += section("Runs", to_markdown(runs_table(results)));
-  return out + section("To repeat it",
-                       fenced(results.command) + paragraph(results.provenance) + fenced(study.text));
+  return out +
+         section("To repeat it", fenced(results.command) + markdown_paragraph(results.provenance) +
+                                     fenced(study.text));
 }
 
 }  // namespace evenkeel::study

@@ -19,17 +19,19 @@ using State = SeedRun::State;
 
 /// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
 /// of the runs is missing, -infinity where the first already fails.
-std::vector<double> max_trainable_by_seed(const Results& results, const Claim& claim, const Selection& arms,
-                             const Selection& rest) {
+std::vector<double> max_trainable_by_seed(const Results& results, const Claim& claim,
+                                          const Selection& arms, const Selection& rest) {
   std::vector<std::pair<double, const Arm*>> along;
   for (const auto& arm : results.arms) {
     auto other_labels = remaining_labels(arm.labels, arms);
     const auto label = other_labels[claim.along];
     other_labels.erase(claim.along);
-    if (matches(arm.labels, arms) && other_labels == rest) along.emplace_back(*number_of(label), &arm);
+    if (matches(arm.labels, arms) && other_labels == rest)
+      along.emplace_back(*number_of(label), &arm);
   }
   std::sort(along.begin(), along.end());
-  std::vector<double> max_trainable(results.study.seeds.size(), -std::numeric_limits<double>::infinity());
+  std::vector<double> max_trainable(results.study.seeds.size(),
+                                    -std::numeric_limits<double>::infinity());
   for (std::size_t seed = 0; seed < max_trainable.size(); ++seed) {
     for (const auto& [value, arm] : along) {
       const auto state = arm->seed_runs[seed].state;
@@ -65,7 +67,8 @@ std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim&
     }
     if (is_measured) {
       verdict.p = sign_test_p(further, shorter);
-      verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
+      verdict.outcome =
+          further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
     }
     verdict.sentence = max_trainable_sentence(claim, verdict, arm_values, reference_values);
     out.push_back(std::move(verdict));

@@ -26,7 +26,7 @@ bool is_good(double value, Averaging kind) {
 }  // namespace
 
 report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
-                      const CurveSpec& spec) {
+                        const CurveSpec& spec) {
   std::map<double, std::vector<double>> all;
   for (const auto& curve : curves) {
     std::map<double, double> own;  // of a step that was done twice the last

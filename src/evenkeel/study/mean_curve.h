@@ -15,7 +15,7 @@ enum class Averaging { arithmetic, geometric };
 /// The mean of several curves at the x that all of them have, with a band from the least to the
 /// largest; a single curve as it is.
 report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
-                      const CurveSpec& spec);
+                        const CurveSpec& spec);
 
 /// "Means over 3 seeds; bands reach from the least to the largest.", or that there is one only.
 /// \param counts  how many curves each line has

@@ -27,15 +27,18 @@ std::string hypothesis_name(const Verdict& verdict, const Measure& measure) {
 /// Whether its p-value is one of something; of what is not measured or judged it is 1.
 bool is_tested(const Verdict& verdict) {
   const bool is_measured = verdict.difference || verdict.p < 1;
-  return verdict.not_tested_reason.empty() && (is_measured || verdict.outcome != Outcome::not_measured);
+  return verdict.not_tested_reason.empty() &&
+         (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
 /// The seeds that would detect the difference at the strictest level of the family.
-std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Claim* claim, double level) {
+std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Claim* claim,
+                                              double level) {
   if (claim != nullptr && uses_sign_test(*claim)) return sign_test_required_pairs(level);
   if (!verdict.difference || verdict.is_failure_test) return std::nullopt;
   const auto& [pairs, mean, standard_deviation, interval, p, effect_size] = *verdict.difference;
-  if (claim == nullptr || claim->kind != Claim::Kind::equivalent) return required_pairs(effect_size, level);
+  if (claim == nullptr || claim->kind != Claim::Kind::equivalent)
+    return required_pairs(effect_size, level);
   if (standard_deviation == 0) return std::nullopt;
   // One-sided tests at a level call what a two-sided one calls at twice that.
   return required_pairs((claim->margin - std::abs(mean)) / standard_deviation, 2 * level);
@@ -92,7 +95,8 @@ void correct_p_values(Results& results) {
   };
   for (auto& verdict : results.verdicts) {
     const auto& claim = results.study.claims[verdict.claim];
-    if (is_tested(verdict)) verdict.required_seeds = required_seeds_of(verdict, &claim, level_of(confirmatory));
+    if (is_tested(verdict))
+      verdict.required_seeds = required_seeds_of(verdict, &claim, level_of(confirmatory));
   }
   for (std::size_t i = 0; i < is_confirmatory.size(); ++i) {
     auto& verdict = results.baseline_verdicts[i];

@@ -77,7 +77,8 @@ std::string effect_text(double effect_size) {
 
 std::string required_seeds_text(const Verdict& verdict) {
   if (!verdict.difference || verdict.difference->effect_size == 0) return kNoValue;
-  return verdict.required_seeds ? with_commas(*verdict.required_seeds) : "more than " + with_commas(kMaxPairs);
+  return verdict.required_seeds ? with_commas(*verdict.required_seeds)
+                                : "more than " + with_commas(kMaxPairs);
 }
 
 std::string unfinished_runs_text(const Arm& arm) {

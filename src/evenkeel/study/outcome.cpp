@@ -100,8 +100,9 @@ std::string outcome_summary(const Results& results) {
         std::count_if(results.verdicts.begin(), results.verdicts.end(),
                       [&](const Verdict& verdict) { return verdict.outcome == outcome; });
     if (count == 0) continue;
-    const auto word = outcome == Outcome::supported ? std::string(count == 1 ? "holds" : "hold")
-                                                : (count == 1 ? "is " : "are ") + to_string(outcome);
+    const auto word = outcome == Outcome::supported
+                          ? std::string(count == 1 ? "holds" : "hold")
+                          : (count == 1 ? "is " : "are ") + to_string(outcome);
     out += text(before, count, ' ', word);
     before = ", ";
   }
@@ -112,10 +113,12 @@ std::string outcome_summary(const Results& results) {
 /// a paper says without a number, or says to be alike, is the claim itself.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
   if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
-  const bool has_sign = std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&
-                        (claim.kind != Claim::Kind::equivalent || std::abs(claim.paper) >= claim.margin);
+  const bool has_sign =
+      std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&
+      (claim.kind != Claim::Kind::equivalent || std::abs(claim.paper) >= claim.margin);
   if (has_sign) {
-    const bool is_open = verdict.outcome == Outcome::inconclusive && claim.kind == Claim::Kind::lower;
+    const bool is_open =
+        verdict.outcome == Outcome::inconclusive && claim.kind == Claim::Kind::lower;
     if (is_open || contains_zero(verdict.difference->interval)) return Direction::inconclusive;
     return direction_of(verdict.difference->mean * claim.paper > 0);
   }

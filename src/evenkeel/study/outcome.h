@@ -8,7 +8,8 @@
 /// Outcomes as the words of reports and JSON, which are also their CSS classes.
 namespace evenkeel::study {
 
-/// "holds", "contradicted", "undecided", "not measured", "not judged": as reports and JSON write it.
+/// "holds", "contradicted", "undecided", "not measured", "not judged": as reports and JSON write
+/// it.
 std::string to_string(Verdict::Outcome outcome);
 
 /// "agrees", "disagrees", "undecided", "unknown".

@@ -6,9 +6,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/ranking.h"
 
 namespace evenkeel::study {
 
@@ -24,7 +24,8 @@ Times times_of(const Arm& arm) {
   for (const auto& seed_run : arm.seed_runs) {
     if (seed_run.state != SeedRun::State::finished) continue;
     times.milliseconds.push_back(median_step_milliseconds(seed_run.run));
-    times.tokens_per_second.push_back(report::median(report::finite_values(seed_run.run.tokens_per_second.y)));
+    times.tokens_per_second.push_back(
+        report::median(report::finite_values(seed_run.run.tokens_per_second.y)));
     if (seed_run.run.cpu_contention) times.cpu_contention.push_back(*seed_run.run.cpu_contention);
   }
   return times;
@@ -41,14 +42,14 @@ std::string difference_of(const Results& results, const Arm& arm) {
 
 ReportTable overhead_table(const Results& results) {
   ReportTable table{{{"arm", Column::Kind::name},
-               {"parameters of norms", Column::Kind::number},
-               {"of all", Column::Kind::number},
-               {"FLOPs of norms", Column::Kind::number},
-               {"as the paper counts", Column::Kind::number},
-               {"ms a step", Column::Kind::number},
-               {"longer than the baseline", Column::Kind::number},
-               {"tokens a second", Column::Kind::number},
-               {"others took", Column::Kind::number}}};
+                     {"parameters of norms", Column::Kind::number},
+                     {"of all", Column::Kind::number},
+                     {"FLOPs of norms", Column::Kind::number},
+                     {"as the paper counts", Column::Kind::number},
+                     {"ms a step", Column::Kind::number},
+                     {"longer than the baseline", Column::Kind::number},
+                     {"tokens a second", Column::Kind::number},
+                     {"others took", Column::Kind::number}}};
   const auto& measure = results.study.measure;
   if (measure.kind != Measure::Kind::step_time) return table;
   for (const auto& arm : results.arms) {
@@ -64,7 +65,8 @@ ReportTable overhead_table(const Results& results) {
          {milliseconds.empty() ? kNoValue
                                : number_text(std::log(report::median(milliseconds)), measure)},
          {difference_of(results, arm)},
-         {tokens_per_second.empty() ? kNoValue : with_commas(std::llround(report::median(tokens_per_second)))},
+         {tokens_per_second.empty() ? kNoValue
+                                    : with_commas(std::llround(report::median(tokens_per_second)))},
          {cpu_contention.empty() ? kNoValue : percent(*most)}});
   }
   table.footnote =

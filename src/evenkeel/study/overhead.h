@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "evenkeel/study/results.h"
 #include "evenkeel/study/report_table.h"
+#include "evenkeel/study/results.h"
 
 namespace evenkeel::study {
 

@@ -47,9 +47,9 @@ std::vector<std::string> varied_axes(const Study& study, const std::string& alon
   std::vector<std::string> text_axes, numeric_axes;
   for (const auto& axis : study.axes) {
     if (axis.values.size() < 2 || axis.name == along) continue;
-    const bool is_number = std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& v) {
-      return number_of(v.label).has_value();
-    });
+    const bool is_number =
+        std::all_of(axis.values.begin(), axis.values.end(),
+                    [](const AxisValue& v) { return number_of(v.label).has_value(); });
     (is_number ? numeric_axes : text_axes).push_back(axis.name);
   }
   text_axes.insert(text_axes.end(), numeric_axes.begin(), numeric_axes.end());

@@ -26,9 +26,10 @@ struct ProfileKind {
   Averaging averaging = Averaging::arithmetic;
 };
 constexpr ProfileKind kFlow = {"grad_norm", "block", "Gradient flow", "gradient norm of a block",
-                         Averaging::geometric};
-constexpr std::array kLastStepProfiles = {ProfileKind{"attention_entropy", "", "Attention entropy", "nats"},
-                                ProfileKind{"token_cosine", "", "Token similarity", "mean cosine"}};
+                               Averaging::geometric};
+constexpr std::array kLastStepProfiles = {
+    ProfileKind{"attention_entropy", "", "Attention entropy", "nats"},
+    ProfileKind{"token_cosine", "", "Token similarity", "mean cosine"}};
 
 const report::LayerMap* map_of(const SeedRun& seed_run, const ProfileKind& kind) {
   return report::find(seed_run.run.layer_maps, kind.measure, kind.part);
@@ -58,8 +59,8 @@ std::set<double> steps_of(const Results& results, const ProfileKind& kind, bool 
 }
 
 /// The profiles of one step; runs that failed before it have none there.
-std::string figure_of(const Results& results, const ProfileKind& kind, const Panel& panel, double step,
-                      bool has_legend) {
+std::string figure_of(const Results& results, const ProfileKind& kind, const Panel& panel,
+                      double step, bool has_legend) {
   report::Chart chart{text(kind.title, ", step ", with_commas(std::llround(step)),
                            panel.where.empty() ? "" : ", " + panel.where),
                       kind.unit};

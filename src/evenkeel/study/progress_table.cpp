@@ -37,10 +37,12 @@ std::string progress_line(const Progress& progress) {
   auto line = text(progress.done, " of ", progress.total, " runs done");
   if (progress.failed > 0) line += text(", ", progress.failed, " of them failed");
   if (progress.running > 0) line += text(", ", progress.running, " in work");
-  return progress.done == progress.total ? line : line + ", left " + left_text(progress.seconds_left);
+  return progress.done == progress.total ? line
+                                         : line + ", left " + left_text(progress.seconds_left);
 }
 
-ProgressTable::ProgressTable(bool quiet) : quiet_(quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressTable::ProgressTable(bool quiet)
+    : quiet_(quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void ProgressTable::info(const std::string& line) {
   if (quiet_) return;
@@ -56,7 +58,8 @@ void ProgressTable::show(const std::vector<ProgressRow>& rows, const Progress& p
   if (quiet_) return;
   if (!is_terminal_) {
     const bool is_due = seconds_now() - last_line_time_ >= kBetweenLines;
-    if (last_line_time_ != 0 && is_due) std::fprintf(stderr, "%s\n", progress_line(progress).c_str());
+    if (last_line_time_ != 0 && is_due)
+      std::fprintf(stderr, "%s\n", progress_line(progress).c_str());
     if (last_line_time_ == 0 || is_due) last_line_time_ = seconds_now();
     return;
   }

@@ -40,7 +40,7 @@ class ProgressTable {
  private:
   bool quiet_, is_terminal_;
   std::size_t drawn_lines_ = 0;  // lines of the table
-  double last_line_time_ = 0;        // when the last line now and then was
+  double last_line_time_ = 0;    // when the last line now and then was
 };
 
 /// "12 of 36 runs done, 1 of them failed, 2 in work, left 3:20"

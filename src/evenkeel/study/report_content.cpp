@@ -7,12 +7,12 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/loss_figures.h"
+#include "evenkeel/study/number_format.h"
 #include "evenkeel/study/outcome.h"
 #include "evenkeel/study/panels.h"
+#include "evenkeel/study/ranking.h"
 #include "evenkeel/study/verdict_text.h"
-#include "evenkeel/study/number_format.h"
 
 namespace evenkeel::study {
 
@@ -62,8 +62,9 @@ std::string paper_text(const Claim& claim) {
 }
 
 const SearchResult* search_result_of(const Results& results, std::size_t arm) {
-  const auto found = std::find_if(results.search_results.begin(), results.search_results.end(),
-                                  [&](const SearchResult& search_result) { return search_result.arm == arm; });
+  const auto found =
+      std::find_if(results.search_results.begin(), results.search_results.end(),
+                   [&](const SearchResult& search_result) { return search_result.arm == arm; });
   return found == results.search_results.end() ? nullptr : &*found;
 }
 
@@ -71,7 +72,8 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
   const auto& chosen = results.arms[at].tuned_value;
   const auto* const search_result = search_result_of(results, at);
   if (chosen.empty()) return kNoValue;
-  return chosen + (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
+  return chosen +
+         (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
 }
 
 }  // namespace
@@ -89,9 +91,10 @@ ReportTable arms_table(const Results& results) {
   const auto curve_styles = curve_styles_of(results);
   for (const auto at : ranking(results)) {
     const auto& arm = results.arms[at];
-    std::vector<Cell> row = {{arm.name, "", curve_styles[at]},
-                             {finished_runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
-                             {mean_text(finished_values(arm), study.measure)}};
+    std::vector<Cell> row = {
+        {arm.name, "", curve_styles[at]},
+        {finished_runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
+        {mean_text(finished_values(arm), study.measure)}};
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
     }
@@ -100,7 +103,8 @@ ReportTable arms_table(const Results& results) {
   table.footnote =
       text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
   if (study.measure.kind == Measure::Kind::step_time) {
-    table.footnote += " Times are compared by their ratio: means are geometric, differences per cent.";
+    table.footnote +=
+        " Times are compared by their ratio: means are geometric, differences per cent.";
   }
   if (compares) {
     table.footnote += text(
@@ -138,7 +142,8 @@ std::string failures_text(const Results& results) {
     const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
     if (finished == runs) continue;
     all += runs - finished;
-    names += text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
+    names +=
+        text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
   }
   if (names.empty()) return "";
   return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",
@@ -177,11 +182,11 @@ ReportTable fairness_table(const Results& results) {
   const bool has_tuned = std::any_of(results.arms.begin(), results.arms.end(),
                                      [](const Arm& arm) { return !arm.tuned_value.empty(); });
   ReportTable table{{{"arm", Kind::name},
-               {"parameters", Kind::number},
-               {"of norms", Kind::number},
-               {"tokens a run", Kind::number},
-               {"init"},
-               {"precision"}}};
+                     {"parameters", Kind::number},
+                     {"of norms", Kind::number},
+                     {"tokens a run", Kind::number},
+                     {"init"},
+                     {"precision"}}};
   if (has_tuned) {
     table.columns.push_back({results.study.tune ? results.study.tune->key : "tuned"});
   }
@@ -203,11 +208,11 @@ ReportTable fairness_table(const Results& results) {
 
 ReportTable runs_table(const Results& results) {
   ReportTable table{{{"arm", Kind::name},
-               {"seed", Kind::number},
-               {"state"},
-               {results.study.measure.name(), Kind::number},
-               {"folder in the pool", Kind::code},
-               {"why"}}};
+                     {"seed", Kind::number},
+                     {"state"},
+                     {results.study.measure.name(), Kind::number},
+                     {"folder in the pool", Kind::code},
+                     {"why"}}};
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
       table.rows.push_back({{arm.name},

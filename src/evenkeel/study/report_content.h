@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/results.h"
 #include "evenkeel/study/report_table.h"
+#include "evenkeel/study/results.h"
 
 /// What the page and the Markdown of a study say in tables and sentences, without any markup.
 namespace evenkeel::study {

@@ -6,8 +6,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
-#include "evenkeel/study/report_content.h"
 #include "evenkeel/study/number_format.h"
+#include "evenkeel/study/report_content.h"
 
 namespace evenkeel::study {
 
@@ -17,7 +17,8 @@ constexpr double kTie = 0.01;  // nats: seeds scatter by more
 
 using Kind = Column::Kind;
 
-const SearchResult::Trial* find_trial(const SearchResult& search_result, const std::string& value, double share) {
+const SearchResult::Trial* find_trial(const SearchResult& search_result, const std::string& value,
+                                      double share) {
   const SearchResult::Trial* found = nullptr;
   for (const auto& each : search_result.trials) {
     if (each.value == value && each.share == share) found = &each;
@@ -44,8 +45,8 @@ std::vector<Cell> trial_cells(const Results& results, const SearchResult& search
   }
   const bool is_chosen = value == search_result.chosen;
   const char* const reason = search_result.all_failed ? "taken: no value trained"
-                          : search_result.at_edge  ? "chosen, at the edge"
-                                            : "chosen";
+                             : search_result.at_edge  ? "chosen, at the edge"
+                                                      : "chosen";
   cells.push_back({is_chosen ? reason : ""});
   cells.push_back({folders});
   return cells;

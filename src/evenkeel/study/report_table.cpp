@@ -28,7 +28,8 @@ std::string css_class(Column::Kind kind) {
 std::string to_html(const Cell& cell) {
   const auto content = escaped(cell.text);
   if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
-  if (cell.curve_style) return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + content;
+  if (cell.curve_style)
+    return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + content;
   return content;
 }
 
@@ -54,7 +55,8 @@ std::string to_html(const ReportTable& table) {
     }
     rows += element("tr", cells) + "\n";
   }
-  const auto footnote = table.footnote.empty() ? "" : element("p", escaped(table.footnote), "below") + "\n";
+  const auto footnote =
+      table.footnote.empty() ? "" : element("p", escaped(table.footnote), "below") + "\n";
   return element("div", element("table", rows), "scroll dense") + "\n" + footnote;
 }
 

@@ -12,7 +12,7 @@ namespace evenkeel::study {
 /// What stands in a table, in plain text.
 struct Cell {
   std::string text;
-  std::string css_class{};                  // class of the style sheet that colours the word
+  std::string css_class{};                         // class of the style sheet that colours the word
   std::optional<report::LineStyle> curve_style{};  // a piece of the curve before it
 };
 

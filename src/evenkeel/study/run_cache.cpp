@@ -55,7 +55,7 @@ bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
 }  // namespace
 
 std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
-                          const std::string& timing_context) {
+                              const std::string& timing_context) {
   const bool is_timed = !timing_context.empty();
   auto& digest = digests_[data_section(config)];
   if (digest.empty()) {
@@ -63,10 +63,10 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
     digest = corpora.train.digest + corpora.validation.digest;
     if (corpora.ood) digest += corpora.ood->digest;
   }
-  const auto whole =
-      text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic, is_timed ? "\ntimed with " : "",
-           timing_context, "\ntext ", digest, "\n", config::to_toml(canonical_config(config, is_timed)),
-           config::toml_text(config.scheme.merged));
+  const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
+                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
+                          config::to_toml(canonical_config(config, is_timed)),
+                          config::toml_text(config.scheme.merged));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
 }

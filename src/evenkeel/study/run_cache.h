@@ -15,23 +15,23 @@ namespace evenkeel::study {
 inline constexpr int kNumericsVersion = 6;
 
 /// Names runs by what decides their numbers: the resolved configuration with its scheme, the
-/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumericsVersion. What decides
-/// only how long a run takes counts where it is timed: when things are saved, what is computed
-/// again, threads, and the program and machine.
+/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumericsVersion. What
+/// decides only how long a run takes counts where it is timed: when things are saved, what is
+/// computed again, threads, and the program and machine.
 class RunCacheKeys {
  public:
   /// \param timing_context  program and machine, of a run that is timed; "" of any other
   /// \return "pre_norm-0123456789abcdef", a folder of the run cache
   /// \throws Error (data) where the text cannot be read
   std::string key(const config::Config& config, const std::string& arithmetic,
-                 const std::string& timing_context = "");
+                  const std::string& timing_context = "");
 
  private:
   std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
 };
 
-/// How far a run of the run cache is. Damaged: it says that it has finished, but of its last evaluation
-/// nothing is on record.
+/// How far a run of the run cache is. Damaged: it says that it has finished, but of its last
+/// evaluation nothing is on record.
 struct RunStatus {
   enum class State { absent, started, finished, diverged, damaged };
   State state = State::absent;

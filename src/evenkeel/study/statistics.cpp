@@ -24,7 +24,7 @@ using Student = boost::math::students_t_distribution<double, Policy>;
 using NoncentralStudent = boost::math::non_central_t_distribution<double, Policy>;
 
 constexpr int kOneIn = 20;  // 5 %: one in twenty
-constexpr double kSignificanceLevel = 1.0 / kOneIn;
+static_assert(1.0 / kOneIn == kSignificanceLevel);
 constexpr double kPower = 0.8;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -80,8 +80,9 @@ double resampled_t(const std::vector<double>& standard, const Philox& random, st
               : std::abs(sum) / std::sqrt(spread * count / (count - 1));
 }
 
-/// The critical value is the |t| at a rank such that p < 5 % and an interval without 0 are the same event:
-/// p < 5 % where at most kRank of the resamples reach t, so where that of rank kRank does not.
+/// The critical value is the |t| at a rank such that p < 5 % and an interval without 0 are the same
+/// event: p < 5 % where at most kRank of the resamples reach t, so where that of rank kRank does
+/// not.
 TestResult bootstrap_t_test(double t, const std::vector<double>& differences, Moments moments) {
   constexpr std::uint64_t kSeed = 1;
   static_assert((kResamples + 1) % kOneIn == 0, "else no rank is exactly 5 %");
@@ -124,9 +125,9 @@ PairedDifference paired_test(const std::vector<double>& differences) {
   EK_ASSERT(std::all_of(differences.begin(), differences.end(), finite));
   const Moments moments = moments_of(differences);
   PairedDifference result{.pairs = static_cast<std::int64_t>(differences.size()),
-                    .mean = moments.mean,
-                    .standard_deviation = moments.standard_deviation,
-                    .interval = symmetric_interval(moments.mean, 0)};
+                          .mean = moments.mean,
+                          .standard_deviation = moments.standard_deviation,
+                          .interval = symmetric_interval(moments.mean, 0)};
   if (moments.mean != 0) result.effect_size = moments.mean / moments.standard_deviation;
   if (moments.standard_deviation == 0) {
     result.p = moments.mean == 0 ? 1 : 0;
@@ -140,15 +141,16 @@ PairedDifference paired_test(const std::vector<double>& differences) {
 }
 
 MeanEstimate mean_estimate(const std::vector<double>& values) {
-  MeanEstimate result{.mean = kNaN, .standard_deviation = kNaN, .interval = {.low = kNaN, .high = kNaN}};
+  MeanEstimate result{
+      .mean = kNaN, .standard_deviation = kNaN, .interval = {.low = kNaN, .high = kNaN}};
   if (values.empty()) return result;
   const Moments moments = moments_of(values);
   result.mean = moments.mean;
   if (values.size() < 2) return result;
   const auto count = static_cast<double>(values.size());
   result.standard_deviation = moments.standard_deviation;
-  result.interval =
-      symmetric_interval(moments.mean, t_critical_value(count - 1) * moments.standard_deviation / std::sqrt(count));
+  result.interval = symmetric_interval(
+      moments.mean, t_critical_value(count - 1) * moments.standard_deviation / std::sqrt(count));
   return result;
 }
 
@@ -237,7 +239,7 @@ double log_binomial(std::int64_t all, std::int64_t chosen) {
 }  // namespace
 
 double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_count,
-                   std::int64_t other_all) {
+                      std::int64_t other_all) {
   EK_ASSERT(0 <= count && count <= all && 0 <= other_count && other_count <= other_all);
   const std::int64_t hits = count + other_count;
   const auto probability = [&](std::int64_t here) {  // of so many of the hits, the sums given
@@ -274,7 +276,8 @@ double nonequivalence_p(const PairedDifference& difference, double margin) {
   const double distance = std::abs(difference.mean) - margin;
   if (difference.standard_deviation == 0) return distance > 0 ? 0 : 1;
   const auto pairs = static_cast<double>(difference.pairs);
-  return cdf(complement(Student(pairs - 1), distance / (difference.standard_deviation / std::sqrt(pairs))));
+  return cdf(complement(Student(pairs - 1),
+                        distance / (difference.standard_deviation / std::sqrt(pairs))));
 }
 
 }  // namespace evenkeel::study

@@ -40,15 +40,16 @@ std::string claim_line(const Claim& claim) {
 /// What decides the runs and what is asked of them, by name, as text.
 Json study_identity(const Study& study) {
   Json identity = {{"the study", study.name},
-                 {"the size", study.size},
-                 {"[settings]", study.settings},
-                 {"seeds", study.seeds},
-                 {"fails_above", study.fails_above}};
+                   {"the size", study.size},
+                   {"[settings]", study.settings},
+                   {"seeds", study.seeds},
+                   {"fails_above", study.fails_above}};
   if (study.exclusive) identity["alone"] = true;
   for (const auto& axis : study.axes) {
     auto values = Json::array();
     for (const auto& [label, settings] : axis.values) {
-      const bool is_self_explanatory = settings.size() == 1 && settings.front().starts_with(axis.name + "=");
+      const bool is_self_explanatory =
+          settings.size() == 1 && settings.front().starts_with(axis.name + "=");
       values.push_back(is_self_explanatory ? Json(label) : Json{{label, settings}});
     }
     identity["grid." + axis.name] = std::move(values);
@@ -120,7 +121,8 @@ bool is_unused(const fs::path& folder) {
 
 }  // namespace
 
-StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes) : folder_(folder) {
+StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes)
+    : folder_(folder) {
   std::error_code none;
   if (exists(folder, none) && !is_directory(folder, none)) {
     throw Error(Exit::usage, text("--run must name a folder, but ", folder.string(), " is a file"));

@@ -11,18 +11,18 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/study/grid.h"
-#include "evenkeel/study/multiple_testing.h"
-#include "evenkeel/study/csv.h"
-#include "evenkeel/study/confounders.h"
-#include "evenkeel/study/study_folder.h"
 #include "evenkeel/study/claim_analysis.h"
+#include "evenkeel/study/confounders.h"
+#include "evenkeel/study/csv.h"
+#include "evenkeel/study/grid.h"
+#include "evenkeel/study/html_report.h"
 #include "evenkeel/study/markdown_report.h"
 #include "evenkeel/study/measure.h"
-#include "evenkeel/study/html_report.h"
-#include "evenkeel/study/verdict_text.h"
+#include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/statistics.h"
+#include "evenkeel/study/study_folder.h"
 #include "evenkeel/study/successive_halving.h"
+#include "evenkeel/study/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -97,7 +97,8 @@ double StudyRunner::loss_of(const std::string& key) const {
   return report::last_finite(run.validation_loss.y);
 }
 
-SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const {
+SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
+                                 const JobResult& job_result) const {
   SeedRun seed_run{.seed = seed, .key = key, .value = std::nan("")};
   const auto folder = resources_.run_cache / key;
   if (run_status(folder).state != RunStatus::State::absent) seed_run.run = report::read_run(folder);
@@ -145,7 +146,8 @@ void StudyRunner::sum_training_time(Results& results) const {
   }
   for (const auto& search_result : results.search_results) {
     for (const auto& each : search_result.trials) {
-      const bool exists_already = run_status(resources_.run_cache / each.key).state != RunStatus::State::absent;
+      const bool exists_already =
+          run_status(resources_.run_cache / each.key).state != RunStatus::State::absent;
       if (exists_already && counted.insert(each.key).second) {
         search_seconds += report::read_run(resources_.run_cache / each.key).seconds;
       }
@@ -162,7 +164,7 @@ void StudyRunner::expect_all_runs() {
   double flops = 0;
   for (const auto& arm : arms_) flops += request_.cost(config_of(study_, arm, 1, {})).flops;
   scheduler_.expect(arms_.size() * (seeds + effort.runs),
-                   flops * (static_cast<double>(seeds) + effort.full_runs));
+                    flops * (static_cast<double>(seeds) + effort.full_runs));
 }
 
 Results StudyRunner::run() {
@@ -174,7 +176,8 @@ Results StudyRunner::run() {
   };
   expect_all_runs();
   if (study_.tune) {
-    progress_table_.info(text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
+    progress_table_.info(
+        text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
     const auto share = [&](config::Config config, double part) {
       const auto steps = request_.cost(config).steps;
       return shortened(std::move(config), steps, part);
@@ -197,7 +200,8 @@ Results StudyRunner::run() {
     results.arms.push_back(arm_of(arm, job_results));
   }
   results.is_complete = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
-    return each.second.state == JobResult::State::not_run || each.second.state == JobResult::State::crashed;
+    return each.second.state == JobResult::State::not_run ||
+           each.second.state == JobResult::State::crashed;
   });
   results.search_results = search_results_;
   sum_training_time(results);
@@ -238,8 +242,9 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   return results;
 }
 
-std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request, const Resources& resources,
-                   const config::Config& config, const RunCost& cost) {
+std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
+                          const Resources& resources, const config::Config& config,
+                          const RunCost& cost) {
   const auto machine = text(request.provenance, ", ", resources.cores, " cores");
   return cache_keys.key(config, cost.arithmetic, request.study.exclusive ? machine : "");
 }
@@ -254,7 +259,8 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   out.search_runs = arms.size() * effort.runs;
   out.hypotheses = std::max<std::size_t>(1, hypothesis_count(request.study));
   if (request.study.seeds.size() >= 2) {
-    out.minimum_detectable_effect = minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
+    out.minimum_detectable_effect =
+        minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
                                   kSignificanceLevel / static_cast<double>(out.hypotheses));
   }
   for (const auto& arm : arms) {

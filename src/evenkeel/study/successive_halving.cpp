@@ -18,8 +18,9 @@ bool is_better(const SearchResult::Trial& left, const SearchResult::Trial& right
 
 /// The trials of one arm at one share, and a job for each.
 std::vector<SearchResult::Trial> make_trials(const Study& study, const GridPoint& arm,
-                                  const std::vector<std::string>& values, double share,
-                                  const SearchCallbacks& search, std::vector<Job>& jobs) {
+                                             const std::vector<std::string>& values, double share,
+                                             const SearchCallbacks& search,
+                                             std::vector<Job>& jobs) {
   std::vector<SearchResult::Trial> trials;
   for (const auto& value : values) {
     const auto setting = text(study.tune->key, '=', value);
@@ -91,7 +92,8 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 }
 
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
-                          const SearchCallbacks& search, JobScheduler& scheduler) {
+                                             const SearchCallbacks& search,
+                                             JobScheduler& scheduler) {
   const auto& tune = *study.tune;
   std::vector<SearchResult> out(arms.size());
   std::vector<std::vector<SearchResult::Trial>> last(arms.size());

@@ -21,7 +21,8 @@ config::Config shortened(config::Config config, std::int64_t steps, double share
 struct SearchCallbacks {
   std::function<Job(const std::string& name, config::Config config)> job;
   std::function<config::Config(config::Config config, double share)> shortened;
-  std::function<double(const std::string& key)> loss;  // of a run of the run cache; NaN if it failed
+  std::function<double(const std::string& key)>
+      loss;  // of a run of the run cache; NaN if it failed
 };
 
 /// What the search costs an arm.
@@ -43,6 +44,7 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 /// \return empty if it was stopped
 /// \source Jamieson and Talwalkar 2016
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
-                          const SearchCallbacks& search, JobScheduler& scheduler);
+                                             const SearchCallbacks& search,
+                                             JobScheduler& scheduler);
 
 }  // namespace evenkeel::study

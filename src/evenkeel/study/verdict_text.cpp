@@ -25,12 +25,14 @@ std::string seeds_text(std::int64_t count) {
 /// "; 1 of 3 runs of post_norm failed"
 std::string failures(const Arm& arm) {
   const auto failed = run_count(arm, SeedRun::State::failed);
-  const auto unfinished = run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
+  const auto unfinished =
+      run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
   std::string out;
   if (failed > 0)
     out += text("; ", failed, " of ", arm.seed_runs.size(), " runs of ", arm.name, " failed");
   if (unfinished > 0)
-    out += text("; ", unfinished, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
+    out +=
+        text("; ", unfinished, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
   return out;
 }
 
@@ -39,19 +41,21 @@ std::string required_seeds_note(const Verdict& verdict) {
   if (!verdict.required_seeds) {
     return text("; more than ", kMaxPairs, " seeds would be needed for a difference of this size");
   }
-  return text("; ", *verdict.required_seeds, " seeds would be needed for a difference of this size");
+  return text("; ", *verdict.required_seeds,
+              " seeds would be needed for a difference of this size");
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
 std::string fisher_text(double p, const Arm& arm, const Arm& reference) {
-  const bool less = run_count(arm, SeedRun::State::failed) < run_count(reference, SeedRun::State::failed);
+  const bool less =
+      run_count(arm, SeedRun::State::failed) < run_count(reference, SeedRun::State::failed);
   return text("; that ", arm.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
               " (Fisher)");
 }
 
 /// Why there is nothing to compare.
 std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                                const Measure& measure) {
+                               const Measure& measure) {
   std::int64_t pairs = 0;
   for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
     const bool both = arm.seed_runs[i].state == SeedRun::State::finished &&
@@ -70,7 +74,8 @@ std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm
 }
 
 /// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
-std::string difference_with_unit(const PairedDifference& difference, const Measure& measure, int sign = 1) {
+std::string difference_with_unit(const PairedDifference& difference, const Measure& measure,
+                                 int sign = 1) {
   const auto word = [&](double value) { return number(sign * display_difference(value, measure)); };
   const auto& [low, high] = difference.interval;
   const auto unit = measure.difference_unit();
@@ -80,8 +85,8 @@ std::string difference_with_unit(const PairedDifference& difference, const Measu
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
 /// seeds)"
-std::string arm_difference_text(const PairedDifference& difference, const Arm& arm, const Arm& reference,
-                       const Measure& measure) {
+std::string arm_difference_text(const PairedDifference& difference, const Arm& arm,
+                                const Arm& reference, const Measure& measure) {
   return text(measure.name(), " of ", arm.name, " less that of ", reference.name, ": ",
               difference_with_unit(difference, measure), " (", seeds_text(difference.pairs), ")");
 }
@@ -109,35 +114,36 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
   if (!verdict.difference) return no_difference_text(verdict, arm, reference, measure) + failed;
   const auto& difference = *verdict.difference;
   if (verdict.is_failure_test) {
-    return arm_difference_text(difference, arm, reference, measure) + " of those that finished" + failed +
-           fisher_text(verdict.p, arm, reference);
+    return arm_difference_text(difference, arm, reference, measure) + " of those that finished" +
+           failed + fisher_text(verdict.p, arm, reference);
   }
   if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
-                reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1), " (",
-                seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
+                reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1),
+                " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
                 number(difference.effect_size), ")", failed);
   }
   return text(arm.name, " and ", reference.name, " are not told apart with ",
-              seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (", "p ",
-              p_text(verdict.p), ")", required_seeds_note(verdict), failed);
+              seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
+              "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
 }
 
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                            const Claim& claim) {
+                                 const Claim& claim) {
   const auto failed = failures(arm) + failures(reference);
   if (!verdict.difference) return difference_sentence(verdict, arm, reference, claim.measure);
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
-  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure), "; that it is within ",
-              number(display_difference(claim.margin, claim.measure)), is_time ? " %" : "", ": ",
-              "p ", p_text(verdict.p), is_open && failed.empty() ? required_seeds_note(verdict) : "",
-              failed, verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
+  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure),
+              "; that it is within ", number(display_difference(claim.margin, claim.measure)),
+              is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
+              is_open && failed.empty() ? required_seeds_note(verdict) : "", failed,
+              verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                              const Measure& measure) {
+                                const Measure& measure) {
   return text(arm_difference_text(*verdict.difference, arm, reference, measure),
               "; not judged: ", verdict.not_tested_reason, failures(arm), failures(reference));
 }
@@ -166,9 +172,10 @@ std::string search_note(const Study& study) {
 }
 
 std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
-                           const std::vector<double>& arm_values, const std::vector<double>& reference_values) {
-  return text(verdict.arm, " trains up to ", claim.along, " ", joined(arm_values), " (seed by seed), ",
-              verdict.reference, " up to ", joined(reference_values));
+                                   const std::vector<double>& arm_values,
+                                   const std::vector<double>& reference_values) {
+  return text(verdict.arm, " trains up to ", claim.along, " ", joined(arm_values),
+              " (seed by seed), ", verdict.reference, " up to ", joined(reference_values));
 }
 
 std::string sign_test_text(const Verdict& verdict) {

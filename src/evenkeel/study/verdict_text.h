@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "evenkeel/study/results.h"
+#include "evenkeel/study/statistics.h"
 
 /// Verdicts in words: never a bare mean.
 namespace evenkeel::study {
-
-/// A p-value below this is significant.
-inline constexpr double kSignificanceLevel = 0.05;
 
 std::int64_t run_count(const Arm& arm, SeedRun::State state);
 
@@ -24,19 +22,20 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
 /// Of a claim of the kind `equivalent`: "validation loss of qkv_pre less that of hybrid_norm: 0.001
 /// [-0.002, 0.004] nats a token (3 seeds); that it is within 0.01: p 0.013"
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                            const Claim& claim);
+                                 const Claim& claim);
 
 /// Of a comparison that was not tested: "time of a step of hybrid_norm less that of pre_norm: 1.2
 /// [0.4, 2.1] % (8 seeds); not judged: others took up to 34 % of the processors' time ..."
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                              const Measure& measure);
+                                const Measure& measure);
 
 /// "post_norm: 3 of 3 runs failed (share 0.29 to 1; diverged at step 120, ...)"
 std::string failure_rate_sentence(const Arm& arm, const Study& study);
 
 /// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
 std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
-                           const std::vector<double>& arm_values, const std::vector<double>& reference_values);
+                                   const std::vector<double>& arm_values,
+                                   const std::vector<double>& reference_values);
 
 /// That a search has looked for what trains; "" without one.
 std::string search_note(const Study& study);
