@@ -264,7 +264,7 @@ void expect_same_bits(const Step& ours, const Step& theirs, const std::string& w
   }
 }
 
-TEST(Mixture, HasTheSameBitsWhenNormsOrBlocksAreComputedAgain) {
+TEST(Mixture, HasTheSameBitsWhenNormsOrBlocksAreRecomputed) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     const auto shape = mixture_shape({.count = 5, .active = 2, .shared = 1, .dense_layers = 1});
     for (const auto* const scheme : {"hybrid_norm_star", "sub_ln"}) {

@@ -163,7 +163,7 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
   const auto read = [this, mode](const at::Tensor& rows) {
     return normed(context_norm, rows, mode).flatten(-2);
   };
-  const bool later = context_norm && context_norm->comes_again(recompute, mode);
+  const bool later = context_norm && context_norm->is_recomputed(recompute, mode);
   if (!later) return linear(read(beside), output.weight(mode));
   return linear({read(beside), beside.detach(), read}, output.weight(mode));
 }

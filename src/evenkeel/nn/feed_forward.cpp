@@ -25,7 +25,7 @@ at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) 
 /// What `down` reads behind a norm of the hidden values, which are kept anyway.
 Activation normed_hidden(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
   const auto value = normed(half, hidden, mode);
-  if (!half.hidden_norm->comes_again(half.recompute, mode)) return value;
+  if (!half.hidden_norm->is_recomputed(half.recompute, mode)) return value;
   return {value, hidden.detach(),
           [&half, mode](const at::Tensor& kept) { return normed(half, kept, mode); }};
 }

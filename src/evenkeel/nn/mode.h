@@ -7,11 +7,11 @@ namespace evenkeel::nn {
 /// move their running values; sigma_reparam moves its vectors.
 enum class Mode { training, evaluation };
 
-/// What the backward pass computes again instead of keeping it. The bits are the same.
+/// Activation checkpointing: what the backward pass recomputes instead of saving. Same bits.
 enum class Recompute {
   none,
   norms,  // what norms write, where a product reads it
-  block   // all of a block: only what enters it is kept
+  block   // a whole block: only its input is saved
 };
 
 }  // namespace evenkeel::nn

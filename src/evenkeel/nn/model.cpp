@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "evenkeel/nn/embedding.h"
-#include "evenkeel/nn/recompute.h"
+#include "evenkeel/nn/activation_checkpoint.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
 
@@ -18,7 +18,7 @@ namespace evenkeel::nn {
 /// \param norm  nullptr if it was another way
 Activation Model::activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
                              Mode mode) const {
-  if (norm == nullptr || !norm->comes_again(options_.recompute, mode)) return read;
+  if (norm == nullptr || !norm->is_recomputed(options_.recompute, mode)) return read;
   return {read, x.detach(), [norm, mode](const at::Tensor& kept) { return (*norm)(kept, mode); }};
 }
 
@@ -140,15 +140,15 @@ at::Tensor Model::run_feed_forward(State& state, const Block& block, std::int64_
   return out;
 }
 
-/// run_block(), of which only the streams that enter it are kept for the backward pass.
-void Model::run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
+/// run_block() as a checkpointed segment: only its input streams are saved.
+void Model::run_block_checkpointed(State& state, const Block& block, std::int64_t l, const Pass& pass,
                             const Positions& positions) const {
   const bool has_second = state.second.defined();
   const bool has_router = pass.router != nullptr && block.mixture.has_value();
-  const Part part = [this, &block, l, pass, positions, has_second, has_router](
-                        const Tensors& inputs, bool again) {
+  const Segment segment = [this, &block, l, pass, positions, has_second, has_router](
+                        const Tensors& inputs, bool is_recomputation) {
     auto own = pass;
-    if (again) own.observer = nullptr;  // it has seen this
+    if (is_recomputation) own.observer = nullptr;  // the forward pass called it
     auto pieces = inputs;
     State inside{Stream(at::Tensor()), {}, {}, {}};
     if (has_second) {
@@ -164,7 +164,7 @@ void Model::run_again_later(State& state, const Block& block, std::int64_t l, co
   };
   auto inputs = state.stream.pieces();
   if (has_second) inputs.push_back(state.second);
-  auto outputs = recomputed(part, inputs);
+  auto outputs = run_checkpointed(segment, inputs);
   if (has_router) {
     state.router = state.router.defined() ? state.router + outputs.back() : outputs.back();
     outputs.pop_back();
@@ -179,23 +179,23 @@ void Model::run_again_later(State& state, const Block& block, std::int64_t l, co
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
   const Positions positions(rotary(first, ids.size(1)), begins_of(ids, first, pass.cache));
-  const bool is_watched = pass.observer != nullptr && pass.observer->stream;
-  // Who looks at streams may want their gradients, which a block that runs again does not have.
-  const bool is_looked_into =
+  const bool reports_stream = pass.observer != nullptr && pass.observer->stream;
+  // An observer may want gradients of streams, which a checkpointed block does not have.
+  const bool is_observed =
       pass.observer != nullptr && (pass.observer->stream || pass.observer->branch);
-  const bool again_later = options_.recompute == Recompute::block && pass.mode == Mode::training &&
-                           !is_looked_into && at::GradMode::is_enabled();
+  const bool is_checkpointed = options_.recompute == Recompute::block && pass.mode == Mode::training &&
+                           !is_observed && at::GradMode::is_enabled();
   auto state = embedded(ids, pass.mode);
-  if (is_watched) pass.observer->stream(0, state.stream.value());
+  if (reports_stream) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
     if (l == pass.left_out) continue;
-    if (again_later) {
-      run_again_later(state, blocks_[i], l, pass, positions);
+    if (is_checkpointed) {
+      run_block_checkpointed(state, blocks_[i], l, pass, positions);
     } else {
       run_block(state, blocks_[i], l, pass, positions);
     }
-    if (is_watched) pass.observer->stream(l, state.stream.value());
+    if (reports_stream) pass.observer->stream(l, state.stream.value());
   }
   if (state.router.defined()) {
     const auto routers = scheme_.shape.layers - scheme_.shape.experts.dense_layers;

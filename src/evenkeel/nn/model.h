@@ -57,8 +57,8 @@ class Model {
         const norm::Steps& steps);
 
   /// Computes every expression of the scheme anew: the numbers of a scheme may change with t. No
-  /// loss whose backward pass is still to come may be alive: what that computes again
-  /// (ModelOptions::recompute) it computes with the layers that this replaces.
+  /// loss whose backward pass is still to come may be alive: what that pass recomputes
+  /// (ModelOptions::recompute) would use the new layers.
   void at_step(const norm::Steps& steps);
 
   /// \param ids  [B, T], int64
@@ -124,7 +124,7 @@ class Model {
   State embedded(const at::Tensor& ids, Mode mode) const;
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
                  const Positions& positions) const;
-  void run_again_later(State& state, const Block& block, std::int64_t l, const Pass& pass,
+  void run_block_checkpointed(State& state, const Block& block, std::int64_t l, const Pass& pass,
                        const Positions& positions) const;
   template <typename Branch>
   void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,

@@ -42,9 +42,9 @@ class NormLayer {
   std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
 
-  /// Whether the backward pass computes what the norm writes again: not where a pass in training
+  /// Whether the backward pass recomputes the norm's output: not where a pass in training
   /// changes what a later pass computes.
-  bool comes_again(Recompute recompute, Mode mode) const {
+  bool is_recomputed(Recompute recompute, Mode mode) const {
     const bool moves_a_state = tensors_.running_mean.defined();
     return recompute == Recompute::norms && mode == Mode::training && !moves_a_state;
   }

@@ -61,14 +61,14 @@ class RecomputeMemory : public ::testing::Test {
 };
 
 // HybridNorm*: one norm before attention, and one before each feed-forward.
-TEST_F(RecomputeMemory, DropsWhatNormsWrite) {
+TEST_F(RecomputeMemory, DropsNormOutputs) {
   EXPECT_EQ(dropped("hybrid_norm_star"), kBytes * kTokens * (kLayers + 1) * kWidth);
   EXPECT_EQ(dropped("pre_norm"), kBytes * kTokens * kLayers * 2 * kWidth);
 }
 
 // Of a feed-forward twice as wide its two products are kept, each as much again; what the gate
 // writes only where a norm reads it, and then what that writes, too.
-TEST_F(RecomputeMemory, DoesNotKeepWhatAGateWrites) {
+TEST_F(RecomputeMemory, DoesNotSaveTheGateOutput) {
   const auto beside = [](const char* scheme, const norm::Experts& experts = {}) {
     const auto more =
         alive(scheme, Recompute::none, experts, 256) - alive(scheme, Recompute::none, experts);
@@ -84,13 +84,13 @@ TEST_F(RecomputeMemory, DoesNotKeepWhatAGateWrites) {
   EXPECT_EQ(beside("pre_norm", shared) - beside("pre_norm", chosen), 2);
 }
 
-TEST_F(RecomputeMemory, DropsMoreWhereWholeBlocksAreComputedAgain) {
+TEST_F(RecomputeMemory, DropsMoreWhenWholeBlocksAreRecomputed) {
   const auto norms = alive("hybrid_norm_star", Recompute::norms);
   const auto block = alive("hybrid_norm_star", Recompute::block);
   EXPECT_LT(block, norms / 2);
 }
 
-TEST_F(RecomputeMemory, IsWhatThePlanSays) {
+TEST_F(RecomputeMemory, MatchesTheFootprint) {
   for (const auto* const scheme : {"hybrid_norm_star", "pre_norm", "post_norm", "sub_ln",
                                    "batch_norm", "resi_dual", "siamese_norm"}) {
     EXPECT_EQ(dropped(scheme),
@@ -100,7 +100,7 @@ TEST_F(RecomputeMemory, IsWhatThePlanSays) {
 }
 
 // What a router reads is kept.
-TEST_F(RecomputeMemory, OfAMixtureIsThatOfAttention) {
+TEST_F(RecomputeMemory, OfAMixtureOfExpertsIsThatOfAttention) {
   const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
   const auto bytes = dropped("pre_norm", experts);
   EXPECT_EQ(bytes, kBytes * kTokens * kLayers * kWidth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/recompute.h"
+#include "evenkeel/nn/activation_checkpoint.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ using testing::fixed_token_ids;
 using testing::TinyModel;
 
 // y = w x^2 and z = x + w, where w is no input: its gradient is added where backward() adds it.
-TEST(Recomputed, HasTheGradientsOfThePart) {
+TEST(ActivationCheckpoint, HasTheGradientsOfTheSegment) {
   const auto w = at::full({}, 3.0, at::kDouble).requires_grad_();
   const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
   std::vector<bool> calls;
-  const auto results = nn::recomputed(
-      [&](const nn::Tensors& in, bool again) {
-        calls.push_back(again);
+  const auto results = nn::run_checkpointed(
+      [&](const nn::Tensors& in, bool is_recomputation) {
+        calls.push_back(is_recomputation);
         return nn::Tensors{w * in[0] * in[0], in[0] + w};
       },
       {x});
@@ -35,9 +35,9 @@ TEST(Recomputed, HasTheGradientsOfThePart) {
   EXPECT_EQ(w.grad().item<double>(), 2 * 25 + 1);
 }
 
-TEST(Recomputed, SkipsResultsThatNobodyUses) {
+TEST(ActivationCheckpoint, SkipsResultsThatNobodyUses) {
   const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
-  const auto results = nn::recomputed(
+  const auto results = nn::run_checkpointed(
       [](const nn::Tensors& in, bool) { return nn::Tensors{in[0] * 2, in[0] * 3}; }, {x});
   results[1].backward();
   EXPECT_EQ(x.grad().item<double>(), 3);
