@@ -11,7 +11,7 @@
 namespace evenkeel::nn {
 namespace {
 
-at::Tensor linear_behind_gate(const at::Tensor& products, const Weight& w) {
+at::Tensor linear_after_gate(const at::Tensor& products, const Weight& w) {
   return linear(ops::swiglu(products), w);
 }
 
@@ -28,7 +28,7 @@ struct Case {
 
 constexpr auto kTypes = {at::kFloat, at::kDouble, at::kBFloat16};
 
-TEST(GatedLinear, HasTheBitsOfAProductBehindAGate) {
+TEST(GatedLinear, HasTheBitsOfALinearAfterAGate) {
   for (const auto type : kTypes) {
     const Case in(type);
     const auto results = [&](const auto& function) {
@@ -37,14 +37,14 @@ TEST(GatedLinear, HasTheBitsOfAProductBehindAGate) {
       found.push_back(y.detach());
       return found;
     };
-    const auto ours = results(gated_linear), wanted = results(linear_behind_gate);
+    const auto ours = results(gated_linear), wanted = results(linear_after_gate);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       EXPECT_TRUE(ours[i].equal(wanted[i])) << type << " " << i;
     }
   }
 }
 
-TEST(GatedLinear, AddsTheGradientOfItsWeightWhereItIsTold) {
+TEST(GatedLinear, AddsTheWeightGradientToTheGivenBuffer) {
   for (const auto type : kTypes) {
     const Case in(type);
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
@@ -56,7 +56,7 @@ TEST(GatedLinear, AddsTheGradientOfItsWeightWhereItIsTold) {
       EXPECT_FALSE(w.grad().defined());
       return sum.value();
     };
-    EXPECT_TRUE(summed(gated_linear).equal(summed(linear_behind_gate))) << type;
+    EXPECT_TRUE(summed(gated_linear).equal(summed(linear_after_gate))) << type;
   }
 }
 
@@ -73,14 +73,14 @@ TEST(GatedLinear, GivesOneGradientAlone) {
   EXPECT_TRUE(in.dy.equal(before));
 }
 
-TEST(GatedLinear, TakesWhatIsNotContiguousAndWhatIsEmpty) {
+TEST(GatedLinear, TakesNonContiguousAndEmptyInput) {
   const Case in(at::kDouble);
   const auto turned = in.products.detach().transpose(0, 1).requires_grad_();
   const auto dy = in.dy.sum(0, /*keepdim=*/true).transpose(0, 1).expand({5, 2, 7});
   const auto gradients = [&](const auto& function) {
     return torch::autograd::grad({function(turned, in.w)}, {turned, in.w}, {dy});
   };
-  const auto ours = gradients(gated_linear), wanted = gradients(linear_behind_gate);
+  const auto ours = gradients(gated_linear), wanted = gradients(linear_after_gate);
   EXPECT_TRUE(ours[0].equal(wanted[0]));
   EXPECT_TRUE(ours[1].equal(wanted[1]));
   const auto none = at::empty({0, 48}, at::kDouble).requires_grad_();

@@ -16,33 +16,33 @@ struct Gradients {
 };
 
 /// Of sum(y * weights), y = tanh(x) W^T.
-/// \param again  tanh(x) is not kept
-Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool again) {
+/// \param recomputed  tanh(x) is not saved
+Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool recomputed) {
   at::manual_seed(1);
   const auto x = at::randn(sizes, at::kDouble).to(type).requires_grad_();
   const auto w = at::randn({7, sizes.back()}, at::kDouble).to(type).requires_grad_();
   const auto read = at::tanh(x);
   const auto y =
-      again ? linear({read, x.detach(), [](const at::Tensor& kept) { return at::tanh(kept); }}, w)
+      recomputed ? linear({read, x.detach(), [](const at::Tensor& saved) { return at::tanh(saved); }}, w)
             : linear(read, w);
   (y * at::randn(y.sizes(), at::kDouble).to(type)).sum().backward();
   return {y.detach(), x.grad(), w.grad()};
 }
 
-TEST(Linear, HasTheSameBitsWhetherItsInputIsKeptOrComputedAgain) {
+TEST(Linear, HasTheSameBitsWhetherItsInputIsSavedOrRecomputed) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     for (const auto& sizes : {std::vector<std::int64_t>{5, 3}, {2, 4, 6}, {1, 33, 64}}) {
-      const auto kept = gradients(type, sizes, false);
-      const auto again = gradients(type, sizes, true);
-      EXPECT_TRUE(again.y.equal(kept.y));
-      EXPECT_TRUE(again.x.equal(kept.x));
-      EXPECT_TRUE(again.w.equal(kept.w));
+      const auto saved = gradients(type, sizes, false);
+      const auto recomputed = gradients(type, sizes, true);
+      EXPECT_TRUE(recomputed.y.equal(saved.y));
+      EXPECT_TRUE(recomputed.x.equal(saved.x));
+      EXPECT_TRUE(recomputed.w.equal(saved.w));
     }
   }
 }
 
 // As the gradient buffers of a model take it: float32 beside bfloat16.
-TEST(Linear, AddsTheGradientOfItsWeightWhereItIsTold) {
+TEST(Linear, AddsTheWeightGradientToTheGivenBuffer) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     at::manual_seed(2);
     const auto x = at::randn({3, 40, 32}, at::kDouble).to(type).requires_grad_();
@@ -61,45 +61,45 @@ TEST(Linear, AddsTheGradientOfItsWeightWhereItIsTold) {
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
     EXPECT_LT((sum.value().to(at::kDouble) - 1 - exact).abs().max().item<double>(),
               tolerance * exact.abs().max().item<double>());
-    const auto again = w.detach().requires_grad_();
-    linear(x, {again, sum}).backward(dy);
-    EXPECT_FALSE(again.grad().defined());
+    const auto fresh = w.detach().requires_grad_();
+    linear(x, {fresh, sum}).backward(dy);
+    EXPECT_FALSE(fresh.grad().defined());
   }
 }
 
 struct Both {
   Gradients gradients;            // x is that of what the product read
-  bool is_where_it_came = false;  // in the memory of the gradient that arrived
+  bool is_in_place = false;  // in the memory of the gradient that arrived
 };
 
-/// Of tanh(x W^T) + x, where x may reach the sum by way of the product.
-/// \param is_held  the gradient that arrives is somebody's
-Both gradients_of_both(at::ScalarType type, bool passes, bool is_held) {
+/// Of tanh(x W^T) + x, where x may be the residual that linear() returns.
+/// \param is_shared  the gradient that arrives has another reference
+Both gradients_of_both(at::ScalarType type, bool returns_residual, bool is_shared) {
   at::manual_seed(3);
   const auto x = at::randn({3, 40, 48}, at::kDouble).to(type).requires_grad_();
   const auto w = at::randn({48, 48}, at::kDouble).div(7).to(type).requires_grad_();
   const auto read = x * 1;
-  Activation entering = read;
-  auto beside = read;
-  if (passes) entering.passed = &beside;
-  const auto y = linear(entering, w);
-  const auto both = at::tanh(y) + beside;
+  Activation input = read;
+  auto residual = read;
+  if (returns_residual) input.residual_out = &residual;
+  const auto y = linear(input, w);
+  const auto both = at::tanh(y) + residual;
   const auto d = at::randn(both.sizes(), at::kDouble).to(type);
   const auto before = d.clone();
-  const void* came = nullptr;
-  both.register_hook([&](const at::Tensor& gradient) { came = gradient.const_data_ptr(); });
-  const auto found = torch::autograd::grad({is_held ? both : both * 1}, {read, w}, {d});
+  const void* arrived = nullptr;
+  both.register_hook([&](const at::Tensor& gradient) { arrived = gradient.const_data_ptr(); });
+  const auto found = torch::autograd::grad({is_shared ? both : both * 1}, {read, w}, {d});
   EXPECT_TRUE(d.equal(before)) << "who holds a gradient must find it as it was";
-  return {{y.detach(), found[0], found[1]}, found[0].const_data_ptr() == came};
+  return {{y.detach(), found[0], found[1]}, found[0].const_data_ptr() == arrived};
 }
 
-TEST(Linear, AddsTheGradientOfWhatItPassedOn) {
+TEST(Linear, AddsTheGradientOfItsResidualOutput) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
-    const auto exact = gradients_of_both(type, /*passes=*/false, /*is_held=*/true).gradients;
+    const auto exact = gradients_of_both(type, /*returns_residual=*/false, /*is_shared=*/true).gradients;
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
-    for (const bool is_held : {false, true}) {
-      const auto [passed, is_where_it_came] = gradients_of_both(type, /*passes=*/true, is_held);
-      EXPECT_EQ(is_where_it_came, !is_held) << "no pass over memory where none is needed";
+    for (const bool is_shared : {false, true}) {
+      const auto [passed, is_in_place] = gradients_of_both(type, /*returns_residual=*/true, is_shared);
+      EXPECT_EQ(is_in_place, !is_shared) << "no pass over memory where none is needed";
       EXPECT_TRUE(passed.y.equal(exact.y));
       EXPECT_TRUE(passed.w.equal(exact.w));
       EXPECT_TRUE(
@@ -108,66 +108,66 @@ TEST(Linear, AddsTheGradientOfWhatItPassedOn) {
   }
 }
 
-// Of the product and of what it passed on one alone may be asked for.
-TEST(Linear, PassesOnWhatNobodyAddsTo) {
+// The gradient of only one of the two outputs may be wanted.
+TEST(Linear, GivesTheGradientOfEitherOutputAlone) {
   const auto w = at::randn({4, 4}, at::kDouble).requires_grad_();
   const auto x = at::randn({2, 4}, at::kDouble).requires_grad_();
   const auto gradient = [&](bool of_product) {
-    Activation entering = x * 1;
-    at::Tensor beside;
-    entering.passed = &beside;
-    const auto y = linear(entering, w);
-    return torch::autograd::grad({of_product ? y.sum() : beside.sum()}, {x})[0];
+    Activation input = x * 1;
+    at::Tensor residual;
+    input.residual_out = &residual;
+    const auto y = linear(input, w);
+    return torch::autograd::grad({of_product ? y.sum() : residual.sum()}, {x})[0];
   };
   EXPECT_TRUE(gradient(false).equal(at::ones_like(x)));
   EXPECT_TRUE(testing::close(gradient(true), w.sum(0).expand({2, 4}), 1e-13, 0));
   const at::NoGradGuard no_grad;
-  Activation entering = x;
-  at::Tensor beside;
-  entering.passed = &beside;
-  linear(entering, w);
-  EXPECT_TRUE(beside.is_same(x));
+  Activation input = x;
+  at::Tensor residual;
+  input.residual_out = &residual;
+  linear(input, w);
+  EXPECT_TRUE(residual.is_same(x));
 }
 
-TEST(Linear, KeepsNothingOfWhatCanBeHadAgain) {
+TEST(Linear, SavesNothingThatIsRecomputed) {
   const auto w = at::randn({3, 4}).requires_grad_();
   const auto x = at::randn({2, 4});
-  for (const bool again : {false, true}) {
+  for (const bool recomputed : {false, true}) {
     auto read = x * 2;
     const c10::weak_intrusive_ptr<c10::TensorImpl> storage(read.getIntrusivePtr());
-    const auto twice = [](const at::Tensor& kept) { return kept * 2; };
-    const auto y = again ? linear({read, x, twice}, w) : linear(read, w);
+    const auto twice = [](const at::Tensor& saved) { return saved * 2; };
+    const auto y = recomputed ? linear({read, x, twice}, w) : linear(read, w);
     read.reset();
-    EXPECT_EQ(storage.expired(), again);
+    EXPECT_EQ(storage.expired(), recomputed);
     y.sum().backward();
   }
 }
 
-TEST(Linear, LetsGoOfWhatItKeptAfterTheBackwardPass) {
+TEST(Linear, FreesWhatItSavedAfterTheBackwardPass) {
   const auto w = at::randn({3, 4}).requires_grad_();
-  auto kept = at::randn({2, 4});
-  const c10::weak_intrusive_ptr<c10::TensorImpl> storage(kept.getIntrusivePtr());
-  const auto y = linear({kept * 2, kept, [](const at::Tensor& x) { return x * 2; }}, w);
-  kept.reset();
+  auto saved = at::randn({2, 4});
+  const c10::weak_intrusive_ptr<c10::TensorImpl> storage(saved.getIntrusivePtr());
+  const auto y = linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
+  saved.reset();
   EXPECT_FALSE(storage.expired());
   y.sum().backward();
   EXPECT_TRUE(storage.expired());
 }
 
-TEST(Linear, RefusesToComputeAgainFromWhatHasChanged) {
+TEST(Linear, RefusesToRecomputeFromAChangedTensor) {
   const auto w = at::randn({3, 4}).requires_grad_();
-  const auto kept = at::randn({2, 4});
-  const auto y = linear({kept * 2, kept, [](const at::Tensor& x) { return x * 2; }}, w);
-  kept.mul_(3);
+  const auto saved = at::randn({2, 4});
+  const auto y = linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
+  saved.mul_(3);
   EXPECT_THROW(y.sum().backward(), c10::Error);
 }
 
-TEST(Linear, ComputesNothingAgainWithoutAGradient) {
+TEST(Linear, RecomputesNothingWithoutAGradient) {
   const at::NoGradGuard no_grad;
   int calls = 0;
   const auto w = at::randn({3, 4}).requires_grad_();
   const auto x = at::randn({2, 4});
-  linear({x, x, [&](const at::Tensor& kept) { return ++calls, kept; }}, w);
+  linear({x, x, [&](const at::Tensor& saved) { return ++calls, saved; }}, w);
   EXPECT_EQ(calls, 0);
 }
 

@@ -97,27 +97,27 @@ at::Tensor Attention::scaled(const at::Tensor& q) const {
   return ops::affine(q.flatten(-2), value).view(q.sizes());
 }
 
-/// Norms and rotation in one pass, as far as the operator knows the norms; others stand before it,
-/// or behind it if they norm what is turned.
+/// Norms and rotation in one pass, as far as the operator has the norms; the rest run before it,
+/// or after it if they norm rotated values.
 Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary& rotary,
                                         Mode mode) const {
   constexpr std::size_t kParts = 3;
-  const std::array<const std::optional<NormLayer>*, kParts> layers = {&q_norm, &k_norm, &v_norm};
-  const std::array<bool, kParts> later = {q_norm_after_rotation, k_norm_after_rotation, false};
-  std::array<ops::HeadNorm, kParts> inside;
+  const std::array<const std::optional<NormLayer>*, kParts> norms = {&q_norm, &k_norm, &v_norm};
+  const std::array<bool, kParts> is_after_rotation = {q_norm_after_rotation, k_norm_after_rotation, false};
+  std::array<ops::HeadNorm, kParts> fused_norms;
   std::vector<at::Tensor> parts;  // q, k and v apart, once a norm wants one
   for (std::size_t i = 0; i < kParts; ++i) {
-    if (!*layers[i] || later[i]) continue;
-    if (const auto norm = (*layers[i])->of_heads(products)) {
-      inside[i] = *norm;
+    if (!*norms[i] || is_after_rotation[i]) continue;
+    if (const auto norm = (*norms[i])->of_heads(products)) {
+      fused_norms[i] = *norm;
       continue;
     }
     const auto keys = kv_heads * head_width;
     if (parts.empty()) parts = products.split_with_sizes({heads * head_width, keys, keys}, -1);
-    parts[i] = (**layers[i])(parts[i], mode);
+    parts[i] = (**norms[i])(parts[i], mode);
   }
   auto [q, k, v] = ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.turn,
-                                      heads, kv_heads, inside[0], inside[1], inside[2]);
+                                      heads, kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
   if (q_norm_after_rotation) q = normed(q_norm, q, mode);
   if (k_norm_after_rotation) k = normed(k_norm, k, mode);
   return {std::move(q), std::move(k), std::move(v)};
@@ -159,13 +159,13 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool by_formula = !fused && path == AttentionPath::automatic;
   auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);
-  const auto beside = context.transpose(1, 2);
-  const auto read = [this, mode](const at::Tensor& rows) {
+  const auto context_by_token = context.transpose(1, 2);
+  const auto normed_context = [this, mode](const at::Tensor& rows) {
     return normed(context_norm, rows, mode).flatten(-2);
   };
-  const bool later = context_norm && context_norm->is_recomputed(recompute, mode);
-  if (!later) return linear(read(beside), output.weight(mode));
-  return linear({read(beside), beside.detach(), read}, output.weight(mode));
+  const bool recomputes_norm = context_norm && context_norm->is_recomputed(recompute, mode);
+  if (!recomputes_norm) return linear(normed_context(context_by_token), output.weight(mode));
+  return linear({normed_context(context_by_token), context_by_token.detach(), normed_context}, output.weight(mode));
 }
 
 }  // namespace evenkeel::nn

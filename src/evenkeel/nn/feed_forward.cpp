@@ -22,12 +22,12 @@ at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) 
   return norm(hidden.unflatten(-1, {half.parts, -1}), mode).flatten(-2);
 }
 
-/// What `down` reads behind a norm of the hidden values, which are kept anyway.
+/// The input of `down` after a norm of the hidden values, which are saved anyway.
 Activation normed_hidden(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
   const auto value = normed(half, hidden, mode);
   if (!half.hidden_norm->is_recomputed(half.recompute, mode)) return value;
   return {value, hidden.detach(),
-          [&half, mode](const at::Tensor& kept) { return normed(half, kept, mode); }};
+          [&half, mode](const at::Tensor& saved) { return normed(half, saved, mode); }};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-class GatedProduct : public torch::autograd::Function<GatedProduct> {
+class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& products, const at::Tensor& w,
                             const ops::GradientSum* sum) {
@@ -51,7 +51,7 @@ class GatedProduct : public torch::autograd::Function<GatedProduct> {
 }  // namespace
 
 at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
-  return GatedProduct::apply(products, w.value, &w.sum);
+  return GatedLinearFunction::apply(products, w.value, &w.sum);
 }
 
 }  // namespace evenkeel::nn

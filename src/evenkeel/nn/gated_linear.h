@@ -7,9 +7,9 @@
 
 namespace evenkeel::nn {
 
-/// swiglu(products) W^T, with the gradients of linear() behind ops::swiglu(), bit for bit; but what
-/// the gate writes is not kept: the pass over memory that makes the gradient of the products makes
-/// it again, for the gradient of w. Differentiable once:
+/// swiglu(products) W^T, with the gradients of linear() after ops::swiglu(), bit for bit; but the
+/// gate's output is not saved: the pass over memory that computes the gradient of the products
+/// recomputes it, for the gradient of w. Differentiable once:
 /// a second derivative is refused.
 ///
 /// \param products  [..., 2 * F]: up in the first F values, gate in the others

@@ -16,55 +16,55 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
 /// What the backward pass needs beside tensors.
-struct Later {
-  Activation::Again again;  // empty: what is saved is what was multiplied
+struct LinearContext {
+  Activation::Recomputation recompute;  // empty: the saved tensor is the input
   ops::GradientSum sum;     // of the gradients of w; none: autograd's
 };
 
-/// Whether nobody else sees this gradient any more: who has the only hand on it may write there.
-bool is_ours(const at::Tensor& gradient) {
+/// Whether this is the only reference to the gradient, so that it may be overwritten.
+bool is_unshared(const at::Tensor& gradient) {
   return !at::GradMode::is_enabled() && gradient.use_count() == 1 &&
          gradient.storage().use_count() == 1 && gradient.is_contiguous();
 }
 
-/// dx = dy w, or dx = dpassed + dy w in one product.
-at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at::Tensor& dpassed) {
-  if (!dpassed.defined()) return rows.mm(w);
-  const bool in_place = is_ours(dpassed);
-  const auto flat = dpassed.reshape({-1, w.size(1)});
+/// dx = dy w, or dx = dresidual + dy w in one addmm.
+at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at::Tensor& dresidual) {
+  if (!dresidual.defined()) return rows.mm(w);
+  const bool in_place = is_unshared(dresidual);
+  const auto flat = dresidual.reshape({-1, w.size(1)});
   return in_place ? flat.addmm_(rows, w) : flat.addmm(rows, w);
 }
 
-class Product : public torch::autograd::Function<Product> {
+class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
                              const Activation* activation, const ops::GradientSum* sum) {
     ctx->set_materialize_grads(false);
-    ctx->save_for_backward({w, activation->again ? activation->kept : x});
-    ctx->saved_data["later"] = ops::carried(Later{activation->again, *sum});
+    ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
+    ctx->saved_data["context"] = ops::carried(LinearContext{activation->recompute, *sum});
     auto y = at::linear(x, w);
-    return activation->passed == nullptr ? tensor_list{y} : tensor_list{y, x};
+    return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     const auto& dy = upstream.front();
     const at::Tensor none;
-    const auto& dpassed = upstream.size() > 1 ? upstream[1] : none;
-    if (!dy.defined()) return {dpassed, none, none, none};
+    const auto& dresidual = upstream.size() > 1 ? upstream[1] : none;
+    if (!dy.defined()) return {dresidual, none, none, none};
     const auto saved = ctx->get_saved_variables();
     const auto& w = saved.at(0);
     const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
-      const auto& later = ops::carried_value<Later>(ctx->saved_data["later"]);
+      const auto& context = ops::carried_value<LinearContext>(ctx->saved_data["context"]);
       const auto x =
-          (later.again ? later.again(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
-      dw = weight_gradient(later.sum, rows, x);
+          (context.recompute ? context.recompute(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
+      dw = weight_gradient(context.sum, rows, x);
     }
     if (ctx->needs_input_grad(0)) {
       auto sizes = dy.sizes().vec();
       sizes.back() = w.size(1);
-      dx = input_gradient(rows, w, dpassed).view(sizes);
+      dx = input_gradient(rows, w, dresidual).view(sizes);
     }
     return {dx, dw, at::Tensor(), at::Tensor()};
   }
@@ -79,14 +79,14 @@ at::Tensor weight_gradient(const ops::GradientSum& sum, const at::Tensor& dy, co
 }
 
 at::Tensor linear(const Activation& x, const Weight& w) {
-  const bool is_trained = at::GradMode::is_enabled() && w.value.requires_grad();
-  const bool is_plain = !x.again && !w.sum && x.passed == nullptr;
-  if (is_plain || !is_trained) {
-    if (x.passed != nullptr) *x.passed = x.value;
+  const bool needs_gradient = at::GradMode::is_enabled() && w.value.requires_grad();
+  const bool is_plain = !x.recompute && !w.sum && x.residual_out == nullptr;
+  if (is_plain || !needs_gradient) {
+    if (x.residual_out != nullptr) *x.residual_out = x.value;
     return at::linear(x.value, w.value);
   }
-  const auto made = Product::apply(x.value, w.value, &x, &w.sum);
-  if (x.passed != nullptr) *x.passed = made[1];
+  const auto made = LinearFunction::apply(x.value, w.value, &x, &w.sum);
+  if (x.residual_out != nullptr) *x.residual_out = made[1];
   return made[0];
 }
 

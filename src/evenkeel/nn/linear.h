@@ -10,26 +10,26 @@
 
 namespace evenkeel::nn {
 
-/// What a matrix product reads, and perhaps how the same bits can be had again from what is kept
-/// anyway: a norm of the stream.
+/// The input of a linear layer, and perhaps how to recompute it bit by bit from a tensor that is saved
+/// anyway: a norm of the residual stream.
 struct Activation {
-  using Again = std::function<at::Tensor(const at::Tensor& kept)>;
+  using Recomputation = std::function<at::Tensor(const at::Tensor& saved)>;
 
   at::Tensor value;  // [..., columns]
-  at::Tensor kept;   // what `again` is given; undefined where the value itself is kept
-  Again again;       // called without gradients, perhaps long after the forward pass
-  /// Gets the value once more: the gradient of what is done with that joins the product's own in
-  /// the backward pass, in one pass over memory. Null: nobody wants it.
-  at::Tensor* passed = nullptr;
+  at::Tensor saved;  // the argument of `recompute`; undefined where the value itself is saved
+  Recomputation recompute;  // called in the backward pass, without gradients
+  /// Gets the value once more, for the residual connection: its gradient joins the layer's own in
+  /// one addmm of the backward pass (`return_residual` of flash-attn's FusedDense). May be null.
+  at::Tensor* residual_out = nullptr;
 
   Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: a tensor is one
-  Activation(at::Tensor now, at::Tensor instead, Again later)
-      : value(std::move(now)), kept(std::move(instead)), again(std::move(later)) {}
+  Activation(at::Tensor now, at::Tensor from, Recomputation again)
+      : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };
 
-/// x W^T, with the gradients of at::linear(), bit for bit, unless the value is passed on: a sum of
-/// two gradients is then rounded once. Of an activation that can be had again only what it comes
-/// from is kept: the backward pass computes it for the gradient of w. Where w has a sum of
+/// x W^T, with the gradients of at::linear(), bit for bit, unless the residual is returned: a sum of
+/// two gradients is then rounded once. Of an activation that is recomputed only the tensor it comes
+/// from is saved: the backward pass recomputes it for the gradient of w. Where w has a sum of
 /// gradients, the backward pass adds to it (ops::add_weight_gradient(), which may round otherwise),
 /// and autograd sees none.
 at::Tensor linear(const Activation& x, const Weight& w);

@@ -14,12 +14,12 @@
 
 namespace evenkeel::nn {
 
-/// What `norm` has made of x, for a product to read.
-/// \param norm  nullptr if it was another way
+/// The output of `norm` for x, as the input of a linear layer.
+/// \param norm  nullptr if x is no norm's output
 Activation Model::activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,
                              Mode mode) const {
   if (norm == nullptr || !norm->is_recomputed(options_.recompute, mode)) return read;
-  return {read, x.detach(), [norm, mode](const at::Tensor& kept) { return (*norm)(kept, mode); }};
+  return {read, x.detach(), [norm, mode](const at::Tensor& saved) { return (*norm)(saved, mode); }};
 }
 
 /// One sublayer:
@@ -41,14 +41,14 @@ void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half w
   }
   const auto* const norm = half.dual || !half.input ? nullptr : &*half.input;
   const auto before = state.stream.value();
-  auto entering = activation(read, norm, before, pass.mode);
-  // Who adds to what the branch reads takes it by way of the branch's first product.
+  auto input = activation(read, norm, before, pass.mode);
+  // The skip connection takes the branch's input from its first linear layer.
   Taps taps = {.stream = before, .normed = read, .block_input = state.block_input};
-  const auto entrance = half.input ? norm::Tap::normed : norm::Tap::stream;
-  if (options_.fused && half.rule.takes(entrance) && !half.dual) {
-    entering.passed = half.input ? &taps.normed : &taps.stream;
+  const auto input_tap = half.input ? norm::Tap::normed : norm::Tap::stream;
+  if (options_.fused && half.rule.takes(input_tap) && !half.dual) {
+    input.residual_out = half.input ? &taps.normed : &taps.stream;
   }
-  auto out = branch(entering);
+  auto out = branch(input);
   if (half.output) out = (*half.output)(out, pass.mode);
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, which, before, out);
@@ -65,7 +65,7 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   const auto mode = pass.mode;
   const auto read = first.input ? state.stream.normed(*first.input, mode) : state.stream.value();
   const auto before = state.stream.value();
-  const auto also_read = block.shares_input ? read
+  const auto feed_forward_input = block.shares_input ? read
                          : second.input     ? (*second.input)(before, mode)
                                             : before;
   const auto norm_of = [&](const HalfBlock& half) { return half.input ? &*half.input : nullptr; };
@@ -74,7 +74,7 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   if (first.output) attention = (*first.output)(attention, mode);
   const auto* const other = norm_of(block.shares_input ? first : second);
   auto feed_forward =
-      run_feed_forward(state, block, l, pass, activation(also_read, other, before, mode));
+      run_feed_forward(state, block, l, pass, activation(feed_forward_input, other, before, mode));
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, Half::attention, before, attention);
