@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 
 namespace evenkeel {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::int64_t kSteps = 1000;
 double deviation(const std::string& scheme_name, const std::string& init, const std::string& tensor,
                  std::int64_t first = 0, std::int64_t rows = -1) {
   const auto scheme = config::bind(config::find_scheme(scheme_name), kShape);
-  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float32);
   nn::initialize(parameters, scheme, init, 1, kSteps);
   auto weight = parameters.at(tensor).master;
   if (rows > 0) weight = weight.narrow(0, first, rows);
@@ -74,7 +74,7 @@ TEST(Initialize, ScalesSomeRowsOfAStoredMatrixOnly) {
 
 TEST(Initialize, CutsAtThreeDeviations) {
   const auto scheme = config::bind(config::find_scheme("pre_norm"), kShape);
-  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float32);
   nn::initialize(parameters, scheme, "normal", 1, kSteps);
   const auto largest = parameters.groups()[1].master.abs().max().item<double>();
   EXPECT_LE(largest * std::sqrt(2.5 * 128), 3);
@@ -83,7 +83,7 @@ TEST(Initialize, CutsAtThreeDeviations) {
 
 at::Tensor embedding_under(const std::string& init) {
   const auto scheme = config::bind(config::find_scheme("pre_norm"), kShape);
-  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float64);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float64);
   nn::initialize(parameters, scheme, init, 1, kSteps);
   return parameters.at("embedding.weight").master;
 }
@@ -125,7 +125,7 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
                   "feed_forward.input = { gain_init = 3, stored_at = \"1/T\" }\n"),
       ".");
   const auto scheme = config::bind(source, kShape);
-  nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float64);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float64);
   for (auto& group : parameters.groups()) group.master.fill_(7);
   nn::initialize(parameters, scheme, "normal", 1, kSteps);
   const auto all = [&](const std::string& name, double value) {
@@ -144,7 +144,7 @@ TEST(Initialize, StartsComputedMatricesNearTheStoredOnes) {
   const auto start = [](const std::string& name) {
     const auto scheme = config::bind(config::find_scheme(name), kShape);
     auto parameters =
-        std::make_unique<nn::Parameters>(nn::declare(scheme, 320, true), nn::Precision::float64);
+        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, 320, true), nn::Precision::float64);
     nn::initialize(*parameters, scheme, "scheme", 1, kSteps);
     return parameters;
   };
@@ -167,7 +167,7 @@ TEST(Initialize, IsAFunctionOfTheSeedAndTheNameOnly) {
     auto shape = kShape;
     shape.layers = layers;
     const auto scheme = config::bind(config::find_scheme("pre_norm"), shape);
-    nn::Parameters parameters(nn::declare(scheme, 320, true), nn::Precision::float32);
+    nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float32);
     nn::initialize(parameters, scheme, "normal", seed, kSteps);
     return parameters.at("blocks.1.attention.qkv.weight").master.clone();
   };

@@ -100,7 +100,7 @@ TEST(GradientNorms, HaveNoValueWhereABlockHasNoSuchPart) {
 TEST(GainDrifts, AreThoseOfTheEffectiveGain) {
   for (const std::string name : {"gemma3", "hybrid_norm_7b", "pre_norm"}) {
     const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(3));
-    nn::Parameters parameters(nn::declare(scheme, 32, true), nn::Precision::float64);
+    nn::Parameters parameters(nn::parameter_specs(scheme, 32, true), nn::Precision::float64);
     nn::initialize(parameters, scheme, "scheme", 1, TinyModel::kPlannedSteps);
     for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
       for (const auto value : profile.values) {

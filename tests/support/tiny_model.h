@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/philox.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
@@ -31,7 +31,7 @@ struct TinyModel {
     options.vocabulary = shape.vocabulary;
     const auto rows = shape.vocabulary + 1;
     parameters =
-        std::make_unique<nn::Parameters>(nn::declare(scheme, rows, options.tied), precision);
+        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, rows, options.tied), precision);
     nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7, kPlannedSteps);
     for (const auto& parameter : parameters->all()) {
       if (parameter.shape.size() != 1) continue;

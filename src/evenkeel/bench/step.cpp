@@ -10,7 +10,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::bench {

@@ -9,7 +9,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/footprint.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/train/machine.h"
@@ -29,7 +29,7 @@ constexpr const char* kPlanExamples = R"(Examples:
 struct Plan {
   config::Config config;
   std::string machine;
-  nn::Counts counts;
+  nn::ParameterCounts counts;
   norm::Experts experts;
   std::int64_t active = 0;  // parameters that work on a token
   nn::Footprint memory;
@@ -59,8 +59,8 @@ Plan plan_of(const CommonOptions& common) {
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
   plan.micro_batch = train::micro_batch(config, shape.vocabulary);
-  const auto specs = nn::declare(scheme, rows, config.model.tied);
-  plan.counts = nn::count(specs);
+  const auto specs = nn::parameter_specs(scheme, rows, config.model.tied);
+  plan.counts = nn::parameter_counts(specs);
   plan.experts = shape.experts;
   plan.active = nn::active_parameters(specs, shape);
   plan.flops_per_token = nn::flops_per_token(scheme, rows);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/scheme.h"
 
 /// The parts of `evenkeel schemes`, one file each.
@@ -16,7 +16,7 @@ namespace evenkeel::cli {
 struct BoundScheme {
   std::string preset;
   norm::Scheme scheme;
-  nn::Counts counts;
+  nn::ParameterCounts counts;
 };
 
 /// The scheme that the configuration names, in the model that it describes.

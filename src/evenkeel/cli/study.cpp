@@ -12,7 +12,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
@@ -45,7 +45,7 @@ study::RunCost cost_of(const config::Config& config) {
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
   const auto rows = train::embedding_rows(config.model, shape.vocabulary);
-  const auto counts = nn::count(nn::declare(scheme, rows, config.model.tied));
+  const auto counts = nn::parameter_counts(nn::parameter_specs(scheme, rows, config.model.tied));
   const auto machine = train::use_machine(config.train);
   const double flops = nn::flops_per_token(scheme, rows);
   const auto tokens =

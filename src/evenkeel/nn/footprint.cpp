@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "evenkeel/memory/size_class.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/norm_path.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/head_chunk.h"
@@ -160,7 +160,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(batching.compute_bytes);
   const double wide = wide_of(batching);  // masters, moments, logits
-  const auto counts = count(declare(scheme, rows, tied));
+  const auto counts = parameter_counts(parameter_specs(scheme, rows, tied));
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
   const auto tokens = static_cast<double>(batching.sequences * shape.context);

@@ -30,13 +30,13 @@ at::Tensor Parameter::part_of(const at::Tensor& flat) const {
   return flat.narrow(0, begin, size).view(shape).detach();
 }
 
-Parameters::Parameters(const std::vector<Declared>& declared, Precision precision)
+Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precision)
     : precision_(precision) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
   for (const auto role : {Role::embedding, Role::matrix, Role::router, Role::gain, Role::scale}) {
     std::int64_t size = 0;
-    for (const auto& each : declared) size += each.role == role ? each.numel() : 0;
+    for (const auto& each : specs) size += each.role == role ? each.numel() : 0;
     if (size == 0) continue;
     const bool small = role != Role::embedding && role != Role::matrix;
     const auto values = small ? masters : compute_dtype(precision);
@@ -45,7 +45,7 @@ Parameters::Parameters(const std::vector<Declared>& declared, Precision precisio
     groups_.push_back(group);
   }
   std::vector<std::int64_t> filled(groups_.size());
-  for (const auto& each : declared) {
+  for (const auto& each : specs) {
     if (each.role == Role::state) {
       states_[each.name] = at::zeros(each.shape, masters);
       continue;

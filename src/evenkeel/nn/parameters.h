@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/ops/gradient_sum.h"
 
 namespace evenkeel::nn {
@@ -46,7 +46,7 @@ struct Parameter {
 class Parameters {
  public:
   /// All zeros: initialize() fills them.
-  Parameters(const std::vector<Declared>& declared, Precision precision);
+  Parameters(const std::vector<ParameterSpec>& specs, Precision precision);
 
   const std::vector<Parameter>& all() const { return all_; }
   std::vector<Group>& groups() { return groups_; }

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/probe/random.h"
 
@@ -33,7 +33,7 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
   const bool tied = scheme.tied.value_or(false);
   SmallModel small;
   small.parameters =
-      std::make_unique<nn::Parameters>(nn::declare(scheme, rows, tied), nn::Precision::float64);
+      std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, rows, tied), nn::Precision::float64);
   nn::initialize(*small.parameters, scheme, "normal(1/sqrt(d))", seed, kSteps.planned);
   {
     const at::NoGradGuard no_grad;

@@ -3,7 +3,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/tensor_file.h"
 #include "evenkeel/train/trainer.h"
@@ -72,7 +72,7 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto& model = loaded.config.model;
   loaded.parameters = std::make_unique<nn::Parameters>(
-      nn::declare(scheme, embedding_rows(model, loaded.shape.vocabulary), model.tied),
+      nn::parameter_specs(scheme, embedding_rows(model, loaded.shape.vocabulary), model.tied),
       loaded.machine.precision);
   copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
                *loaded.parameters, Widen::yes);

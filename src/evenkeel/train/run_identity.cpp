@@ -35,10 +35,10 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
 
 void Run::announce() const {
   const auto& config = open_.config;
-  const auto declared =
-      nn::declare(trainer_->model().scheme(), embedding_rows(config.model, shape_.vocabulary),
+  const auto specs =
+      nn::parameter_specs(trainer_->model().scheme(), embedding_rows(config.model, shape_.vocabulary),
                   config.model.tied);
-  const auto counts = nn::count(declared);
+  const auto counts = nn::parameter_counts(specs);
   console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
   console_.say(text("text   ", text_.train.description));
   console_.say(text("valid  ", text_.validation.description));
@@ -47,7 +47,7 @@ void Run::announce() const {
                     with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
                     config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
   if (shape_.is_mixture()) {
-    const auto active = static_cast<double>(nn::active_parameters(declared, shape_));
+    const auto active = static_cast<double>(nn::active_parameters(specs, shape_));
     console_.say(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
                       " parameters work on a token"));
   }
@@ -70,7 +70,7 @@ nlohmann::ordered_json Run::identity() const {
   identity["scheme"] = open_.config.scheme.name;
   identity["preset"] = open_.config.preset;
   identity["parameters"] =
-      nn::count(nn::declare(trainer_->model().scheme(),
+      nn::parameter_counts(nn::parameter_specs(trainer_->model().scheme(),
                             embedding_rows(open_.config.model, shape_.vocabulary),
                             open_.config.model.tied))
           .total;

@@ -36,7 +36,7 @@ std::int64_t planned_steps(const config::Config& config) {
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
                  const data::Corpus& text)
     : config_(config),
-      parameters_(nn::declare(config::bind(config.scheme, shape),
+      parameters_(nn::parameter_specs(config::bind(config.scheme, shape),
                               embedding_rows(config.model, shape.vocabulary), config.model.tied),
                   precision),
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),

@@ -7,20 +7,20 @@
 #include <algorithm>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 
 namespace evenkeel::train {
 
 namespace {
 
-/// The file must have one tensor for each declared parameter, and none besides.
-void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declared,
+/// The file must have one tensor for each parameter of the model, and none besides.
+void check_tensors(const Golden& golden, const std::vector<nn::ParameterSpec>& specs,
                    const Tensors& tensors, const std::string& noun, bool of_states = false) {
   const auto& scheme = golden.model.scheme.words.name;
   const auto refuse = [&](const std::string& name, const auto&... defect) {
     throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
   };
-  for (const auto& [name, shape, role] : declared) {
+  for (const auto& [name, shape, role] : specs) {
     if ((role == nn::Role::state) != of_states) continue;
     const at::IntArrayRef wanted(shape);
     const auto found = tensors.find(name);
@@ -31,26 +31,26 @@ void check_tensors(const Golden& golden, const std::vector<nn::Declared>& declar
   }
   for (const auto& [name, tensor] : tensors) {
     const bool known =
-        std::any_of(declared.begin(), declared.end(), [&, &wanted = name](const auto& each) {
+        std::any_of(specs.begin(), specs.end(), [&, &wanted = name](const auto& each) {
           return each.name == wanted && (each.role == nn::Role::state) == of_states;
         });
     if (!known) refuse(name, tensor.sizes(), " is not of scheme ", scheme);
   }
 }
 
-std::vector<nn::Declared> declared_in(const Golden& golden) {
+std::vector<nn::ParameterSpec> specs_of(const Golden& golden) {
   const auto& [scheme, tied, theta, done, planned] = golden.model;
-  auto declared = nn::declare(scheme, scheme.shape.vocabulary, tied);
-  check_tensors(golden, declared, golden.parameters, "parameter");
+  auto specs = nn::parameter_specs(scheme, scheme.shape.vocabulary, tied);
+  check_tensors(golden, specs, golden.parameters, "parameter");
   if (const auto* const pass = std::get_if<GoldenPass>(&golden.expected)) {
-    check_tensors(golden, declared, pass->gradients, "gradient of");
-    check_tensors(golden, declared, golden.states, "state", /*of_states=*/true);
-    check_tensors(golden, declared, pass->states, "later state", /*of_states=*/true);
+    check_tensors(golden, specs, pass->gradients, "gradient of");
+    check_tensors(golden, specs, golden.states, "state", /*of_states=*/true);
+    check_tensors(golden, specs, pass->states, "later state", /*of_states=*/true);
   } else {
-    check_tensors(golden, declared, std::get<GoldenTrajectory>(golden.expected).final,
+    check_tensors(golden, specs, std::get<GoldenTrajectory>(golden.expected).final,
                   "final value of");
   }
-  return declared;
+  return specs;
 }
 
 nn::ModelOptions options_of(const Golden& golden, const VerifyOptions& options) {
@@ -64,7 +64,7 @@ nn::ModelOptions options_of(const Golden& golden, const VerifyOptions& options) 
 }  // namespace
 
 VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
-    : parameters_(declared_in(golden), options.precision),
+    : parameters_(specs_of(golden), options.precision),
       model_(golden.model.scheme, options_of(golden, options), parameters_,
              {.done = golden.model.done, .planned = golden.model.planned}) {
   const at::NoGradGuard no_grad;

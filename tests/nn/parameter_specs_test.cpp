@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 
 #include <gtest/gtest.h>
 
@@ -20,21 +20,21 @@ struct Size {
 
 class Sizes : public ::testing::TestWithParam<Size> {};
 
-nn::Counts counts_of(const std::string& preset, const std::string& scheme) {
+nn::ParameterCounts counts_in(const std::string& preset, const std::string& scheme) {
   const auto config =
       config::resolve({.preset = preset, .files = {}, .scheme = scheme, .sets = {}});
   const auto shape = config::shape_of(config, 257);
-  return nn::count(
-      nn::declare(config::bind(config.scheme, shape), shape.vocabulary, config.model.tied));
+  return nn::parameter_counts(
+      nn::parameter_specs(config::bind(config.scheme, shape), shape.vocabulary, config.model.tied));
 }
 
 TEST_P(Sizes, AreThoseOfThePaper) {
   const auto& size = GetParam();
-  const auto pre = counts_of(size.preset, "pre_norm");
+  const auto pre = counts_in(size.preset, "pre_norm");
   EXPECT_NEAR(static_cast<double>(pre.total) * 1e-6, size.millions, 0.06);
   EXPECT_NEAR(static_cast<double>(pre.without_embedding()) * 1e-6, size.without_embedding, 0.06);
   EXPECT_EQ(pre.norms, size.pre_norms);
-  EXPECT_EQ(counts_of(size.preset, "hybrid_norm").norms, size.hybrid_norms);
+  EXPECT_EQ(counts_in(size.preset, "hybrid_norm").norms, size.hybrid_norms);
 }
 
 INSTANTIATE_TEST_SUITE_P(Paper, Sizes,
@@ -45,11 +45,11 @@ INSTANTIATE_TEST_SUITE_P(Paper, Sizes,
                                            Size{"1.2b", 1276.8, 1071.4, 67584, 37888},
                                            Size{"1.2b_code", 1178.5, 973.1, 67584, 37888}));
 
-TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
+TEST(ParameterSpecs, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
   const auto scheme =
       config::bind(config::find_scheme("hybrid_norm_star"), testing::countable_shape());
   std::string names;
-  for (const auto& each : nn::declare(scheme, 10, /*tied=*/true)) {
+  for (const auto& each : nn::parameter_specs(scheme, 10, /*tied=*/true)) {
     names += each.name;
     for (const auto size : each.shape) names += text(" ", size);
     names += "\n";
@@ -77,21 +77,21 @@ TEST(Declare, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) {
 }
 
 // One dyt at each of 2 N + 1 places: a gain and a bias of d values, and one alpha.
-TEST(Declare, ListsTheOtherPartsOfANorm) {
+TEST(ParameterSpecs, ListsEveryParameterOfANorm) {
   const auto source =
       config::inline_scheme(toml::parse("extends = \"pre_norm\"\nnorm = \"dyt\"\n"
                                         "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n"),
                             ".");
-  const auto declared =
-      nn::declare(config::bind(source, testing::countable_shape()), 10, /*tied=*/true);
-  EXPECT_EQ(nn::count(declared).norms, 5 * 17);
-  EXPECT_EQ(declared[3].name, "blocks.0.attention.input_norm.alpha");
+  const auto specs =
+      nn::parameter_specs(config::bind(source, testing::countable_shape()), 10, /*tied=*/true);
+  EXPECT_EQ(nn::parameter_counts(specs).norms, 5 * 17);
+  EXPECT_EQ(specs[3].name, "blocks.0.attention.input_norm.alpha");
 }
 
-TEST(Declare, CountsTheNormParametersOfEveryScheme) {
+TEST(ParameterSpecs, CountsTheNormParametersOfEveryScheme) {
   for (const auto& name : config::catalogue()) {
     const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(4));
-    EXPECT_EQ(nn::count(nn::declare(scheme, 31, true)).norms, norm::norm_parameters(scheme))
+    EXPECT_EQ(nn::parameter_counts(nn::parameter_specs(scheme, 31, true)).norms, norm::norm_parameters(scheme))
         << name;
   }
 }

@@ -20,7 +20,7 @@ enum class Role {
   state,   // no parameter: what is kept from step to step without a gradient
 };
 
-struct Declared {
+struct ParameterSpec {
   std::string name;                 // "blocks.0.attention.qkv.weight"
   std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
   Role role = Role::matrix;
@@ -32,17 +32,17 @@ struct Declared {
 ///
 /// \param rows  rows of the embedding and of an untied head: the vocabulary, padded
 /// \param tied  the head is the embedding
-std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, bool tied);
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t rows, bool tied);
 
-/// Parameters of a declared model, by what counts them.
-struct Counts {
+/// Numbers of parameters of a model.
+struct ParameterCounts {
   std::int64_t total = 0, embedding = 0, norms = 0;
   std::int64_t without_embedding() const { return total - embedding; }
 };
-Counts count(const std::vector<Declared>& declared);
+ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs);
 
-/// Those of them that work on one token: of the experts of a mixture, those it goes to.
-std::int64_t active_parameters(const std::vector<Declared>& declared, const norm::Shape& shape);
+/// Parameters that are active for one token: of the experts of a mixture, those it is dispatched to.
+std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape);
 
 /// Floating-point operations of a forward and backward pass, for each token:
 ///   6 * (weights of all matrix products, the head once) + 6 * N * context * d  (causal attention)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/declare.h"
+#include "evenkeel/nn/parameter_specs.h"
 
 #include <algorithm>
 #include <map>
@@ -20,17 +20,17 @@ bool names(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// Tensors in the order in which they are declared. Which norms there are, and how large, is what
+/// Tensors in the order of their specs. Which norms there are, and how large, is what
 /// norm::slots_of() says.
-class List {
+class SpecList {
  public:
-  explicit List(const norm::Scheme& scheme)
+  explicit SpecList(const norm::Scheme& scheme)
       : scheme_(scheme),
         slots_(norm::slots_by_name(scheme)),
         numbers_(norm::learned_numbers_of(scheme)) {}
 
   void add(const std::string& name, std::vector<std::int64_t> shape, Role role) {
-    declared_.push_back({name, std::move(shape), role});
+    specs_.push_back({name, std::move(shape), role});
   }
 
   /// Nothing if the scheme has no norm of that name.
@@ -70,16 +70,16 @@ class List {
     }
   }
 
-  std::vector<Declared> declared() && { return std::move(declared_); }
+  std::vector<ParameterSpec> specs() && { return std::move(specs_); }
 
  private:
   const norm::Scheme& scheme_;
   std::map<std::string, norm::Slot> slots_;
   std::vector<norm::LearnedNumber> numbers_;
-  std::vector<Declared> declared_;
+  std::vector<ParameterSpec> specs_;
 };
 
-void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
+void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   const auto query_width = shape.heads * shape.head_width();
   const auto key_width = shape.kv_heads * shape.head_width();
 
@@ -94,21 +94,21 @@ void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
   const auto& experts = shape.experts;
   const bool chooses = shape.chooses(i);
-  // Those that work on every token: all of a block that does not choose.
-  const auto always = (chooses ? experts.shared : shape.dense_parts()) * shape.inner;
-  const auto of_all = chooses ? f + "shared." : f;
+  // Width of the feed-forwards that every token goes through: all of a block without a router.
+  const auto dense_width = (chooses ? experts.shared : shape.dense_parts()) * shape.inner;
+  const auto dense_prefix = chooses ? f + "shared." : f;
   if (chooses) {
     list.add(f + "router.weight", {experts.count, shape.width}, Role::router);
     if (experts.has_bias) list.add(f + "router.bias", {experts.count}, Role::state);
     list.add(f + "experts.up_gate.weight", {experts.count, 2 * shape.inner, shape.width},
              Role::matrix);
   }
-  if (always > 0) list.add(of_all + "up_gate.weight", {2 * always, shape.width}, Role::matrix);
+  if (dense_width > 0) list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width}, Role::matrix);
   list.norm(f + "hidden_norm");
   if (chooses) {
     list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, Role::matrix);
   }
-  if (always > 0) list.add(of_all + "down.weight", {shape.width, always}, Role::matrix);
+  if (dense_width > 0) list.add(dense_prefix + "down.weight", {shape.width, dense_width}, Role::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
   list.numbers(text("blocks.", i, "."));
   list.reparameterization(i);
@@ -116,30 +116,30 @@ void declare_block(List& list, const norm::Shape& shape, std::int64_t i) {
 
 }  // namespace
 
-std::int64_t Declared::numel() const {
+std::int64_t ParameterSpec::numel() const {
   std::int64_t product = 1;
   for (const auto size : shape) product *= size;
   return product;
 }
 
-std::vector<Declared> declare(const norm::Scheme& scheme, std::int64_t rows, bool tied) {
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t rows, bool tied) {
   const auto width = scheme.shape.width;
-  List list(scheme);
+  SpecList list(scheme);
   list.add("embedding.weight", {rows, width}, Role::embedding);
   list.numbers("embedding_scale");
   list.norm("embedding_norm");
-  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) declare_block(list, scheme.shape, i);
+  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) add_block(list, scheme.shape, i);
   for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
   if (!tied) list.add("head.weight", {rows, width}, Role::matrix);
   list.numbers("logits_scale");
-  auto declared = std::move(list).declared();
-  EK_ASSERT(count(declared).norms == norm::norm_parameters(scheme));
-  return declared;
+  auto specs = std::move(list).specs();
+  EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameters(scheme));
+  return specs;
 }
 
-Counts count(const std::vector<Declared>& declared) {
-  Counts counts;
-  for (const auto& each : declared) {
+ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs) {
+  ParameterCounts counts;
+  for (const auto& each : specs) {
     if (each.role == Role::state) continue;
     counts.total += each.numel();
     if (each.role == Role::embedding || each.name == "head.weight") {
@@ -150,9 +150,9 @@ Counts count(const std::vector<Declared>& declared) {
   return counts;
 }
 
-std::int64_t active_parameters(const std::vector<Declared>& declared, const norm::Shape& shape) {
+std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape) {
   std::int64_t active = 0;
-  for (const auto& each : declared) {
+  for (const auto& each : specs) {
     if (each.role == Role::state) continue;
     const bool stacked = each.shape.size() == 3;
     active += stacked ? each.numel() / shape.experts.count * shape.experts.active : each.numel();
@@ -163,7 +163,7 @@ std::int64_t active_parameters(const std::vector<Declared>& declared, const norm
 namespace {
 
 /// How many feed-forwards of width `inner` work on a token in block i, from 0.
-double feed_forwards(const norm::Shape& shape, std::int64_t i) {
+double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
   return static_cast<double>(shape.chooses(i) ? shape.experts.working() : shape.dense_parts());
 }
 
@@ -178,7 +178,7 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
   const double attention = d * (d + 2 * key_width) + d * d;
   double weights = layers * attention + static_cast<double>(rows) * d;
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    weights += 3 * d * inner * feed_forwards(shape, i);
+    weights += 3 * d * inner * feed_forwards_per_token(shape, i);
     if (shape.chooses(i)) weights += d * static_cast<double>(shape.experts.count);
   }
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
@@ -190,7 +190,7 @@ double norm_flops_per_token(const norm::Scheme& scheme) {
   for (const auto& slot : norm::slots_of(scheme)) {
     const bool is_hidden = slot.place == "feed_forward.hidden";
     values += static_cast<double>(slot.width) *
-              (is_hidden ? feed_forwards(scheme.shape, slot.block - 1) : 1);
+              (is_hidden ? feed_forwards_per_token(scheme.shape, slot.block - 1) : 1);
   }
   return kEach * values;
 }
