@@ -180,7 +180,7 @@ class Gradients : public ::testing::TestWithParam<Case> {
 TEST_P(Gradients, AreThoseOfTheLoss) {
   tiny_.parameters->zero_gradients();
   loss().backward();
-  tiny_.parameters->collect();
+  tiny_.parameters->accumulate_gradients();
   at::manual_seed(3);
   for (const auto& parameter : tiny_.parameters->all()) {
     const auto random = at::randn(parameter.shape, at::kDouble);

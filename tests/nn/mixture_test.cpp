@@ -117,13 +117,13 @@ TEST(Mixture, OfOneExpertIsTheDenseModel) {
     if (of_expert) name.insert(at + part.size(), "experts.");
     parameter.master.copy_(one.parameters->at(name).master.view_as(parameter.master));
   }
-  dense.parameters->publish();
+  dense.parameters->copy_masters_to_values();
   const auto ids = fixed_token_ids(2, 8);
   EXPECT_TRUE(close(one.model->hidden(ids), dense.model->hidden(ids), 1e-13, 1e-13));
   const at::AutoGradMode with_gradient(true);
   for (const auto* const tiny : {&one, &dense}) {
     tiny->model->loss_sum(ids, ids).backward();
-    tiny->parameters->collect();
+    tiny->parameters->accumulate_gradients();
   }
   for (const auto* const name : {"embedding.weight", "blocks.0.attention.qkv.weight"}) {
     const auto ours = one.parameters->at(name).sum.value();
@@ -191,7 +191,7 @@ TEST(Mixture, DoesNotDependOnTheOrderOfItsExperts) {
                            parameter.name.find("router") != std::string::npos;
     if (by_expert) parameter.master.copy_(parameter.master.index_select(0, order));
   }
-  other.parameters->publish();
+  other.parameters->copy_masters_to_values();
   const auto ids = fixed_token_ids(2, 8);
   EXPECT_TRUE(close(other.model->hidden(ids), given.model->hidden(ids), 1e-13, 1e-13));
 }

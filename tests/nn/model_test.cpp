@@ -270,7 +270,7 @@ TEST(BatchNorm, RefusesASingleToken) {
 }
 
 // The head adds one half of the gradient and the embedding the other: each part of a batch once.
-TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
+TEST(Model, AccumulatesBothGradientsOfATiedEmbedding) {
   const TinyModel narrow("hybrid_norm", nn::Precision::bfloat16),
       wide("hybrid_norm", nn::Precision::float64);
   const auto ids = testing::fixed_token_ids(2, 8);
@@ -279,7 +279,7 @@ TEST(Model, CollectsBothGradientsOfATiedEmbedding) {
     for (std::int64_t row = 0; row < 2; ++row) {
       const auto part = ids.narrow(0, row, 1);
       tiny->model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
-      tiny->parameters->collect();
+      tiny->parameters->accumulate_gradients();
     }
   }
   const auto actual = narrow.parameters->gradients(), exact = wide.parameters->gradients();
@@ -297,7 +297,7 @@ std::vector<at::Tensor> step_in_parts(const TinyModel& tiny, const at::Tensor& i
   for (std::int64_t row = 0; row < ids.size(0); ++row) {
     const auto part = ids.narrow(0, row, 1);
     tiny.model->loss_sum(part, part.roll(-1, 1), {.mode = nn::Mode::training}).backward();
-    tiny.parameters->collect();
+    tiny.parameters->accumulate_gradients();
   }
   std::vector<at::Tensor> copies;
   for (const auto& each : tiny.parameters->gradients()) copies.push_back(each.clone());
@@ -331,7 +331,7 @@ TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
 }
 
 // What asks for other gradients changes none of the parameters'.
-TEST(Model, LeavesGradientsAloneThatAreNotAskedFor) {
+TEST(Model, LeavesOtherGradientsUntouched) {
   const TinyModel tiny("hybrid_norm", nn::Precision::float64);
   tiny.parameters->zero_gradients();
   const auto ids = testing::fixed_token_ids(2, 8);

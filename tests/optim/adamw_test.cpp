@@ -12,14 +12,14 @@
 namespace evenkeel {
 namespace {
 
-using nn::Role;
+using nn::ParameterRole;
 using testing::close;
 
 /// One embedding, one matrix and one gain, all ones, with zero gradients: only decay moves them.
 nn::Parameters ones() {
-  nn::Parameters parameters({{"embedding.weight", {2, 2}, Role::embedding},
-                             {"blocks.0.attention.qkv.weight", {2, 2}, Role::matrix},
-                             {"final_norm.gain", {2}, Role::gain}},
+  nn::Parameters parameters({{"embedding.weight", {2, 2}, ParameterRole::embedding},
+                             {"blocks.0.attention.qkv.weight", {2, 2}, ParameterRole::matrix},
+                             {"final_norm.gain", {2}, ParameterRole::gain}},
                             nn::Precision::float64);
   for (auto& group : parameters.groups()) group.master.fill_(1);
   return parameters;

@@ -51,7 +51,7 @@ TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
     const at::NoGradGuard no_grad;
     tiny.parameters->at(text("blocks.", i, ".attention.qkv.weight")).master.mul_(i + 1);
   }
-  tiny.parameters->publish();
+  tiny.parameters->copy_masters_to_values();
   Onlooker onlooker(3, {"sparse_attention", "circuit_collapse"});
   const auto inputs = watched(tiny, onlooker);
   const auto profiles = onlooker.profiles();
@@ -88,7 +88,7 @@ TEST(Onlooker, HasNoValueWithoutSparseQueries) {
   {
     const at::NoGradGuard no_grad;
     tiny.parameters->at("blocks.1.attention.qkv.weight").master.zero_();
-    tiny.parameters->publish();
+    tiny.parameters->copy_masters_to_values();
   }
   Onlooker onlooker(3, {"circuit_collapse"});
   watched(tiny, onlooker);

@@ -41,7 +41,7 @@ struct TinyModel {
         gain[i] += 0.2 * random.normal(static_cast<std::uint64_t>(i));
       }
     }
-    parameters->publish();
+    parameters->copy_masters_to_values();
     model = std::make_unique<nn::Model>(scheme, options, *parameters,
                                         norm::Steps{.done = 0, .planned = kPlannedSteps});
   }

@@ -30,7 +30,7 @@ std::vector<at::Tensor> gradients(const nn::Parameters& parameters,
   std::vector<at::Tensor> flat;
   for (const auto& group : parameters.groups()) flat.push_back(at::zeros_like(group.master));
   for (const auto& parameter : parameters.all()) {
-    parameter.part_of(flat[parameter.group]).fill_(value(parameter.name));
+    parameter.slice_of(flat[parameter.group]).fill_(value(parameter.name));
   }
   return flat;
 }

@@ -147,7 +147,7 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
     train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters, experts);
     learner.learn(uneven_batch(), 6, 0);
     const auto& parameter = tiny.parameters->at("blocks.1.feed_forward.router.weight");
-    return parameter.part_of(learner.optimizer().first()[parameter.group]).clone();
+    return parameter.slice_of(learner.optimizer().first()[parameter.group]).clone();
   };
   const auto none = router_after({.count = 5, .balance = 0, .router_z = 0});
   const auto balance = router_after({.count = 5, .balance = 0.5, .router_z = 0}) - none;
@@ -170,7 +170,7 @@ TEST(Learner, LetsExpertsWithoutTokensBe) {
   const auto before = down.master.clone();
   const auto seen = learner.learn(uneven_batch(), 6, /*rate=*/0.5).routing;
   EXPECT_EQ(seen.tokens[1], std::vector<std::int64_t>({96, 96, 0, 0, 0}));
-  const auto first = down.part_of(learner.optimizer().first()[down.group]);
+  const auto first = down.slice_of(learner.optimizer().first()[down.group]);
   EXPECT_TRUE(first[0].any().item<bool>());
   EXPECT_FALSE(first.narrow(0, 2, 3).any().item<bool>());
   EXPECT_TRUE(

@@ -66,7 +66,7 @@ struct Watched {
   void scale(const std::string& name, double factor) {
     const at::NoGradGuard no_grad;
     tiny.parameters->at(name).master.mul_(factor);
-    tiny.parameters->publish();
+    tiny.parameters->copy_masters_to_values();
   }
 
   TinyModel tiny;

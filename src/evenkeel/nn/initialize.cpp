@@ -170,7 +170,7 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
     }
   }
   fill_reparameterizations(parameters, scheme, seed);
-  parameters.publish();
+  parameters.copy_masters_to_values();
 }
 
 }  // namespace evenkeel::nn

@@ -29,7 +29,7 @@ class SpecList {
         slots_(norm::slots_by_name(scheme)),
         numbers_(norm::learned_numbers_of(scheme)) {}
 
-  void add(const std::string& name, std::vector<std::int64_t> shape, Role role) {
+  void add(const std::string& name, std::vector<std::int64_t> shape, ParameterRole role) {
     specs_.push_back({name, std::move(shape), role});
   }
 
@@ -39,17 +39,17 @@ class SpecList {
     if (found == slots_.end()) return;
     const auto& slot = found->second;
     for (const auto& part : norm::parts_of(*slot.norm, slot.width, slot.heads)) {
-      add(name + "." + part.name, {part.size}, Role::gain);
+      add(name + "." + part.name, {part.size}, ParameterRole::gain);
     }
     for (const auto& state : norm::states_of(*slot.norm, slot.width, slot.heads)) {
-      add(name + "." + state.name, {state.size}, Role::state);
+      add(name + "." + state.name, {state.size}, ParameterRole::state);
     }
   }
 
   /// The learned numbers whose names begin so.
   void numbers(const std::string& prefix) {
     for (const auto& number : numbers_) {
-      if (number.name.starts_with(prefix)) add(number.name, {number.size}, Role::scale);
+      if (number.name.starts_with(prefix)) add(number.name, {number.size}, ParameterRole::scale);
     }
   }
 
@@ -60,11 +60,11 @@ class SpecList {
         if (!names(rule.weights, matrix.name)) continue;
         const auto name = text("blocks.", i, ".", matrix.own_name);
         if (rule.rule == "weight_norm") {
-          add(name + ".row_gain", {matrix.rows}, Role::scale);
+          add(name + ".row_gain", {matrix.rows}, ParameterRole::scale);
         } else {
-          add(name + ".gamma", {1}, Role::scale);
-          add(name + ".left", {matrix.rows}, Role::state);
-          add(name + ".right", {matrix.columns}, Role::state);
+          add(name + ".gamma", {1}, ParameterRole::scale);
+          add(name + ".left", {matrix.rows}, ParameterRole::state);
+          add(name + ".right", {matrix.columns}, ParameterRole::state);
         }
       }
     }
@@ -85,9 +85,9 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
 
   const auto a = text("blocks.", i, ".attention.");
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(a + norm);
-  list.add(a + "qkv.weight", {query_width + 2 * key_width, shape.width}, Role::matrix);
+  list.add(a + "qkv.weight", {query_width + 2 * key_width, shape.width}, ParameterRole::matrix);
   for (const auto* const norm : {"q_norm", "k_norm", "v_norm", "context_norm"}) list.norm(a + norm);
-  list.add(a + "output.weight", {shape.width, query_width}, Role::matrix);
+  list.add(a + "output.weight", {shape.width, query_width}, ParameterRole::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(a + norm);
 
   const auto f = text("blocks.", i, ".feed_forward.");
@@ -98,17 +98,17 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   const auto dense_width = (chooses ? experts.shared : shape.dense_parts()) * shape.inner;
   const auto dense_prefix = chooses ? f + "shared." : f;
   if (chooses) {
-    list.add(f + "router.weight", {experts.count, shape.width}, Role::router);
-    if (experts.has_bias) list.add(f + "router.bias", {experts.count}, Role::state);
+    list.add(f + "router.weight", {experts.count, shape.width}, ParameterRole::router);
+    if (experts.has_bias) list.add(f + "router.bias", {experts.count}, ParameterRole::state);
     list.add(f + "experts.up_gate.weight", {experts.count, 2 * shape.inner, shape.width},
-             Role::matrix);
+             ParameterRole::matrix);
   }
-  if (dense_width > 0) list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width}, Role::matrix);
+  if (dense_width > 0) list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width}, ParameterRole::matrix);
   list.norm(f + "hidden_norm");
   if (chooses) {
-    list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, Role::matrix);
+    list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, ParameterRole::matrix);
   }
-  if (dense_width > 0) list.add(dense_prefix + "down.weight", {shape.width, dense_width}, Role::matrix);
+  if (dense_width > 0) list.add(dense_prefix + "down.weight", {shape.width, dense_width}, ParameterRole::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
   list.numbers(text("blocks.", i, "."));
   list.reparameterization(i);
@@ -125,12 +125,12 @@ std::int64_t ParameterSpec::numel() const {
 std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t rows, bool tied) {
   const auto width = scheme.shape.width;
   SpecList list(scheme);
-  list.add("embedding.weight", {rows, width}, Role::embedding);
+  list.add("embedding.weight", {rows, width}, ParameterRole::embedding);
   list.numbers("embedding_scale");
   list.norm("embedding_norm");
   for (std::int64_t i = 0; i < scheme.shape.layers; ++i) add_block(list, scheme.shape, i);
   for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
-  if (!tied) list.add("head.weight", {rows, width}, Role::matrix);
+  if (!tied) list.add("head.weight", {rows, width}, ParameterRole::matrix);
   list.numbers("logits_scale");
   auto specs = std::move(list).specs();
   EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameters(scheme));
@@ -140,12 +140,12 @@ std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int6
 ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs) {
   ParameterCounts counts;
   for (const auto& each : specs) {
-    if (each.role == Role::state) continue;
+    if (each.role == ParameterRole::state) continue;
     counts.total += each.numel();
-    if (each.role == Role::embedding || each.name == "head.weight") {
+    if (each.role == ParameterRole::embedding || each.name == "head.weight") {
       counts.embedding += each.numel();
     }
-    if (each.role == Role::gain) counts.norms += each.numel();
+    if (each.role == ParameterRole::gain) counts.norms += each.numel();
   }
   return counts;
 }
@@ -153,7 +153,7 @@ ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs) {
 std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape) {
   std::int64_t active = 0;
   for (const auto& each : specs) {
-    if (each.role == Role::state) continue;
+    if (each.role == ParameterRole::state) continue;
     const bool stacked = each.shape.size() == 3;
     active += stacked ? each.numel() / shape.experts.count * shape.experts.active : each.numel();
   }

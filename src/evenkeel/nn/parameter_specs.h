@@ -11,7 +11,7 @@
 namespace evenkeel::nn {
 
 /// What a tensor is for: it decides weight decay, initial values and precision.
-enum class Role {
+enum class ParameterRole {
   embedding,  // rows of tokens; tied, it is the head too
   matrix,  // every other matrix, an untied head included; experts are stacked: [E, rows, columns]
   router,  // what chooses experts: a matrix, but at least float32
@@ -23,7 +23,7 @@ enum class Role {
 struct ParameterSpec {
   std::string name;                 // "blocks.0.attention.qkv.weight"
   std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
-  Role role = Role::matrix;
+  ParameterRole role = ParameterRole::matrix;
   std::int64_t numel() const;
 };
 

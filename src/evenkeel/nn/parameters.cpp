@@ -24,7 +24,7 @@ at::ScalarType master_dtype(Precision precision) {
   return precision == Precision::float64 ? at::kDouble : at::kFloat;
 }
 
-at::Tensor Parameter::part_of(const at::Tensor& flat) const {
+at::Tensor Parameter::slice_of(const at::Tensor& flat) const {
   std::int64_t size = 1;
   for (const auto each : shape) size *= each;
   return flat.narrow(0, begin, size).view(shape).detach();
@@ -34,19 +34,19 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     : precision_(precision) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
-  for (const auto role : {Role::embedding, Role::matrix, Role::router, Role::gain, Role::scale}) {
+  for (const auto role : {ParameterRole::embedding, ParameterRole::matrix, ParameterRole::router, ParameterRole::gain, ParameterRole::scale}) {
     std::int64_t size = 0;
     for (const auto& each : specs) size += each.role == role ? each.numel() : 0;
     if (size == 0) continue;
-    const bool small = role != Role::embedding && role != Role::matrix;
+    const bool small = role != ParameterRole::embedding && role != ParameterRole::matrix;
     const auto values = small ? masters : compute_dtype(precision);
-    Group group{role, at::zeros({size}, masters), {}, at::zeros({size}, masters)};
+    ParameterGroup group{role, at::zeros({size}, masters), {}, at::zeros({size}, masters)};
     group.value = values == masters ? group.master : at::zeros({size}, values);
     groups_.push_back(group);
   }
   std::vector<std::int64_t> filled(groups_.size());
   for (const auto& each : specs) {
-    if (each.role == Role::state) {
+    if (each.role == ParameterRole::state) {
       states_[each.name] = at::zeros(each.shape, masters);
       continue;
     }
@@ -54,10 +54,10 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     while (groups_[group].role != each.role) ++group;
     Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
     filled[group] += each.numel();
-    parameter.master = parameter.part_of(groups_[group].master);
-    parameter.value = parameter.part_of(groups_[group].value);
+    parameter.master = parameter.slice_of(groups_[group].master);
+    parameter.value = parameter.slice_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
-    parameter.sum = ops::GradientSum(parameter.part_of(groups_[group].gradient));
+    parameter.sum = ops::GradientSum(parameter.slice_of(groups_[group].gradient));
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -79,7 +79,7 @@ const Parameter& Parameters::at(const std::string& name) const {
   return all_[place->second];
 }
 
-void Parameters::publish() {
+void Parameters::copy_masters_to_values() {
   const at::NoGradGuard no_grad;
   for (auto& group : groups_) {
     if (!group.value.is_same(group.master)) group.value.copy_(group.master);
@@ -93,7 +93,7 @@ void Parameters::zero_gradients() {
   }
 }
 
-void Parameters::collect() {
+void Parameters::accumulate_gradients() {
   for (auto& parameter : all_) {
     auto& own = parameter.value.mutable_grad();
     if (!own.defined()) continue;
@@ -103,7 +103,7 @@ void Parameters::collect() {
 }
 
 std::vector<at::Tensor> Parameters::gradients() {
-  collect();
+  accumulate_gradients();
   for (const auto& parameter : all_) parameter.sum.value();
   std::vector<at::Tensor> all;
   for (const auto& group : groups_) all.push_back(group.gradient);

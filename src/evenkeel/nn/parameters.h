@@ -21,8 +21,8 @@ at::ScalarType master_dtype(Precision precision);
 
 /// All parameters of one role, one after another in one buffer each: one pass of the optimizer,
 /// no work per tensor.
-struct Group {
-  Role role = Role::matrix;
+struct ParameterGroup {
+  ParameterRole role = ParameterRole::matrix;
   at::Tensor master;    // [n], float32 or float64: what the optimizer changes and checkpoints hold
   at::Tensor value;     // [n], what the forward pass reads: master itself, or a bfloat16 copy of it
   at::Tensor gradient;  // [n], of master's dtype: the memory of gradients()
@@ -37,8 +37,8 @@ struct Parameter {
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
   ops::GradientSum sum;    // of its gradients, in a view of its group's gradient
 
-  /// Its part of a buffer that is laid out like its group's.
-  at::Tensor part_of(const at::Tensor& flat) const;
+  /// The parameter's slice of a flat tensor with the layout of its group, as a view.
+  at::Tensor slice_of(const at::Tensor& flat) const;
 };
 
 /// The parameters of a model and their gradients, in flat buffers by role; and its states, the
@@ -49,8 +49,8 @@ class Parameters {
   Parameters(const std::vector<ParameterSpec>& specs, Precision precision);
 
   const std::vector<Parameter>& all() const { return all_; }
-  std::vector<Group>& groups() { return groups_; }
-  const std::vector<Group>& groups() const { return groups_; }
+  std::vector<ParameterGroup>& groups() { return groups_; }
+  const std::vector<ParameterGroup>& groups() const { return groups_; }
   Precision precision() const { return precision_; }
 
   /// The tensor that the forward pass reads; undefined if the model has none of that name.
@@ -58,27 +58,27 @@ class Parameters {
   /// \throws std::logic_error if there is none
   const Parameter& at(const std::string& name) const;
 
-  /// A tensor that is kept without a gradient; undefined if the model has none of that name.
+  /// A state: a tensor without a gradient (torch: a buffer); undefined if there is none of that name.
   at::Tensor find_state(const std::string& name) const;
   /// All of them, by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }
 
-  /// Rounds every master into what the forward pass reads; after masters were changed by hand.
-  void publish();
+  /// Copies every master into its value, rounded to the value's dtype; after masters were changed.
+  void copy_masters_to_values();
 
   /// Makes all sums empty. Their memory is not cleared: gradients() does that where nothing is
   /// added.
   void zero_gradients();
-  /// After each backward pass: adds to the gradients what autograd left beside the values, in
+  /// After each backward pass: adds what autograd left in .grad to the gradients, in
   /// bfloat16 beside bfloat16. Where parts of a batch follow one another they are summed in float32
   /// this way.
-  void collect();
+  void accumulate_gradients();
   /// Those of groups(), in order, with all that was added since zero_gradients().
   std::vector<at::Tensor> gradients();
 
  private:
   Precision precision_;
-  std::vector<Group> groups_;
+  std::vector<ParameterGroup> groups_;
   std::vector<Parameter> all_;
   std::map<std::string, std::size_t> index_;
   std::map<std::string, at::Tensor> states_;

@@ -42,11 +42,11 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
   }
 }
 
-double AdamW::decay_of(nn::Role role) const {
+double AdamW::decay_of(nn::ParameterRole role) const {
   const bool decays =
-      role == nn::Role::matrix || role == nn::Role::router ||
-      ((role == nn::Role::gain || role == nn::Role::scale) && options_.decay_gains) ||
-      (role == nn::Role::embedding && options_.decay_embedding);
+      role == nn::ParameterRole::matrix || role == nn::ParameterRole::router ||
+      ((role == nn::ParameterRole::gain || role == nn::ParameterRole::scale) && options_.decay_gains) ||
+      (role == nn::ParameterRole::embedding && options_.decay_embedding);
   return decays ? options_.weight_decay : 0;
 }
 

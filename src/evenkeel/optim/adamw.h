@@ -28,7 +28,7 @@ class AdamW {
   const std::vector<at::Tensor>& second() const { return second_; }
 
  private:
-  double decay_of(nn::Role role) const;
+  double decay_of(nn::ParameterRole role) const;
 
   config::Optimizer options_;
   nn::Parameters* parameters_;

@@ -59,10 +59,10 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   const auto ids = tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
   const auto targets = tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
   weight.mul_(c);
-  small.parameters->publish();
+  small.parameters->copy_masters_to_values();
   small.parameters->zero_gradients();
   small.model->loss_sum(ids, targets, {.mode = nn::Mode::training}).backward();
-  small.parameters->collect();
+  small.parameters->accumulate_gradients();
   const at::NoGradGuard no_grad;
   weight.copy_(kept);
   Gradients found;

@@ -28,7 +28,7 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
                                     const std::vector<at::Tensor>& gradients,
                                     const norm::Scheme& scheme) {
   const auto gradient_of = [&](const nn::Parameter& parameter) {
-    return parameter.part_of(gradients[parameter.group]);
+    return parameter.slice_of(gradients[parameter.group]);
   };
   const auto layers = scheme.shape.layers;
   std::map<std::string, double> squares;  // of each parameter
@@ -41,7 +41,7 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
     if (place.layer < 1 || place.layer > layers) continue;
     const auto i = static_cast<std::size_t>(place.layer - 1);
     blocks[i] += own;
-    if (parameters.groups()[parameter.group].role == nn::Role::gain) gains[i] += own;
+    if (parameters.groups()[parameter.group].role == nn::ParameterRole::gain) gains[i] += own;
   }
 
   ByLayer out("grad_norm", layers);
@@ -100,7 +100,7 @@ std::vector<Profile> Moment::update_ratios(const nn::Parameters& now,
   const at::NoGradGuard no_grad;
   ByLayer out("update_ratio", scheme.shape.layers);
   for (const auto& parameter : now.all()) {
-    const auto before = parameter.part_of(masters_[parameter.group]);
+    const auto before = parameter.slice_of(masters_[parameter.group]);
     const double length = std::sqrt(ops::sum_of_squares(before));
     const double moved = std::sqrt(ops::sum_of_squares(parameter.master - before));
     out.add(place_of(parameter.name, scheme.shape.layers),

@@ -51,7 +51,7 @@ double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
     loss += sum.item<double>();
     if (parameters == nullptr) continue;
     (sum / scored).backward();
-    parameters->collect();
+    parameters->accumulate_gradients();
   }
   return loss / scored;
 }

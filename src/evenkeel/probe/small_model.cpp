@@ -43,7 +43,7 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
                             kSpread);
     }
   }
-  small.parameters->publish();
+  small.parameters->copy_masters_to_values();
   const nn::ModelOptions options = {.tied = tied, .vocabulary = rows};
   small.model = std::make_unique<nn::Model>(scheme, options, *small.parameters, kSteps);
   return small;

@@ -233,7 +233,7 @@ void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
     const auto name = slot.name + ".gain";
     if (!parameters_->find(name).defined()) continue;
     const auto& parameter = parameters_->at(name);
-    if (parameter.part_of(gradients[parameter.group]).any().item<bool>()) continue;
+    if (parameter.slice_of(gradients[parameter.group]).any().item<bool>()) continue;
     troubles.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
                         "nothing behind the norm listens to it, or its numbers are too small",
                         "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});

@@ -150,7 +150,7 @@ AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Te
   for (const auto& parameter : parameters.all()) {
     lengths[parameter.name] = {
         .weight = std::sqrt(ops::sum_of_squares(parameter.master)),
-        .gradient = std::sqrt(ops::sum_of_squares(parameter.part_of(gradients[parameter.group])))};
+        .gradient = std::sqrt(ops::sum_of_squares(parameter.slice_of(gradients[parameter.group])))};
   }
   return lengths;
 }
@@ -175,7 +175,7 @@ Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parame
   }
   const auto& all = parameters.all();
   for (auto parameter = all.rbegin(); parameter != all.rend(); ++parameter) {
-    if (is_finite(parameter->part_of(gradients[parameter->group]))) continue;
+    if (is_finite(parameter->slice_of(gradients[parameter->group]))) continue;
     auto trouble = named(model, parameter->name);
     trouble.meaning = "the forward pass is finite, its gradient is not";
     trouble.remedy = "lower schedule.peak, or a longer schedule.warmup";

@@ -59,7 +59,7 @@ void Hooks::before_training(const at::Tensor& ids) {
   for (const auto& hook : model_->scheme().hooks) {
     if (hook.kind == "unit_norm") apply_unit_norm(hook);
   }
-  parameters_->publish();
+  parameters_->copy_masters_to_values();
   if (has(model_->scheme(), "profile")) profile(ids);
 }
 
@@ -71,7 +71,7 @@ void Hooks::after_update() {
     if (hook.kind == "unit_norm") apply_unit_norm(hook);
     if (hook.kind == "qk_clip") apply_qk_clip(hook);
   }
-  parameters_->publish();
+  parameters_->copy_masters_to_values();
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
@@ -119,7 +119,7 @@ void Hooks::profile(const at::Tensor& ids) {
     next = std::sqrt(variance_of(stream * next) + variance_of(branch));
   };
   model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &filler});
-  parameters_->publish();
+  parameters_->copy_masters_to_values();
 }
 
 }  // namespace evenkeel::train

@@ -105,7 +105,7 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
              router.z * (share * experts_.router_z);
     }
     loss.backward();
-    parameters_->collect();
+    parameters_->accumulate_gradients();
   }
   gradients_ = parameters_->gradients();
   outcome.loss /= scored;

@@ -72,7 +72,7 @@ void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Wi
                 text(file.path(), ": holds ", name, " ", shape_text(entry.shape),
                      ", which the model does not have; it is of another scheme or model"));
   }
-  parameters.publish();
+  parameters.copy_masters_to_values();
 }
 
 at::Tensor tensor_of(const store::Safetensors& file, const std::string& name) {

@@ -109,8 +109,8 @@ store::CheckpointContent Trainer::content() const {
     content.model.push_back(view_of(parameter.name, parameter.master));
     const auto& first = learner_->optimizer().first()[parameter.group];
     const auto& second = learner_->optimizer().second()[parameter.group];
-    content.optimizer.push_back(view_of("first." + parameter.name, parameter.part_of(first)));
-    content.optimizer.push_back(view_of("second." + parameter.name, parameter.part_of(second)));
+    content.optimizer.push_back(view_of("first." + parameter.name, parameter.slice_of(first)));
+    content.optimizer.push_back(view_of("second." + parameter.name, parameter.slice_of(second)));
   }
   for (const auto& [name, state] : parameters_.states()) {
     content.model.push_back(view_of(name, state));
@@ -127,8 +127,8 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   for (const auto& parameter : parameters_.all()) {
     const auto& first = learner_->optimizer().first()[parameter.group];
     const auto& second = learner_->optimizer().second()[parameter.group];
-    copy_from(file, "first." + parameter.name, parameter.part_of(first), Widen::no);
-    copy_from(file, "second." + parameter.name, parameter.part_of(second), Widen::no);
+    copy_from(file, "first." + parameter.name, parameter.slice_of(first), Widen::no);
+    copy_from(file, "second." + parameter.name, parameter.slice_of(second), Widen::no);
   }
   const auto& state = checkpoint.state;
   progress_.step = state.at("step").get<std::int64_t>();

@@ -187,7 +187,7 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
     loss = loss + router.balance * pass.mixture->balance + router.z * pass.mixture->router_z;
   }
   loss.backward();
-  parameters.collect();
+  parameters.accumulate_gradients();
   const at::NoGradGuard no_grad;
   const auto after = copies_of(parameters.states());
   put_back(golden.states, parameters);

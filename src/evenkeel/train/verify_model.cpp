@@ -21,7 +21,7 @@ void check_tensors(const Golden& golden, const std::vector<nn::ParameterSpec>& s
     throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
   };
   for (const auto& [name, shape, role] : specs) {
-    if ((role == nn::Role::state) != of_states) continue;
+    if ((role == nn::ParameterRole::state) != of_states) continue;
     const at::IntArrayRef wanted(shape);
     const auto found = tensors.find(name);
     if (found == tensors.end()) refuse(name, wanted, " of scheme ", scheme, " is missing");
@@ -32,7 +32,7 @@ void check_tensors(const Golden& golden, const std::vector<nn::ParameterSpec>& s
   for (const auto& [name, tensor] : tensors) {
     const bool known =
         std::any_of(specs.begin(), specs.end(), [&, &wanted = name](const auto& each) {
-          return each.name == wanted && (each.role == nn::Role::state) == of_states;
+          return each.name == wanted && (each.role == nn::ParameterRole::state) == of_states;
         });
     if (!known) refuse(name, tensor.sizes(), " is not of scheme ", scheme);
   }
@@ -72,7 +72,7 @@ VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
     parameter.master.copy_(golden.parameters.at(parameter.name));
   }
   for (const auto& [name, state] : golden.states) parameters_.find_state(name).copy_(state);
-  parameters_.publish();
+  parameters_.copy_masters_to_values();
 }
 
 }  // namespace evenkeel::train
