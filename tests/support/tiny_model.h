@@ -29,9 +29,9 @@ struct TinyModel {
     const auto scheme = config::bind(source, shape);
     options.tied = scheme.tied.value_or(options.tied);
     options.vocabulary = shape.vocabulary;
-    const auto rows = shape.vocabulary + 1;
+    const auto padded_vocabulary = shape.vocabulary + 1;
     parameters =
-        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, rows, options.tied), precision);
+        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, padded_vocabulary, options.tied), precision);
     nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7, kPlannedSteps);
     for (const auto& parameter : parameters->all()) {
       if (parameter.shape.size() != 1) continue;

@@ -198,8 +198,8 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   const data::TrainingWindows windows(corpora.train, config.model.context,
                                       static_cast<std::uint64_t>(config.seed));
   write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), windows, config);
-  const auto rows = train::embedding_rows(config.model, shape.vocabulary);
-  result.flops = nn::flops_per_token(scheme, rows) * static_cast<double>(result.tokens);
+  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
+  result.flops = nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
   for (const auto& each : trainer.parameters().all()) {
     result.parameters += static_cast<double>(each.master.numel());
   }

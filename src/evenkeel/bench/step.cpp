@@ -61,9 +61,9 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const auto& [config_of, shape, trainer] = running[i];
     const auto& scheme = trainer->model().scheme();
-    const auto rows = train::embedding_rows(config_of.model, shape.vocabulary);
+    const auto padded_vocabulary = train::padded_vocabulary_size(config_of.model, shape.vocabulary);
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
-    arm.flops = nn::flops_per_token(scheme, rows) * static_cast<double>(result.tokens);
+    arm.flops = nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
     const auto faults = usage().faults;
     const Arm profiled{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};

@@ -55,17 +55,17 @@ Plan plan_of(const CommonOptions& common) {
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
   const auto machine = train::use_machine(config.train);
-  const auto rows = train::embedding_rows(config.model, shape.vocabulary);
+  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
   plan.micro_batch = train::micro_batch(config, shape.vocabulary);
-  const auto specs = nn::parameter_specs(scheme, rows, config.model.tied);
+  const auto specs = nn::parameter_specs(scheme, padded_vocabulary, config.model.tied);
   plan.counts = nn::parameter_counts(specs);
   plan.experts = shape.experts;
   plan.active = nn::active_parameters(specs, shape);
-  plan.flops_per_token = nn::flops_per_token(scheme, rows);
+  plan.flops_per_token = nn::flops_per_token(scheme, padded_vocabulary);
   plan.norm_flops_per_token = nn::norm_flops_per_token(scheme);
-  plan.memory = train::footprint_of(config, scheme, rows, machine.precision);
+  plan.memory = train::footprint_of(config, scheme, padded_vocabulary, machine.precision);
   plan.available = train::available_bytes();
   return plan;
 }

@@ -155,12 +155,12 @@ Kept kept_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
 
 }  // namespace
 
-Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
+Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied,
                     const Batching& batching) {
   const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(batching.compute_bytes);
   const double wide = wide_of(batching);  // masters, moments, logits
-  const auto counts = parameter_counts(parameter_specs(scheme, rows, tied));
+  const auto counts = parameter_counts(parameter_specs(scheme, padded_vocabulary, tied));
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
   const auto tokens = static_cast<double>(batching.sequences * shape.context);
@@ -200,7 +200,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
   // have a learned scale.
   const bool is_beside =
       batching.parts > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
-  const double head_gradients = is_beside ? static_cast<double>(rows) * d * wide : 0;
+  const double head_gradients = is_beside ? static_cast<double>(padded_vocabulary) * d * wide : 0;
   const auto rows_a_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
   const double in_a_block = tokens * (rows_a_token * 4 * inner + (rows_a_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.

@@ -30,8 +30,8 @@ struct Batching {
   Recompute recompute = Recompute::none;
 };
 
-/// \param rows  of the embedding and an untied head
-Footprint footprint(const norm::Scheme& scheme, std::int64_t rows, bool tied,
+/// \param padded_vocabulary  rows of the embedding and of an untied head
+Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied,
                     const Batching& batching);
 
 }  // namespace evenkeel::nn

@@ -122,15 +122,15 @@ std::int64_t ParameterSpec::numel() const {
   return product;
 }
 
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t rows, bool tied) {
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied) {
   const auto width = scheme.shape.width;
   SpecList list(scheme);
-  list.add("embedding.weight", {rows, width}, ParameterRole::embedding);
+  list.add("embedding.weight", {padded_vocabulary, width}, ParameterRole::embedding);
   list.numbers("embedding_scale");
   list.norm("embedding_norm");
   for (std::int64_t i = 0; i < scheme.shape.layers; ++i) add_block(list, scheme.shape, i);
   for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
-  if (!tied) list.add("head.weight", {rows, width}, ParameterRole::matrix);
+  if (!tied) list.add("head.weight", {padded_vocabulary, width}, ParameterRole::matrix);
   list.numbers("logits_scale");
   auto specs = std::move(list).specs();
   EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameters(scheme));
@@ -169,14 +169,14 @@ double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
 
 }  // namespace
 
-double flops_per_token(const norm::Scheme& scheme, std::int64_t rows) {
+double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabulary) {
   const auto& shape = scheme.shape;
   const auto d = static_cast<double>(shape.width);
   const auto key_width = static_cast<double>(shape.kv_heads * shape.head_width());
   const auto inner = static_cast<double>(shape.inner);
   const auto layers = static_cast<double>(shape.layers);
   const double attention = d * (d + 2 * key_width) + d * d;
-  double weights = layers * attention + static_cast<double>(rows) * d;
+  double weights = layers * attention + static_cast<double>(padded_vocabulary) * d;
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     weights += 3 * d * inner * feed_forwards_per_token(shape, i);
     if (shape.chooses(i)) weights += d * static_cast<double>(shape.experts.count);

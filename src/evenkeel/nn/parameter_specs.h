@@ -30,9 +30,9 @@ struct ParameterSpec {
 /// All parameters of a model under a scheme, in the order of the forward pass; initialize() says
 /// what they start at.
 ///
-/// \param rows  rows of the embedding and of an untied head: the vocabulary, padded
+/// \param padded_vocabulary  rows of the embedding and of an untied head
 /// \param tied  the head is the embedding
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t rows, bool tied);
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied);
 
 /// Numbers of parameters of a model.
 struct ParameterCounts {
@@ -48,7 +48,7 @@ std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const no
 ///   6 * (weights of all matrix products, the head once) + 6 * N * context * d  (causal attention)
 /// In a mixture those of the experts that work on a token, and of the router.
 /// A multiply-add counts as 2; norms, activations and the softmax are left out.
-double flops_per_token(const norm::Scheme& scheme, std::int64_t rows);
+double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabulary);
 
 /// Those of the norms, forward and backward: 12 for each value that a norm sees (forward 4: square,
 /// sum, scale, gain), whatever its kind; of hidden values those of all feed-forwards that work on

@@ -29,11 +29,11 @@ norm::Shape small_shape() {
 }
 
 SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
-  const auto rows = scheme.shape.vocabulary;
+  const auto padded_vocabulary = scheme.shape.vocabulary;
   const bool tied = scheme.tied.value_or(false);
   SmallModel small;
   small.parameters =
-      std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, rows, tied), nn::Precision::float64);
+      std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, padded_vocabulary, tied), nn::Precision::float64);
   nn::initialize(*small.parameters, scheme, "normal(1/sqrt(d))", seed, kSteps.planned);
   {
     const at::NoGradGuard no_grad;
@@ -44,7 +44,7 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
     }
   }
   small.parameters->copy_masters_to_values();
-  const nn::ModelOptions options = {.tied = tied, .vocabulary = rows};
+  const nn::ModelOptions options = {.tied = tied, .vocabulary = padded_vocabulary};
   small.model = std::make_unique<nn::Model>(scheme, options, *small.parameters, kSteps);
   return small;
 }

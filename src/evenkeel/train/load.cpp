@@ -72,7 +72,7 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto& model = loaded.config.model;
   loaded.parameters = std::make_unique<nn::Parameters>(
-      nn::parameter_specs(scheme, embedding_rows(model, loaded.shape.vocabulary), model.tied),
+      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary), model.tied),
       loaded.machine.precision);
   copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
                *loaded.parameters, Widen::yes);

@@ -93,11 +93,11 @@ nn::Recompute recompute_of(const config::Config& config) {
 }
 
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t rows, nn::Precision precision) {
+                           std::int64_t padded_vocabulary, nn::Precision precision) {
   const auto sequences = micro_batch(config, scheme.shape.vocabulary);
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
   const auto& attention = config.kernels.attention;
-  return nn::footprint(scheme, rows, config.model.tied,
+  return nn::footprint(scheme, padded_vocabulary, config.model.tied,
                        {.sequences = sequences,
                         .parts = (config.train.batch + sequences - 1) / sequences,
                         .compute_bytes = bytes,

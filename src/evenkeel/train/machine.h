@@ -26,9 +26,9 @@ Machine use_machine(const config::Train& train);
 
 nn::Recompute recompute_of(const config::Config& config);
 
-/// What one step of a run takes. \param rows  of the embedding
+/// What one step of a run takes. \param padded_vocabulary  rows of the embedding
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t rows, nn::Precision precision);
+                           std::int64_t padded_vocabulary, nn::Precision precision);
 
 /// Versions, commit, processor, threads, instruction set: what provenance.json says of the program.
 nlohmann::ordered_json provenance_of(const Machine& machine);

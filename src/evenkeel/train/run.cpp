@@ -79,8 +79,8 @@ void Run::check_memory() {
   constexpr double kBeyond = 1.25;  // of what the machine has: the prediction is not that wrong
   const auto& config = open_.config;
   const auto scheme = config::bind(config.scheme, shape_);
-  const auto rows = embedding_rows(config.model, shape_.vocabulary);
-  const auto needed = footprint_of(config, scheme, rows, machine_.precision).total();
+  const auto padded_vocabulary = padded_vocabulary_size(config.model, shape_.vocabulary);
+  const auto needed = footprint_of(config, scheme, padded_vocabulary, machine_.precision).total();
   const auto free = available_bytes(), installed = installed_bytes();
   if (installed > 0 && needed > kBeyond * installed) {
     throw Error(Exit::busy, text("this would take about ", bytes_text(needed),

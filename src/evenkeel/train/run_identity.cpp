@@ -36,7 +36,7 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
 void Run::announce() const {
   const auto& config = open_.config;
   const auto specs =
-      nn::parameter_specs(trainer_->model().scheme(), embedding_rows(config.model, shape_.vocabulary),
+      nn::parameter_specs(trainer_->model().scheme(), padded_vocabulary_size(config.model, shape_.vocabulary),
                   config.model.tied);
   const auto counts = nn::parameter_counts(specs);
   console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
@@ -71,7 +71,7 @@ nlohmann::ordered_json Run::identity() const {
   identity["preset"] = open_.config.preset;
   identity["parameters"] =
       nn::parameter_counts(nn::parameter_specs(trainer_->model().scheme(),
-                            embedding_rows(open_.config.model, shape_.vocabulary),
+                            padded_vocabulary_size(open_.config.model, shape_.vocabulary),
                             open_.config.model.tied))
           .total;
   identity["data"] = {{"train", text_.train.description},

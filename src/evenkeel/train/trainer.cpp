@@ -18,7 +18,7 @@
 
 namespace evenkeel::train {
 
-std::int64_t embedding_rows(const config::Model& model, std::int64_t vocabulary) {
+std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary) {
   const auto pad = model.pad_vocabulary_to;
   return (vocabulary + pad - 1) / pad * pad;
 }
@@ -37,7 +37,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                  const data::Corpus& text)
     : config_(config),
       parameters_(nn::parameter_specs(config::bind(config.scheme, shape),
-                              embedding_rows(config.model, shape.vocabulary), config.model.tied),
+                              padded_vocabulary_size(config.model, shape.vocabulary), config.model.tied),
                   precision),
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
       schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {

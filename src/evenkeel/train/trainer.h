@@ -78,7 +78,7 @@ class Trainer {
 };
 
 /// Rows of the embedding: the vocabulary, padded.
-std::int64_t embedding_rows(const config::Model& model, std::int64_t vocabulary);
+std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary);
 
 /// Steps that the run takes: train.steps, or train.tokens in whole batches.
 std::int64_t steps_of(const config::Config& config);
