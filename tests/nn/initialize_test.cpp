@@ -140,7 +140,7 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
 
 // Both rules start where evaluation makes sense: W = V, and W = V/sigma with a sigma near the
 // largest singular value from below.
-TEST(Initialize, StartsComputedMatricesNearTheStoredOnes) {
+TEST(Initialize, StartsReparameterizedWeightsNearTheStoredOnes) {
   const auto start = [](const std::string& name) {
     const auto scheme = config::bind(config::find_scheme(name), kShape);
     auto parameters =

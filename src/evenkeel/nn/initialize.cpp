@@ -12,7 +12,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/philox.h"
 #include "evenkeel/config/init.h"
-#include "evenkeel/nn/computed_matrix.h"
+#include "evenkeel/nn/reparameterized_weight.h"
 #include "evenkeel/norm/distribution.h"
 #include "evenkeel/norm/initial.h"
 #include "evenkeel/norm/logical.h"

@@ -5,11 +5,11 @@
 
 #include <utility>
 
-#include "evenkeel/nn/computed_matrix.h"
+#include "evenkeel/nn/reparameterized_weight.h"
 
 namespace evenkeel::nn {
 
-Matrix::Matrix(at::Tensor stored, std::vector<Part> parts, ops::GradientSum sum, bool fused)
+Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientSum sum, bool fused)
     : stored_(std::move(stored)), parts_(std::move(parts)), sum_(std::move(sum)), fused_(fused) {}
 
 Weight Matrix::weight(Mode mode) const {
@@ -24,10 +24,10 @@ at::Tensor Matrix::operator()(Mode mode) const {
   for (const auto& part : parts_) {
     const auto own = all.narrow(0, part.first, part.rows);
     if (part.row_gain.defined()) {
-      rows.push_back(weight_normed(own, part.row_gain, fused_));
+      rows.push_back(weight_norm(own, part.row_gain, fused_));
     } else if (part.gamma.defined()) {
       if (mode == Mode::training) power_iteration(own, part.left, part.right);
-      rows.push_back(sigma_reparametrized(own, part.gamma, part.left, part.right, fused_));
+      rows.push_back(sigma_reparam(own, part.gamma, part.left, part.right, fused_));
     } else {
       rows.push_back(own);
     }

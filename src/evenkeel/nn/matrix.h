@@ -12,7 +12,7 @@
 
 namespace evenkeel::nn {
 
-/// What a product multiplies with, and where the gradient of it goes.
+/// The weight of a linear layer, and the buffer of its gradient.
 struct Weight {
   at::Tensor value;      // [rows, columns], or of experts [E, rows, columns]
   ops::GradientSum sum;  // the product itself adds to it; none: autograd's
@@ -21,13 +21,13 @@ struct Weight {
       : value(std::move(of)), sum(std::move(into)) {}
 };
 
-/// A stored matrix of a block, and the rules by which the forward pass computes what it multiplies
-/// with out of it. Without rules that is the matrix itself. Stacked experts, [E, rows, columns],
+/// A stored matrix of a block, and the reparameterizations by which the forward pass computes its weight
+/// from it. Without rules the weight is the stored matrix. Stacked experts, [E, rows, columns],
 /// are one matrix of E * rows rows to it.
 class Matrix {
  public:
   /// Some of its rows that have a name of their own ("attention.q"), and their rule.
-  struct Part {
+  struct RowBlock {
     std::int64_t first = 0, rows = 0;
     at::Tensor row_gain;     // weight_norm: [rows]
     at::Tensor gamma;        // sigma_reparam: [1]
@@ -38,7 +38,7 @@ class Matrix {
   /// \param parts     all rows, in order; none for a matrix that stands as it is
   /// \param sum       of the gradients of the stored matrix, if products may add to it
   /// \param fused     false: rules are formulas in tensor operations
-  explicit Matrix(at::Tensor stored, std::vector<Part> parts = {}, ops::GradientSum sum = {},
+  explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {}, ops::GradientSum sum = {},
                   bool fused = true);
 
   /// The shape and dtype of the stored matrix:
@@ -55,7 +55,7 @@ class Matrix {
 
  private:
   at::Tensor stored_;
-  std::vector<Part> parts_;
+  std::vector<RowBlock> parts_;
   ops::GradientSum sum_;
   bool fused_ = true;
 };

@@ -67,7 +67,7 @@ Factor Model::factor(const std::string& name, const norm::Number& number,
 
 Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
   const auto prefix = text("blocks.", i, ".");
-  std::vector<Matrix::Part> parts;
+  std::vector<Matrix::RowBlock> parts;
   for (const auto& logical : norm::logical_matrices(scheme_.shape, i)) {
     if (logical.stored != stored) continue;
     const auto name = prefix + logical.own_name;
@@ -78,7 +78,7 @@ Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
                      .left = parameters_->find_state(name + ".left"),
                      .right = parameters_->find_state(name + ".right")});
   }
-  const bool plain = std::none_of(parts.begin(), parts.end(), [](const Matrix::Part& part) {
+  const bool plain = std::none_of(parts.begin(), parts.end(), [](const Matrix::RowBlock& part) {
     return part.row_gain.defined() || part.gamma.defined();
   });
   if (plain) parts.clear();

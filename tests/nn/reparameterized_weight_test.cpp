@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/computed_matrix.h"
+#include "evenkeel/nn/reparameterized_weight.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -28,7 +28,7 @@ Tensor matrix(std::int64_t rows, std::int64_t columns) {
 }
 
 // The formulas themselves, by operators that they do not use.
-TEST(ComputedMatrix, HasTheFormulasOfTheRules) {
+TEST(ReparameterizedWeight, HasTheFormulasOfTheRules) {
   at::manual_seed(2);
   const auto v = at::randn({15, 7}, at::kDouble), gain = at::randn({15}, at::kDouble);
   const auto lengths = at::linalg_vector_norm(v, 2, {1}, /*keepdim=*/true);
@@ -39,11 +39,11 @@ TEST(ComputedMatrix, HasTheFormulasOfTheRules) {
   EXPECT_TRUE(close(sigma_rows(v, gamma, left, right), 0.7 * v / sigma, 1e-12, 1e-15));
 }
 
-TEST(ComputedMatrix, OfWeightNormIsItsFormula) {
+TEST(ReparameterizedWeight, OfWeightNormIsItsFormula) {
   at::manual_seed(2);
   const auto v = matrix(150, 70), gain = at::randn({150}, at::kDouble).requires_grad_();
   const auto dw = at::randn({150, 70}, at::kDouble);
-  const auto w = nn::weight_normed(v, gain), formula = weight_norm_rows(v, gain);
+  const auto w = nn::weight_norm(v, gain), formula = weight_norm_rows(v, gain);
   EXPECT_TRUE(close(w, formula, 1e-14, 0));
   EXPECT_FALSE(w[1].any().item<bool>());
   const auto ours = torch::autograd::grad({w}, {v, gain}, {dw});
@@ -51,12 +51,12 @@ TEST(ComputedMatrix, OfWeightNormIsItsFormula) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(close(ours[i], theirs[i], 1e-12, 1e-13)) << i;
 }
 
-TEST(ComputedMatrix, OfSigmaReparametrisationIsItsFormula) {
+TEST(ReparameterizedWeight, OfSigmaReparamIsItsFormula) {
   at::manual_seed(2);
   const auto v = matrix(150, 70), gamma = at::full({1}, 0.7, at::kDouble).requires_grad_();
   const auto left = at::randn({150}, at::kDouble), right = at::randn({70}, at::kDouble);
   const auto dw = at::randn({150, 70}, at::kDouble);
-  const auto w = nn::sigma_reparametrized(v, gamma, left, right);
+  const auto w = nn::sigma_reparam(v, gamma, left, right);
   const auto formula = sigma_rows(v, gamma, left, right);
   EXPECT_TRUE(close(w, formula, 1e-13, 0));
   // The state moves on before the backward pass.
@@ -67,25 +67,25 @@ TEST(ComputedMatrix, OfSigmaReparametrisationIsItsFormula) {
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(close(ours[i], theirs[i], 1e-11, 1e-12)) << i;
 }
 
-TEST(ComputedMatrix, OfZerosIsZeros) {
+TEST(ReparameterizedWeight, OfZerosIsZeros) {
   const auto none = at::zeros({3, 4});
   const auto one = at::ones({1}), left = at::ones({3}), right = at::ones({4});
-  EXPECT_TRUE(nn::weight_normed(none, left).equal(none));
-  EXPECT_TRUE(nn::sigma_reparametrized(none, one, left, right).equal(none));
+  EXPECT_TRUE(nn::weight_norm(none, left).equal(none));
+  EXPECT_TRUE(nn::sigma_reparam(none, one, left, right).equal(none));
 }
 
 // Then it is a constant to the gradient.
-TEST(ComputedMatrix, MayHaveASigmaOfZero) {
+TEST(ReparameterizedWeight, MayHaveASigmaOfZero) {
   const auto v = at::tensor({0., 1., 1., 0.}, at::kDouble).view({2, 2}).requires_grad_();
   const auto gamma = at::full({1}, 0.7, at::kDouble).requires_grad_();
   const auto first = at::tensor({1., 0.}, at::kDouble), dw = at::randn({2, 2}, at::kDouble);
   const auto ours =
-      torch::autograd::grad({nn::sigma_reparametrized(v, gamma, first, first)}, {v, gamma}, {dw});
+      torch::autograd::grad({nn::sigma_reparam(v, gamma, first, first)}, {v, gamma}, {dw});
   const auto theirs = torch::autograd::grad({sigma_rows(v, gamma, first, first)}, {v, gamma}, {dw});
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(close(ours[i], theirs[i], 1e-14, 1e-15)) << i;
 }
 
-TEST(ComputedMatrix, OfBfloat16HasTheGradientsOfItsFormula) {
+TEST(ReparameterizedWeight, OfBfloat16HasTheGradientsOfItsFormula) {
   at::manual_seed(2);
   const auto v = at::randn({40, 70}).to(at::kBFloat16).requires_grad_();
   const auto dw = at::randn({40, 70}).to(at::kBFloat16);
@@ -94,9 +94,9 @@ TEST(ComputedMatrix, OfBfloat16HasTheGradientsOfItsFormula) {
   for (const bool is_sigma : {false, true}) {
     const auto by = is_sigma ? gamma : gain;
     const auto made = [&](const Tensor& of, const Tensor& factor, bool fused) {
-      return is_sigma ? nn::sigma_reparametrized(of, factor, left.to(factor.scalar_type()),
+      return is_sigma ? nn::sigma_reparam(of, factor, left.to(factor.scalar_type()),
                                                  right.to(factor.scalar_type()), fused)
-                      : nn::weight_normed(of, factor, fused);
+                      : nn::weight_norm(of, factor, fused);
     };
     const auto ours = torch::autograd::grad({made(v, by, true)}, {v, by}, {dw});
     const auto wide = v.detach().to(at::kDouble).requires_grad_();
@@ -108,19 +108,19 @@ TEST(ComputedMatrix, OfBfloat16HasTheGradientsOfItsFormula) {
   }
 }
 
-TEST(ComputedMatrix, OfBfloat16IsRoundedOnce) {
+TEST(ReparameterizedWeight, OfBfloat16IsRoundedOnce) {
   at::manual_seed(2);
   const auto v = at::randn({40, 70}).to(at::kBFloat16), wide = v.to(at::kDouble);
   const auto gain = at::rand({40}), left = at::rand({40}), right = at::rand({70});
   const auto in_double = [](const Tensor& x) { return x.to(at::kDouble); };
   EXPECT_TRUE(
-      nn::weight_normed(v, gain).equal(weight_norm_rows(wide, in_double(gain)).to(at::kBFloat16)));
+      nn::weight_norm(v, gain).equal(weight_norm_rows(wide, in_double(gain)).to(at::kBFloat16)));
   const auto gamma = at::full({1}, 0.7F);
   const auto formula = sigma_rows(wide, in_double(gamma), in_double(left), in_double(right));
-  EXPECT_TRUE(nn::sigma_reparametrized(v, gamma, left, right).equal(formula.to(at::kBFloat16)));
+  EXPECT_TRUE(nn::sigma_reparam(v, gamma, left, right).equal(formula.to(at::kBFloat16)));
 }
 
-TEST(ComputedMatrix, FindsItsLargestSingularValueStepByStep) {
+TEST(ReparameterizedWeight, FindsItsLargestSingularValueStepByStep) {
   at::manual_seed(2);
   const auto v = at::randn({150, 70}, at::kDouble);
   const auto left = at::zeros({150}, at::kDouble), right = at::ones({70}, at::kDouble);
@@ -134,7 +134,7 @@ TEST(ComputedMatrix, FindsItsLargestSingularValueStepByStep) {
   EXPECT_NEAR(at::dot(left, at::mv(v, right)).item<double>(), largest, 1e-4 * largest);
 }
 
-TEST(ComputedMatrix, HasTheSameBitsForEveryNumberOfThreads) {
+TEST(ReparameterizedWeight, HasTheSameBitsForEveryNumberOfThreads) {
   const auto before = at::get_num_threads();
   std::vector<std::vector<Tensor>> all;
   for (const int threads : {1, 2}) {
@@ -144,7 +144,7 @@ TEST(ComputedMatrix, HasTheSameBitsForEveryNumberOfThreads) {
     const auto gain = at::rand({3000}).requires_grad_(), gamma = at::ones({1}).requires_grad_();
     const auto left = at::rand({3000}), right = at::rand({70});
     nn::power_iteration(v, left, right);
-    const auto w = nn::weight_normed(v, gain) + nn::sigma_reparametrized(v, gamma, left, right);
+    const auto w = nn::weight_norm(v, gain) + nn::sigma_reparam(v, gamma, left, right);
     auto found = torch::autograd::grad({w.square().sum()}, {v, gain, gamma});
     found.insert(found.end(), {w.detach(), left, right});
     all.push_back(found);

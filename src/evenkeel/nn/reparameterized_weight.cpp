@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/computed_matrix.h"
+#include "evenkeel/nn/reparameterized_weight.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
@@ -27,23 +27,23 @@ using torch::autograd::tensor_list;
 template <typename scalar_t>
 using WideOf = kernels::cpu::Wide<Raw<scalar_t>>;
 
-/// Calls work(row, its first value's place) for every row of a matrix, in parallel.
+/// Calls work(row, offset of its first value) for every row of a matrix, in parallel.
 template <typename Work>
-void for_each_place(const Tensor& matrix, const Work& work) {
+void for_each_matrix_row(const Tensor& matrix, const Work& work) {
   const auto width = matrix.size(1);
   for_each_row(matrix.size(0), [&](std::int64_t i) { work(i, i * width); });
 }
 
-class WeightNormed : public torch::autograd::Function<WeightNormed> {
+class WeightNorm : public torch::autograd::Function<WeightNorm> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& row_gain) {
     ctx->save_for_backward({v, row_gain});
     const auto w = ops::like(v);
-    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_normed", [&] {
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm", [&] {
       const auto* const from = in<scalar_t>(v);
       const auto* const gain = in<WideOf<scalar_t>>(row_gain);
       auto* const to = out<scalar_t>(w);
-      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+      for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::weight_norm_row(from + at, gain[i], to + at, v.size(1));
       });
     });
@@ -54,13 +54,13 @@ class WeightNormed : public torch::autograd::Function<WeightNormed> {
     const auto saved = ctx->get_saved_variables();
     const auto v = saved[0], row_gain = saved[1], dw = upstream[0].contiguous();
     const auto dv = ops::like(v), dgain = ops::like(row_gain);
-    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_normed_backward", [&] {
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm_backward", [&] {
       const auto* const above = in<scalar_t>(dw);
       const auto* const from = in<scalar_t>(v);
       const auto* const gain = in<WideOf<scalar_t>>(row_gain);
       auto* const to = out<scalar_t>(dv);
       auto* const to_gain = out<WideOf<scalar_t>>(dgain);
-      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+      for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         to_gain[i] = static_cast<WideOf<scalar_t>>(kernels::cpu::weight_norm_row_backward(
             above + at, from + at, gain[i], to + at, v.size(1)));
       });
@@ -71,13 +71,13 @@ class WeightNormed : public torch::autograd::Function<WeightNormed> {
 
 /// Of each row of w its dot product with the same row of `other`, or with `other`; in double.
 /// \param other  [rows, columns] of the dtype of w, or [columns]
-Tensor dots(const Tensor& w, const Tensor& other) {
+Tensor row_dots(const Tensor& w, const Tensor& other) {
   const auto sums = ops::row_statistic(w);
   auto* const to = out<double>(sums);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "dots", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "row_dots", [&] {
     const auto* const from = in<scalar_t>(w);
     const auto by_rows = [&](const auto* by, std::int64_t stride) {
-      for_each_place(w, [&, by, stride](std::int64_t i, std::int64_t at) {
+      for_each_matrix_row(w, [&, by, stride](std::int64_t i, std::int64_t at) {
         to[i] = kernels::cpu::dot_of_rows(from + at, by + i * stride, w.size(1));
       });
     };
@@ -88,11 +88,11 @@ Tensor dots(const Tensor& w, const Tensor& other) {
 }
 
 /// W^T left, in double.
-Tensor sums_of_columns(const Tensor& w, const Tensor& left) {
+Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
   const auto sums = ops::block_sums(w);
   auto* const to = out<double>(sums);
   const auto width = w.size(1);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "sums_of_columns", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "transposed_matvec", [&] {
     const auto* const from = in<scalar_t>(w);
     const auto* const factor = in<WideOf<scalar_t>>(left);
     ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
@@ -113,11 +113,11 @@ void check_vector(const Tensor& v, const Tensor& vector, std::int64_t size) {
             vector.scalar_type() == ops::wide(v.scalar_type()));
 }
 
-class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized> {
+class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& gamma,
                         const Tensor& left, const Tensor& right) {
-    const double found = sum_of(left.to(at::kDouble) * dots(v, right));
+    const double found = sum_of(left.to(at::kDouble) * row_dots(v, right));
     const double sigma = found == 0 ? 1 : found;
     // Clones, since a later pass moves the state while this pass's graph still needs it.
     ctx->save_for_backward({v, gamma, left.clone(), right.clone()});
@@ -125,10 +125,10 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
     ctx->saved_data["moves"] = found != 0;  // with V
     const auto w = ops::like(v);
     const double factor = gamma.item<double>() / sigma;
-    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparametrized", [&] {
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparam", [&] {
       const auto* const from = in<scalar_t>(v);
       auto* const to = out<scalar_t>(w);
-      for_each_place(v, [&](std::int64_t, std::int64_t at) {
+      for_each_matrix_row(v, [&](std::int64_t, std::int64_t at) {
         kernels::cpu::scale_row(from + at, factor, to + at, v.size(1));
       });
     });
@@ -142,7 +142,7 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
     const auto dw = upstream[0].contiguous();
     const double sigma = ctx->saved_data["sigma"].toDouble();
     const double factor = gamma.item<double>() / sigma;
-    const double along = sum_of(dots(dw, v)) / sigma;
+    const double along = sum_of(row_dots(dw, v)) / sigma;
     const double less = ctx->saved_data["moves"].toBool() ? factor * along : 0;
     const auto dv = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
@@ -150,7 +150,7 @@ class SigmaReparametrized : public torch::autograd::Function<SigmaReparametrized
       const auto* const by_row = in<WideOf<scalar_t>>(left);
       const auto* const by_column = in<WideOf<scalar_t>>(right);
       auto* const to = out<scalar_t>(dv);
-      for_each_place(v, [&](std::int64_t i, std::int64_t at) {
+      for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::combine_rows(above + at, factor, by_column,
                                    less * static_cast<double>(by_row[i]), to + at, v.size(1));
       });
@@ -164,25 +164,25 @@ Tensor unit(const Tensor& v) {
 }
 
 /// W v as sums of rows.
-Tensor times(const Tensor& w, const Tensor& v) {
+Tensor matvec(const Tensor& w, const Tensor& v) {
   return (w * v).sum(-1);
 }
 
 }  // namespace
 
-Tensor weight_normed(const Tensor& v, const Tensor& row_gain, bool fused) {
+Tensor weight_norm(const Tensor& v, const Tensor& row_gain, bool fused) {
   check_vector(v, row_gain, v.size(0));
-  if (fused && v.is_cpu()) return WeightNormed::apply(v.contiguous(), row_gain);
+  if (fused && v.is_cpu()) return WeightNorm::apply(v.contiguous(), row_gain);
   return ops::reference::weight_norm_rows(v.to(row_gain.scalar_type()), row_gain)
       .to(v.scalar_type());
 }
 
-Tensor sigma_reparametrized(const Tensor& v, const Tensor& gamma, const Tensor& left,
+Tensor sigma_reparam(const Tensor& v, const Tensor& gamma, const Tensor& left,
                             const Tensor& right, bool fused) {
   check_vector(v, gamma, 1);
   check_vector(v, left, v.size(0));
   check_vector(v, right, v.size(1));
-  if (fused && v.is_cpu()) return SigmaReparametrized::apply(v.contiguous(), gamma, left, right);
+  if (fused && v.is_cpu()) return SigmaReparam::apply(v.contiguous(), gamma, left, right);
   // Clones, since a later pass moves the state while this pass's graph still needs it.
   return ops::reference::sigma_rows(v.to(gamma.scalar_type()), gamma, left.clone(), right.clone())
       .to(v.scalar_type());
@@ -194,13 +194,13 @@ void power_iteration(const Tensor& v, const Tensor& left, const Tensor& right) {
     check_vector(v, left, v.size(0));
     check_vector(v, right, v.size(1));
     const auto w = v.contiguous();
-    left.copy_(unit(dots(w, right)));
-    right.copy_(unit(sums_of_columns(w, left)));
+    left.copy_(unit(row_dots(w, right)));
+    right.copy_(unit(transposed_matvec(w, left)));
     return;
   }
   const auto wide = v.to(left.scalar_type());
-  left.copy_(unit(times(wide, right)));
-  right.copy_(unit(times(wide.t().contiguous(), left)));
+  left.copy_(unit(matvec(wide, right)));
+  right.copy_(unit(matvec(wide.t().contiguous(), left)));
 }
 
 }  // namespace evenkeel::nn

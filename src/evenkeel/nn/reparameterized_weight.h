@@ -3,21 +3,21 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Matrices that are computed out of stored ones each time. Fused and on a CPU they are made row by
-/// row, in double, rounded once: nothing between is written to memory. Else by the formulas of
+/// Weights that are computed from stored ones in each pass. Fused and on a CPU they are computed row by
+/// row, in double, rounded once: no intermediate is written to memory. Else by the formulas of
 /// ops/reference.h. All are differentiable once.
 namespace evenkeel::nn {
 
 /// reference::weight_norm_rows().
 /// \param v         [rows, columns]
 /// \param row_gain  [rows], contiguous; float32, or float64 beside float64
-at::Tensor weight_normed(const at::Tensor& v, const at::Tensor& row_gain, bool fused = true);
+at::Tensor weight_norm(const at::Tensor& v, const at::Tensor& row_gain, bool fused = true);
 
 /// reference::sigma_rows().
 /// \param gamma        [1]
 /// \param left, right  [rows], [columns]: constants to the gradient; contiguous and of the dtype of
 ///                     a row gain, as gamma is
-at::Tensor sigma_reparametrized(const at::Tensor& v, const at::Tensor& gamma,
+at::Tensor sigma_reparam(const at::Tensor& v, const at::Tensor& gamma,
                                 const at::Tensor& left, const at::Tensor& right, bool fused = true);
 
 /// One step towards the largest singular value of V, left . V right, in place and without gradient:
