@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/nn/positions.h"
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/nn/attention_stats.h"
 #include "support/close.h"
 #include "support/tiny_model.h"
 
@@ -107,9 +107,9 @@ TEST(Documents, BoundWhatProbesSee) {
   nn::AttentionInputs inputs{.q = at::randn({1, 2, 4, 6}, at::kDouble),
                              .k = at::randn({1, 1, 4, 6}, at::kDouble),
                              .v = at::randn({1, 1, 4, 6}, at::kDouble)};
-  EXPECT_GT(nn::statistics_of(inputs).entropy, 0.1);
+  EXPECT_GT(nn::attention_stats(inputs).entropy, 0.1);
   inputs.begins = at::tensor({0, 1, 2, 3}, at::kInt).unsqueeze(0);
-  EXPECT_EQ(nn::statistics_of(inputs).entropy, 0);
+  EXPECT_EQ(nn::attention_stats(inputs).entropy, 0);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
       const auto drawn = normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {2, 16});
       double queries = 0, sparse = 0, shifted = 0;
       for (const auto& each : inputs[at]) {
-        const auto seen = nn::shifts_of(each, (1 + noise * drawn).unsqueeze(0));
+        const auto seen = nn::attention_shifts(each, (1 + noise * drawn).unsqueeze(0));
         queries += static_cast<double>(seen.queries);
         sparse += static_cast<double>(seen.sparse);
         shifted += static_cast<double>(seen.shifted[0]);

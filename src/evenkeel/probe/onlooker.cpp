@@ -75,7 +75,7 @@ void Onlooker::see_branch(std::int64_t l, nn::Half half, const at::Tensor& strea
 }
 
 void Onlooker::see_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
-  const auto seen = nn::statistics_of(inputs);
+  const auto seen = nn::attention_stats(inputs);
   auto& layer = layers_.at(static_cast<std::size_t>(l));
   layer.entropy.add(seen.entropy, static_cast<double>(inputs.q.size(0)));
   const auto heads = static_cast<std::size_t>(seen.largest.size(0));
@@ -93,7 +93,7 @@ void Onlooker::see_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
   const auto noise =
       normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
   const auto sizes = at::tensor(kNoises, at::kDouble).view({-1, 1, 1});
-  layer.shifts.add(nn::shifts_of(inputs, 1 + sizes * noise));
+  layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
 }
 
 /// Of each block, and of all sparse queries of the model: the mean of the blocks' shares would let
@@ -103,7 +103,7 @@ std::vector<Profile> Onlooker::shift_profiles() const {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
                      : std::numeric_limits<double>::quiet_NaN();
   };
-  nn::Shifts all;
+  nn::AttentionShifts all;
   Profile sparse{"sparse_attention", "", 1, {}};
   for (auto layer = layers_.begin() + 1; layer != layers_.end(); ++layer) {
     all.add(layer->shifts);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/nn/observer.h"
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/probe/profile.h"
 #include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/probe/streams.h"
@@ -36,7 +36,7 @@ class Onlooker {
     Mean branch[2], beside[2];  // mean squares of a half's branch, and of the stream before it
     double largest = 0;
     std::vector<double> scores;  // by head: the largest
-    nn::Shifts shifts;           // a count for each of kNoises
+    nn::AttentionShifts shifts;           // a count for each of kNoises
     EffectiveRank rank;
   };
   bool wanted(const char* measure) const { return what_.contains(measure); }

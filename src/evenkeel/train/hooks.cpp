@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/norm/logical.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/row_norm.h"
@@ -48,7 +48,7 @@ Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
     : model_(&model), parameters_(&parameters) {
   if (!has(model.scheme(), "qk_clip")) return;
   observer_.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
-    const auto largest = nn::largest_of(inputs);
+    const auto largest = nn::max_attention_scores(inputs);
     auto& kept = largest_[l];
     kept = kept.defined() ? at::maximum(kept, largest) : largest;
   };

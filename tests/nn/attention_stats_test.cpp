@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/nn/attention_stats.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ AttentionInputs inputs(std::optional<double> softcap = {}) {
 }
 
 /// By loops over single queries, for one set of factors.
-Shifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
-  Shifts result{0, 0, {0}};
+AttentionShifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
+  AttentionShifts result{0, 0, {0}};
   for (std::int64_t b = 0; b < in.q.size(0); ++b) {
     for (std::int64_t h = 0; h < in.q.size(1); ++h) {
       const auto kv = h * in.k.size(1) / in.q.size(1);
@@ -50,13 +50,13 @@ Shifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
   return result;
 }
 
-void expect_equal(const Shifts& ours, const Shifts& wanted) {
+void expect_equal(const AttentionShifts& ours, const AttentionShifts& wanted) {
   EXPECT_EQ(ours.queries, wanted.queries);
   EXPECT_EQ(ours.sparse, wanted.sparse);
   EXPECT_EQ(ours.shifted, wanted.shifted);
 }
 
-TEST(Shifts, AreThoseOfSingleQueries) {
+TEST(AttentionShifts, AreThoseOfSingleQueries) {
   at::manual_seed(2);
   const auto factors = 1 + 0.5 * at::randn({2, 9}, at::kDouble);
   for (const auto softcap : {std::optional<double>(), std::optional<double>(12)}) {
@@ -65,36 +65,36 @@ TEST(Shifts, AreThoseOfSingleQueries) {
     EXPECT_GT(wanted.shifted[0], 3);
     EXPECT_LT(wanted.shifted[0], wanted.sparse);
     EXPECT_LT(wanted.sparse, wanted.queries);
-    expect_equal(shifts_of(inputs(softcap), factors.unsqueeze(0)), wanted);
+    expect_equal(attention_shifts(inputs(softcap), factors.unsqueeze(0)), wanted);
   }
 }
 
-TEST(Shifts, OfSeveralSetsOfFactorsAreThoseOfEach) {
+TEST(AttentionShifts, OfSeveralSetsOfFactorsAreThoseOfEach) {
   at::manual_seed(3);
   const auto factors = 1 + at::randn({3, 2, 9}, at::kDouble);
-  const auto together = shifts_of(inputs(), factors);
-  Shifts wanted{together.queries, together.sparse, {}};
+  const auto together = attention_shifts(inputs(), factors);
+  AttentionShifts wanted{together.queries, together.sparse, {}};
   for (const auto& set : factors.unbind()) {
     wanted.shifted.push_back(by_hand(inputs(), set).shifted[0]);
   }
   expect_equal(together, wanted);
 }
 
-TEST(Shifts, AddUp) {
-  Shifts sum;
+TEST(AttentionShifts, AddUp) {
+  AttentionShifts sum;
   sum.add({5, 3, {1, 2}});
   sum.add({7, 2, {0, 1}});
   expect_equal(sum, {12, 5, {1, 3}});
 }
 
-TEST(Shifts, AreNoneUnderAFactorThatAllKeysShare) {
-  const auto seen = shifts_of(inputs(), at::full({1, 2, 9}, 1.7, at::kDouble));
-  EXPECT_GT(seen.sparse, 0);
-  EXPECT_EQ(seen.shifted, std::vector<std::int64_t>{0});
+TEST(AttentionShifts, AreNoneUnderAFactorThatAllKeysShare) {
+  const auto shifts = attention_shifts(inputs(), at::full({1, 2, 9}, 1.7, at::kDouble));
+  EXPECT_GT(shifts.sparse, 0);
+  EXPECT_EQ(shifts.shifted, std::vector<std::int64_t>{0});
 }
 
 // By attention itself; the statistics write scores down.
-TEST(LargestScores, AreThoseOfTheScores) {
+TEST(MaxAttentionScores, AreThoseOfTheScores) {
   for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     at::manual_seed(4);
     AttentionInputs in = {.q = at::randn({2, 4, 700, 48}).to(dtype),
@@ -106,8 +106,8 @@ TEST(LargestScores, AreThoseOfTheScores) {
       in.scale = has_documents ? -0.3 : 0.3;
       in.softcap = 2;  // it is before the cap
       if (has_documents) in.begins = begins.repeat({2, 1}).to(at::kInt);
-      const auto wanted = statistics_of(in).largest;
-      const auto found = largest_of(in);
+      const auto wanted = attention_stats(in).largest;
+      const auto found = max_attention_scores(in);
       EXPECT_EQ(found.sizes(), wanted.sizes());
       const auto error = ((found - wanted) / wanted).abs().max().item<double>();
       EXPECT_LT(error, dtype == at::kDouble ? 1e-14 : 1e-6) << dtype << ", " << has_documents;
@@ -115,11 +115,11 @@ TEST(LargestScores, AreThoseOfTheScores) {
   }
 }
 
-TEST(LargestScores, MayBeNegative) {
+TEST(MaxAttentionScores, MayBeNegative) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     const auto ones = at::ones({1, 1, 40, 32}).to(dtype);
     const AttentionInputs in = {.q = ones.narrow(2, 0, 7), .k = -ones, .v = ones};
-    EXPECT_NEAR(largest_of(in).item<double>(), -32, 1e-5) << dtype;
+    EXPECT_NEAR(max_attention_scores(in).item<double>(), -32, 1e-5) << dtype;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/scores.h"
+#include "evenkeel/nn/attention_stats.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -14,12 +14,12 @@ namespace evenkeel::nn {
 
 namespace {
 
-constexpr auto kNever = -std::numeric_limits<double>::infinity();
+constexpr auto kMasked = -std::numeric_limits<double>::infinity();
 
 /// The queries of one key head: their scores against the keys that the last of them sees.
 struct Tile {
   at::Tensor scores;  // [g, n, S'], in float32 at least, before the cap
-  at::Tensor unseen;  // [n, S']: which of them no query may see
+  at::Tensor masked;  // [n, S']: keys to which a query may not attend
 };
 
 /// \param first  of the queries, which stand at the end of the positions
@@ -28,23 +28,23 @@ Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& begins,
              std::int64_t count) {
   const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto earlier = k.size(0) - q.size(1) + first;  // positions before the first query
-  const auto seen = earlier + count;
+  const auto visible = earlier + count;
   const auto queries = q.narrow(1, first, count).to(wide);
-  const auto keys = k.narrow(0, 0, seen).to(wide);
-  const auto ones = at::ones({count, seen}, q.options().dtype(at::kBool));
-  auto unseen = ones.triu(earlier + 1);
+  const auto keys = k.narrow(0, 0, visible).to(wide);
+  const auto ones = at::ones({count, visible}, q.options().dtype(at::kBool));
+  auto masked = ones.triu(earlier + 1);
   if (begins.defined()) {
     const auto from = begins.narrow(0, first, count).unsqueeze(1);
-    unseen = unseen.logical_or(at::arange(seen, begins.options()) < from);
+    masked = masked.logical_or(at::arange(visible, begins.options()) < from);
   }
-  return {at::matmul(queries, keys.t()), unseen};
+  return {at::matmul(queries, keys.t()), masked};
 }
 
 /// Hands the scores of all queries on, a tile at a time.
-/// \param see   is given the key head and the tile; its scores are scaled, -inf where a query
-///             may not look
-template <typename See>
-void for_each_tile(const AttentionInputs& inputs, const See& see) {
+/// \param visit  is given the key head and the tile; its scores are scaled, -inf where a query
+///               may not attend
+template <typename Visit>
+void for_each_tile(const AttentionInputs& inputs, const Visit& visit) {
   constexpr std::int64_t kScores = 1 << 21;  // of one tile, about
   const auto& q = inputs.q;
   const auto kv_heads = inputs.k.size(1);
@@ -58,8 +58,8 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
       for (std::int64_t first = 0; first < queries; first += step) {
         auto tile =
             tile_of(heads[h], inputs.k[b][h], begins, first, std::min(step, queries - first));
-        tile.scores.mul_(inputs.scale).masked_fill_(tile.unseen, kNever);
-        see(h, tile);
+        tile.scores.mul_(inputs.scale).masked_fill_(tile.masked, kMasked);
+        visit(h, tile);
       }
     }
   }
@@ -68,15 +68,15 @@ void for_each_tile(const AttentionInputs& inputs, const See& see) {
 at::Tensor weights_of(const Tile& tile, const std::optional<double>& softcap) {
   if (!softcap) return at::softmax(tile.scores, -1);
   const auto capped = at::tanh(tile.scores / *softcap) * *softcap;
-  return at::softmax(capped.masked_fill(tile.unseen, kNever), -1);
+  return at::softmax(capped.masked_fill(tile.masked, kMasked), -1);
 }
 
 /// The largest score of each head so far.
-struct Largest {
-  explicit Largest(const AttentionInputs& inputs)
-      : of_heads(at::full({inputs.k.size(1), inputs.q.size(1) / inputs.k.size(1)}, kNever,
+struct RunningMax {
+  explicit RunningMax(const AttentionInputs& inputs)
+      : of_heads(at::full({inputs.k.size(1), inputs.q.size(1) / inputs.k.size(1)}, kMasked,
                           inputs.q.options().dtype(at::kDouble))) {}
-  void see(std::int64_t h, const Tile& tile) {
+  void add(std::int64_t h, const Tile& tile) {
     const auto largest = of_heads[h];
     largest.copy_(at::maximum(largest, tile.scores.amax({1, 2}).to(at::kDouble)));
   }
@@ -85,7 +85,7 @@ struct Largest {
 
 }  // namespace
 
-at::Tensor largest_of(const AttentionInputs& inputs) {
+at::Tensor max_attention_scores(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
   const auto begins = inputs.begins.defined() ? std::optional(inputs.begins) : std::nullopt;
   if (inputs.q.is_cpu() && inputs.q.numel() > 0) {
@@ -93,18 +93,18 @@ at::Tensor largest_of(const AttentionInputs& inputs) {
     return ops::largest_scores(positions_first(inputs.q), positions_first(inputs.k), inputs.scale,
                                begins);
   }
-  Largest largest(inputs);
-  for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) { largest.see(h, tile); });
+  RunningMax largest(inputs);
+  for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) { largest.add(h, tile); });
   return largest.of_heads.flatten();
 }
 
-ScoreStatistics statistics_of(const AttentionInputs& inputs) {
+AttentionStats attention_stats(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
   const auto& q = inputs.q;
-  ScoreStatistics result;
-  Largest largest(inputs);
+  AttentionStats result;
+  RunningMax largest(inputs);
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
-    largest.see(h, tile);
+    largest.add(h, tile);
     // 0 ln 0 counts as 0. Sums along rows first: one order for any number of threads.
     const auto weights = weights_of(tile, inputs.softcap);
     const auto rows = at::special_entr(weights).to(at::kDouble).sum(-1);
@@ -115,28 +115,28 @@ ScoreStatistics statistics_of(const AttentionInputs& inputs) {
   return result;
 }
 
-void Shifts::add(const Shifts& other) {
+void AttentionShifts::add(const AttentionShifts& other) {
   queries += other.queries;
   sparse += other.sparse;
   shifted.resize(std::max(shifted.size(), other.shifted.size()));
   for (std::size_t i = 0; i < other.shifted.size(); ++i) shifted[i] += other.shifted[i];
 }
 
-Shifts shifts_of(const AttentionInputs& inputs, const at::Tensor& factors) {
+AttentionShifts attention_shifts(const AttentionInputs& inputs, const at::Tensor& factors) {
   const at::NoGradGuard no_grad;
-  Shifts result;
+  AttentionShifts result;
   result.shifted.resize(static_cast<std::size_t>(factors.size(0)));
   for_each_tile(inputs, [&](std::int64_t h, const Tile& tile) {
-    const auto seen = tile.scores.size(-1);
-    const auto several = tile.unseen.logical_not().sum(-1).gt(1);  // [n]: of the queries
-    const auto sparse = weights_of(tile, inputs.softcap).amax(-1).gt(0.5).logical_and(several);
-    result.queries += several.sum().item<std::int64_t>() * tile.scores.size(0);
+    const auto visible = tile.scores.size(-1);
+    const auto has_choice = tile.masked.logical_not().sum(-1).gt(1);  // [n]: of the queries
+    const auto sparse = weights_of(tile, inputs.softcap).amax(-1).gt(0.5).logical_and(has_choice);
+    result.queries += has_choice.sum().item<std::int64_t>() * tile.scores.size(0);
     result.sparse += sparse.sum().item<std::int64_t>();
     const auto before = tile.scores.argmax(-1);
     for (std::int64_t set = 0; set < factors.size(0); ++set) {
       // A score is linear in the length of its key, and a cap keeps the order of scores.
-      const auto factor = factors[set][h].narrow(0, 0, seen).to(tile.scores.scalar_type());
-      const auto after = (tile.scores * factor).masked_fill(tile.unseen, kNever).argmax(-1);
+      const auto factor = factors[set][h].narrow(0, 0, visible).to(tile.scores.scalar_type());
+      const auto after = (tile.scores * factor).masked_fill(tile.masked, kMasked).argmax(-1);
       result.shifted[static_cast<std::size_t>(set)] +=
           after.ne(before).logical_and(sparse).sum().item<std::int64_t>();
     }
