@@ -170,7 +170,7 @@ TEST(Mixture, WeighsByTheLargestOfTheSoftmax) {
     mixture(x, Mode::training, &seen);
     auto [weights, chosen] = at::topk(at::softmax(at::matmul(x[0], router.t()), -1), 2);
     if (renormalize) weights = weights / weights.sum(-1, true);
-    EXPECT_TRUE(seen.routes.chosen.equal(chosen));
+    EXPECT_TRUE(seen.assignment.top_experts.equal(chosen));
     EXPECT_TRUE(close(seen.weights, weights, 1e-13, 1e-14));
     const auto dy = at::randn({40, 2}, at::kDouble);
     seen.weights.backward(dy, /*retain_graph=*/true);
@@ -212,7 +212,7 @@ TEST(Mixture, TakesTheFirstExpertsWhereTheRouterHasNoWord) {
     tiny.parameters->at("blocks.1.feed_forward.router.weight").master.zero_();
   }
   const auto routing = routings_of(tiny).at(1);
-  EXPECT_EQ(list_of(routing.routes.counts()), List({16, 16, 0, 0, 0}));
+  EXPECT_EQ(list_of(routing.assignment.tokens_per_expert()), List({16, 16, 0, 0, 0}));
   EXPECT_TRUE(close(routing.weights, at::full({16, 2}, 0.2, at::kDouble), 0, 1e-15));
   const auto losses = nn::router_losses(routing);
   EXPECT_NEAR(losses.balance.item<double>(), 1, 1e-12);  // equal probabilities
@@ -231,7 +231,7 @@ TEST(Mixture, ChoosesByItsBiasButDoesNotWeighByIt) {
   const auto tiny = mixture("hybrid_norm", mixture_shape(form));
   tiny.parameters->find_state("blocks.0.feed_forward.router.bias")[3] = 10;
   const auto routing = routings_of(tiny).front();
-  EXPECT_EQ(list_of(routing.routes.counts()), List({0, 0, 0, 16, 0}));
+  EXPECT_EQ(list_of(routing.assignment.tokens_per_expert()), List({0, 0, 0, 16, 0}));
   EXPECT_TRUE(routing.weights.equal(routing.probabilities.narrow(1, 3, 1)));
 }
 

@@ -26,8 +26,8 @@ struct Task {
   std::int64_t group = 0, first = 0, rows = 0;
 };
 
-/// Calls work(task) for each task. Whoever is free takes the next one: groups are of different
-/// sizes. A product inside runs on its own thread alone, whoever makes it.
+/// Calls work(task) for each task. A free thread takes the next one: groups are of different
+/// sizes. Each product runs on one thread.
 template <typename Work>
 void for_each_task(const std::vector<Task>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
@@ -41,18 +41,18 @@ void for_each_task(const std::vector<Task>& tasks, const Work& work) {
 /// Rows of a product: enough for its rate, and, in tiles of our own, whose rows do not depend on
 /// each other, as few as give every thread some products. Elsewhere bits depend on the number of
 /// rows, and it does not on that of threads.
-std::int64_t rows_at_once(const at::Tensor& x) {
+std::int64_t rows_per_task(const at::Tensor& x) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
   if (!ops::in_own_tiles(x)) return kLeast;
   return std::clamp(x.size(0) / (kMany * at::get_num_threads()), kLeast, kMost);
 }
 
 /// Blocks of rows of x.
-std::vector<Task> tasks_of_rows(const at::Tensor& x, const at::Tensor& starts) {
-  const auto most = rows_at_once(x);
-  const auto* const start = starts.const_data_ptr<std::int64_t>();
+std::vector<Task> row_tasks(const at::Tensor& x, const at::Tensor& offsets) {
+  const auto most = rows_per_task(x);
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
-  for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
+  for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
     for (auto first = start[e]; first < start[e + 1]; first += most) {
       tasks.push_back({e, first, std::min(most, start[e + 1] - first)});
     }
@@ -61,11 +61,11 @@ std::vector<Task> tasks_of_rows(const at::Tensor& x, const at::Tensor& starts) {
 }
 
 /// Blocks of rows of the gradients of the groups' matrices, largest groups first.
-std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outputs) {
+std::vector<Task> gradient_tasks(const at::Tensor& offsets, std::int64_t outputs) {
   constexpr std::int64_t kRows = 512;
-  const auto* const start = starts.const_data_ptr<std::int64_t>();
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
   std::vector<Task> tasks;
-  for (std::int64_t e = 0; e + 1 < starts.size(0); ++e) {
+  for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
     for (std::int64_t first = 0; first < outputs; first += kRows) {
       tasks.push_back({e, first, std::min(kRows, outputs - first)});
     }
@@ -79,11 +79,11 @@ std::vector<Task> tasks_of_gradients(const at::Tensor& starts, std::int64_t outp
 class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& starts, const ops::GradientSum* sum) {
-    ctx->save_for_backward({x, weight, starts});
+                            const at::Tensor& offsets, const ops::GradientSum* sum) {
+    ctx->save_for_backward({x, weight, offsets});
     if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
-    for_each_task(tasks_of_rows(x, starts), [&](const Task& task) {
+    for_each_task(row_tasks(x, offsets), [&](const Task& task) {
       ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
                           weight.select(0, task.group).t());
     });
@@ -92,12 +92,12 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     const auto saved = ctx->get_saved_variables();
-    const auto& [x, weight, starts] = std::tie(saved[0], saved[1], saved[2]);
+    const auto& [x, weight, offsets] = std::tie(saved[0], saved[1], saved[2]);
     const auto dy = upstream[0].contiguous();
     at::Tensor dx, dweight;
     if (ctx->needs_input_grad(0)) {
       dx = at::empty(x.sizes(), x.options());
-      for_each_task(tasks_of_rows(dy, starts), [&](const Task& task) {
+      for_each_task(row_tasks(dy, offsets), [&](const Task& task) {
         ops::multiply_alone(dx.narrow(0, task.first, task.rows),
                             dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
       });
@@ -105,10 +105,10 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("sum");
       if (found != ctx->saved_data.end()) {
-        add_gradients(dy, x, starts, ops::carried_value<ops::GradientSum>(found->second).target());
+        add_gradients(dy, x, offsets, ops::carried_value<ops::GradientSum>(found->second).target());
       } else {
         dweight = at::empty(weight.sizes(), weight.options());
-        add_gradients(dy, x, starts, {dweight, /*is_first=*/true});
+        add_gradients(dy, x, offsets, {dweight, /*is_first=*/true});
       }
     }
     return {dx, dweight, at::Tensor(), at::Tensor()};
@@ -116,11 +116,11 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
 
  private:
   /// Of each group, dy^T x over its rows.
-  static void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& starts,
+  static void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& offsets,
                             const ops::GradientSum::Target& target) {
-    const auto* const start = starts.const_data_ptr<std::int64_t>();
+    const auto* const start = offsets.const_data_ptr<std::int64_t>();
     const auto& [gradient, is_first] = target;
-    for_each_task(tasks_of_gradients(starts, gradient.size(1)), [&](const Task& task) {
+    for_each_task(gradient_tasks(offsets, gradient.size(1)), [&](const Task& task) {
       const auto to = gradient.select(0, task.group).narrow(0, task.first, task.rows);
       const auto begin = start[task.group];
       const auto count = start[task.group + 1] - begin;
@@ -132,8 +132,8 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
 
 }  // namespace
 
-at::Tensor grouped_linear(const at::Tensor& x, const Weight& weight, const at::Tensor& starts) {
-  return GroupedLinear::apply(x.contiguous(), weight.value, starts, &weight.sum);
+at::Tensor grouped_linear(const at::Tensor& x, const Weight& weight, const at::Tensor& offsets) {
+  return GroupedLinear::apply(x.contiguous(), weight.value, offsets, &weight.sum);
 }
 
 }  // namespace evenkeel::nn

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "evenkeel/nn/grouped_linear.h"
-#include "evenkeel/nn/weigh_rows.h"
+#include "evenkeel/nn/scale_rows.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/swiglu.h"
 
@@ -17,8 +17,8 @@ namespace {
 /// rows * router^T. As a product of one group, since the library splits the gradient of so small a
 /// matrix over the rows, and its bits would depend on the number of threads.
 at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
-  const auto starts = at::tensor({std::int64_t{0}, rows.size(0)}, at::kLong);
-  return grouped_linear(rows, router.unsqueeze(0), starts);
+  const auto offsets = at::tensor({std::int64_t{0}, rows.size(0)}, at::kLong);
+  return grouped_linear(rows, router.unsqueeze(0), offsets);
 }
 
 Routing routing_of(const Mixture& mixture, const at::Tensor& rows) {
@@ -27,8 +27,8 @@ Routing routing_of(const Mixture& mixture, const at::Tensor& rows) {
   routing.probabilities = at::softmax(routing.logits, -1);
   auto scores = routing.probabilities.detach();
   if (mixture.bias.defined()) scores = scores + mixture.bias;
-  routing.routes = routes_of(scores, mixture.active);
-  routing.weights = routing.probabilities.gather(1, routing.routes.chosen);
+  routing.assignment = expert_assignment(scores, mixture.active);
+  routing.weights = routing.probabilities.gather(1, routing.assignment.top_experts);
   if (mixture.renormalize) {
     routing.weights = routing.weights / routing.weights.sum(-1, /*keepdim=*/true);
   }
@@ -38,10 +38,10 @@ Routing routing_of(const Mixture& mixture, const at::Tensor& rows) {
 }  // namespace
 
 RouterLosses router_losses(const Routing& routing) {
-  const auto& routes = routing.routes;
-  const auto choices = static_cast<double>(routes.tokens() * routes.active());
-  const auto counts = routes.counts().to(routing.probabilities.scalar_type());
-  const auto experts = static_cast<double>(routes.experts());
+  const auto& assignment = routing.assignment;
+  const auto choices = static_cast<double>(assignment.tokens() * assignment.top_k());
+  const auto counts = assignment.tokens_per_expert().to(routing.probabilities.scalar_type());
+  const auto experts = static_cast<double>(assignment.experts());
   return {.balance = (counts * routing.probabilities.mean(0)).sum() * (experts / choices),
           .z = at::logsumexp(routing.logits, -1).square().sum() / choices};
 }
@@ -57,13 +57,13 @@ at::Tensor Mixture::operator()(const at::Tensor& x, Mode mode, Routing* seen) co
 
 /// All experts at once, on rows sorted by expert.
 at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
-  const auto& routes = routing.routes;
-  const auto products = grouped_linear(sent(rows, routes), up_gate.weight(mode), routes.starts);
+  const auto& assignment = routing.assignment;
+  const auto products = grouped_linear(dispatch(rows, assignment), up_gate.weight(mode), assignment.offsets);
   auto hidden = ops::swiglu(products);
   if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
-  const auto weights = routing.weights.flatten().index_select(0, routes.order);
-  return brought_back(grouped_linear(weigh_rows(hidden, weights), down.weight(mode), routes.starts),
-                      routes);
+  const auto weights = routing.weights.flatten().index_select(0, assignment.permutation);
+  return combine(grouped_linear(scale_rows(hidden, weights), down.weight(mode), assignment.offsets),
+                      assignment);
 }
 
 /// The formula: each expert gathers its tokens, and adds what it makes of them.
@@ -72,7 +72,7 @@ at::Tensor Mixture::one_by_one(const at::Tensor& rows, const Routing& routing, M
   const auto downs = down(mode);
   auto y = at::zeros_like(rows);
   for (std::int64_t e = 0; e < up_gates.size(0); ++e) {
-    const auto found = (routing.routes.chosen == e).nonzero();
+    const auto found = (routing.assignment.top_experts == e).nonzero();
     if (found.size(0) == 0) continue;
     const auto token = found.select(1, 0);
     auto hidden = ops::reference::swiglu(at::linear(rows.index_select(0, token), up_gates[e]));

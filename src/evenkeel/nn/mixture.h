@@ -9,7 +9,7 @@
 #include "evenkeel/nn/feed_forward.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/nn/routes.h"
+#include "evenkeel/nn/expert_assignment.h"
 
 namespace evenkeel::nn {
 
@@ -18,7 +18,7 @@ struct Routing {
   at::Tensor logits;         // [N, E], float32 or float64
   at::Tensor probabilities;  // [N, E]: their softmax
   at::Tensor weights;        // [N, k]: those of the chosen experts, as they are used
-  Routes routes;
+  ExpertAssignment assignment;
 };
 
 /// The two auxiliary losses of one router, before their weights: both scalars.

@@ -32,7 +32,7 @@ void RoutingMeter::see(std::int64_t l, const nn::Routing& routing) {
     routers_.push_back({.counts = {}, .l = l});
     found = routers_.end() - 1;
   }
-  const auto counts = routing.routes.counts();
+  const auto counts = routing.assignment.tokens_per_expert();
   found->counts = found->counts.defined() ? found->counts + counts : counts;
   const auto& p = routing.probabilities;
   // 0 ln 0 is 0; and a sum along rows first, in one order for any number of threads.

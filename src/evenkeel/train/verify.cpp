@@ -156,8 +156,8 @@ void add_routing(const GoldenPass::Mixture& theirs, double cross_entropy,
   std::vector<at::Tensor> logits, chosen, counts;
   for (const auto& routing : routings) {
     logits.push_back(routing.logits);
-    chosen.push_back(routing.routes.chosen);
-    counts.push_back(routing.routes.counts());
+    chosen.push_back(routing.assignment.top_experts);
+    counts.push_back(routing.assignment.tokens_per_expert());
   }
   comparison.total("router logits", at::stack(logits), theirs.router_logits, allowed.logits);
   const auto differing = [](const std::vector<at::Tensor>& ours, const at::Tensor& other) {

@@ -9,6 +9,6 @@ namespace evenkeel::nn {
 /// \param x        [M, D]; a CPU's
 /// \param weights  [M], float32, or float64 beside float64
 /// \return [M, D], of the dtype of x
-at::Tensor weigh_rows(const at::Tensor& x, const at::Tensor& weights);
+at::Tensor scale_rows(const at::Tensor& x, const at::Tensor& weights);
 
 }  // namespace evenkeel::nn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/weigh_rows.h"
+#include "evenkeel/nn/scale_rows.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
@@ -17,13 +17,13 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-class WeighRows : public torch::autograd::Function<WeighRows> {
+class ScaleRows : public torch::autograd::Function<ScaleRows> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weights) {
     ctx->save_for_backward({x, weights});
     const auto y = at::empty(x.sizes(), x.options());
     const auto width = x.size(1);
-    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "weigh_rows", [&] {
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows", [&] {
       using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
       const auto* const from = ops::cpu::in<scalar_t>(x);
       const auto* const weight = weights.const_data_ptr<F>();
@@ -42,7 +42,7 @@ class WeighRows : public torch::autograd::Function<WeighRows> {
     const auto dx = at::empty(x.sizes(), x.options());
     const auto dweights = at::empty(weights.sizes(), weights.options());
     const auto width = x.size(1);
-    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "weigh_rows_backward", [&] {
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows_backward", [&] {
       using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
       const auto* const from = ops::cpu::in<scalar_t>(x);
       const auto* const above = ops::cpu::in<scalar_t>(dy);
@@ -61,10 +61,10 @@ class WeighRows : public torch::autograd::Function<WeighRows> {
 
 }  // namespace
 
-at::Tensor weigh_rows(const at::Tensor& x, const at::Tensor& weights) {
+at::Tensor scale_rows(const at::Tensor& x, const at::Tensor& weights) {
   EK_ASSERT(x.dim() == 2 && weights.dim() == 1 && weights.size(0) == x.size(0) &&
             weights.scalar_type() == ops::wide(x.scalar_type()));
-  return WeighRows::apply(x.contiguous(), weights.contiguous());
+  return ScaleRows::apply(x.contiguous(), weights.contiguous());
 }
 
 }  // namespace evenkeel::nn
