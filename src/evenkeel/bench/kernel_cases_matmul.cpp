@@ -7,7 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/bench/passes.h"
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
@@ -137,11 +137,11 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
         for (const auto& each : {x, router, up_gate, down}) each.mutable_grad().reset();
       };
     };
-    nn::Mixture mixture;
+    nn::MixtureOfExperts mixture;
     mixture.router = router;
     mixture.up_gate = summed(up_gate);
     mixture.down = summed(down);
-    mixture.active = active;
+    mixture.top_k = active;
     auto loop = mixture;
     loop.up_gate = nn::Matrix(up_gate);
     loop.down = nn::Matrix(down);

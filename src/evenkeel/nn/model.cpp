@@ -125,15 +125,15 @@ void Model::run_block(State& state, const Block& block, std::int64_t l, const Pa
            [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
 }
 
-/// The branch alone: of a mixture, its router is watched.
+/// The branch alone; of a mixture, the observer gets its routing.
 at::Tensor Model::run_feed_forward(State& state, const Block& block, std::int64_t l,
                                    const Pass& pass, const Activation& read) const {
   if (!block.mixture) return block.feed_forward(read, pass.mode);
-  Routing seen;
-  auto out = (*block.mixture)(read.value, pass.mode, &seen);
-  if (pass.observer != nullptr && pass.observer->routing) pass.observer->routing(l, seen);
+  Routing routing;
+  auto out = (*block.mixture)(read.value, pass.mode, &routing);
+  if (pass.observer != nullptr && pass.observer->routing) pass.observer->routing(l, routing);
   if (pass.router != nullptr) {
-    const auto losses = router_losses(seen);
+    const auto losses = router_losses(routing);
     const auto both = at::stack({losses.balance, losses.z});
     state.router = state.router.defined() ? state.router + both : both;
   }

@@ -13,7 +13,7 @@
 #include "evenkeel/nn/factor.h"
 #include "evenkeel/nn/feed_forward.h"
 #include "evenkeel/nn/matrix.h"
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/nn/observer.h"
@@ -95,7 +95,7 @@ class Model {
     HalfBlock around_attention, around_feed_forward;
     Attention attention;
     FeedForward feed_forward;  // without meaning if there is a mixture
-    std::optional<Mixture> mixture;
+    std::optional<MixtureOfExperts> mixture;
     bool shares_input = false;    // parallel: the feed-forward half reads what attention reads
     bool taps_its_input = false;  // a skip takes the stream that entered the block
   };
@@ -114,7 +114,7 @@ class Model {
   Matrix matrix(std::int64_t i, const std::string& stored) const;
   FeedForward feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
                            std::int64_t parts) const;
-  Mixture mixture(const Slots& slots, std::int64_t i) const;
+  MixtureOfExperts mixture(const Slots& slots, std::int64_t i) const;
   HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;

@@ -119,16 +119,16 @@ FeedForward Model::feed_forward(const Slots& slots, std::int64_t i, const std::s
           .recompute = options_.recompute};
 }
 
-Mixture Model::mixture(const Slots& slots, std::int64_t i) const {
+MixtureOfExperts Model::mixture(const Slots& slots, std::int64_t i) const {
   const auto& experts = scheme_.shape.experts;
   const auto prefix = text("blocks.", i, ".feed_forward.");
-  Mixture mixture = {.router = parameters_->at(prefix + "router.weight").value,
+  MixtureOfExperts mixture = {.router = parameters_->at(prefix + "router.weight").value,
                      .bias = parameters_->find_state(prefix + "router.bias"),
                      .up_gate = matrix(i, "feed_forward.experts.up_gate"),
                      .down = matrix(i, "feed_forward.experts.down"),
                      .shared = std::nullopt,
                      .hidden_norm = layer(slots, prefix + "hidden_norm"),
-                     .active = experts.active,
+                     .top_k = experts.active,
                      .renormalize = experts.renormalize,
                      .fused = options_.fused};
   if (experts.shared > 0) {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 
 namespace evenkeel::nn {
 

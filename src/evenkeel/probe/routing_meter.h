@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 
 namespace evenkeel::probe {
 

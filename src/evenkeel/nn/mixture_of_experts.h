@@ -13,7 +13,7 @@
 
 namespace evenkeel::nn {
 
-/// What the router of one block said to N tokens, and where they went.
+/// The router's outputs in one block for N tokens, and their assignment to experts.
 struct Routing {
   at::Tensor logits;         // [N, E], float32 or float64
   at::Tensor probabilities;  // [N, E]: their softmax
@@ -38,24 +38,24 @@ RouterLosses router_losses(const Routing& routing);
 /// No token is dropped. The weights stand before `down`, which is linear: so nothing of the width
 /// of the stream is kept for the backward pass but what enters the experts.
 /// \source Muennighoff et al. 2024, arXiv:2409.02060, section 2
-struct Mixture {
+struct MixtureOfExperts {
   at::Tensor router;                  // [E, width], at least float32
   at::Tensor bias;                    // [E]: added to p when experts are chosen; may be undefined
   Matrix up_gate;                     // [E, 2 * inner, width]: of each expert up, then gate
   Matrix down;                        // [E, width, inner]
   std::optional<FeedForward> shared;  // on every token
   std::optional<NormLayer> hidden_norm;
-  std::int64_t active = 1;   // k
+  std::int64_t top_k = 1;    // k
   bool renormalize = false;  // the weights of a token's experts add up to 1
   bool fused = true;         // false: expert by expert
 
   /// \param x  [B, T, width]
-  /// \param seen  if given, gets what the router said
-  at::Tensor operator()(const at::Tensor& x, Mode mode, Routing* seen = nullptr) const;
+  /// \param routing_out  if given, gets the router's outputs
+  at::Tensor operator()(const at::Tensor& x, Mode mode, Routing* routing_out = nullptr) const;
 
  private:
   at::Tensor grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const;
-  at::Tensor one_by_one(const at::Tensor& rows, const Routing& routing, Mode mode) const;
+  at::Tensor expert_by_expert(const at::Tensor& rows, const Routing& routing, Mode mode) const;
 };
 
 }  // namespace evenkeel::nn

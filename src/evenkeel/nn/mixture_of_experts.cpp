@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 
 #include <ATen/ATen.h>
 
@@ -21,13 +21,13 @@ at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
   return grouped_linear(rows, router.unsqueeze(0), offsets);
 }
 
-Routing routing_of(const Mixture& mixture, const at::Tensor& rows) {
+Routing routing_of(const MixtureOfExperts& mixture, const at::Tensor& rows) {
   Routing routing;
   routing.logits = router_logits(rows.to(mixture.router.scalar_type()), mixture.router);
   routing.probabilities = at::softmax(routing.logits, -1);
   auto scores = routing.probabilities.detach();
   if (mixture.bias.defined()) scores = scores + mixture.bias;
-  routing.assignment = expert_assignment(scores, mixture.active);
+  routing.assignment = expert_assignment(scores, mixture.top_k);
   routing.weights = routing.probabilities.gather(1, routing.assignment.top_experts);
   if (mixture.renormalize) {
     routing.weights = routing.weights / routing.weights.sum(-1, /*keepdim=*/true);
@@ -46,17 +46,17 @@ RouterLosses router_losses(const Routing& routing) {
           .z = at::logsumexp(routing.logits, -1).square().sum() / choices};
 }
 
-at::Tensor Mixture::operator()(const at::Tensor& x, Mode mode, Routing* seen) const {
+at::Tensor MixtureOfExperts::operator()(const at::Tensor& x, Mode mode, Routing* routing_out) const {
   const auto rows = x.flatten(0, -2);
   auto routing = routing_of(*this, rows);
-  auto y = fused ? grouped(rows, routing, mode) : one_by_one(rows, routing, mode);
+  auto y = fused ? grouped(rows, routing, mode) : expert_by_expert(rows, routing, mode);
   if (shared) y = y + (*shared)(rows, mode);
-  if (seen != nullptr) *seen = std::move(routing);
+  if (routing_out != nullptr) *routing_out = std::move(routing);
   return y.view_as(x);
 }
 
 /// All experts at once, on rows sorted by expert.
-at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
   const auto& assignment = routing.assignment;
   const auto products = grouped_linear(dispatch(rows, assignment), up_gate.weight(mode), assignment.offsets);
   auto hidden = ops::swiglu(products);
@@ -66,8 +66,8 @@ at::Tensor Mixture::grouped(const at::Tensor& rows, const Routing& routing, Mode
                       assignment);
 }
 
-/// The formula: each expert gathers its tokens, and adds what it makes of them.
-at::Tensor Mixture::one_by_one(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+/// The formula: each expert gathers its tokens and adds its outputs.
+at::Tensor MixtureOfExperts::expert_by_expert(const at::Tensor& rows, const Routing& routing, Mode mode) const {
   const auto up_gates = up_gate(mode);
   const auto downs = down(mode);
   auto y = at::zeros_like(rows);

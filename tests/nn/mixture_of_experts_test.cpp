@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/mixture.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -80,7 +80,7 @@ std::vector<std::string> schemes_of_mixtures() {
   return names;
 }
 
-TEST(Mixture, IsItsFormulaUnderEveryScheme) {
+TEST(MixtureOfExperts, IsItsFormulaUnderEveryScheme) {
   for (const auto& name : schemes_of_mixtures()) {
     const auto fused = mixture(name, mixture_shape());
     const auto plain = mixture(name, mixture_shape(), Precision::float64, {.fused = false});
@@ -88,7 +88,7 @@ TEST(Mixture, IsItsFormulaUnderEveryScheme) {
   }
 }
 
-TEST(Mixture, IsItsFormulaInEveryForm) {
+TEST(MixtureOfExperts, IsItsFormulaInEveryForm) {
   const norm::Experts forms[] = {
       {.count = 4, .active = 4},
       {.count = 4, .active = 1, .renormalize = true},
@@ -105,7 +105,7 @@ TEST(Mixture, IsItsFormulaInEveryForm) {
   }
 }
 
-TEST(Mixture, OfOneExpertIsTheDenseModel) {
+TEST(MixtureOfExperts, OfOneExpertIsTheDenseModel) {
   const auto one = mixture("hybrid_norm_star", mixture_shape({.count = 1, .active = 1}));
   const TinyModel dense("hybrid_norm_star");
   const at::NoGradGuard no_grad;
@@ -137,43 +137,43 @@ std::vector<at::Tensor> large_step(int threads) {
   at::set_num_threads(threads);
   at::manual_seed(3);
   const auto leaf = [](at::IntArrayRef sizes) { return (0.3 * at::randn(sizes)).requires_grad_(); };
-  nn::Mixture mixture;
+  nn::MixtureOfExperts mixture;
   mixture.router = leaf({3, 32});
   const auto up_gate = leaf({3, 2 * 48, 32}), down = leaf({3, 32, 48}), x = leaf({2, 3000, 32});
   mixture.up_gate = nn::Matrix(up_gate);
   mixture.down = nn::Matrix(down);
-  mixture.active = 2;
-  nn::Routing seen;
-  const auto y = mixture(x, Mode::training, &seen);
-  const auto losses = nn::router_losses(seen);
+  mixture.top_k = 2;
+  nn::Routing routing;
+  const auto y = mixture(x, Mode::training, &routing);
+  const auto losses = nn::router_losses(routing);
   (y.square().sum() + losses.balance + losses.z).backward();
   return {y.detach(), x.grad(), mixture.router.grad(), up_gate.grad(), down.grad()};
 }
 
-TEST(Mixture, HasTheSameBitsOfManyTokensForAnyNumberOfThreads) {
+TEST(MixtureOfExperts, HasTheSameBitsOfManyTokensForAnyNumberOfThreads) {
   const auto one = large_step(1), two = large_step(2);
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
 }
 
 // The router once more, by operators of LibTorch that ours does not use.
-TEST(Mixture, WeighsByTheLargestOfTheSoftmax) {
+TEST(MixtureOfExperts, WeighsByTheTopKOfTheSoftmax) {
   for (const bool renormalize : {false, true}) {
     const auto x = at::randn({1, 40, 16}, at::kDouble).requires_grad_();
     const auto router = at::randn({6, 16}, at::kDouble).requires_grad_();
-    nn::Mixture mixture;
+    nn::MixtureOfExperts mixture;
     mixture.router = router;
     mixture.up_gate = nn::Matrix(at::randn({6, 8, 16}, at::kDouble));
     mixture.down = nn::Matrix(at::randn({6, 16, 4}, at::kDouble));
-    mixture.active = 2;
+    mixture.top_k = 2;
     mixture.renormalize = renormalize;
-    nn::Routing seen;
-    mixture(x, Mode::training, &seen);
+    nn::Routing routing;
+    mixture(x, Mode::training, &routing);
     auto [weights, chosen] = at::topk(at::softmax(at::matmul(x[0], router.t()), -1), 2);
     if (renormalize) weights = weights / weights.sum(-1, true);
-    EXPECT_TRUE(seen.assignment.top_experts.equal(chosen));
-    EXPECT_TRUE(close(seen.weights, weights, 1e-13, 1e-14));
+    EXPECT_TRUE(routing.assignment.top_experts.equal(chosen));
+    EXPECT_TRUE(close(routing.weights, weights, 1e-13, 1e-14));
     const auto dy = at::randn({40, 2}, at::kDouble);
-    seen.weights.backward(dy, /*retain_graph=*/true);
+    routing.weights.backward(dy, /*retain_graph=*/true);
     const auto ours = router.grad().clone();
     router.mutable_grad() = at::Tensor();
     weights.backward(dy);
@@ -181,7 +181,7 @@ TEST(Mixture, WeighsByTheLargestOfTheSoftmax) {
   }
 }
 
-TEST(Mixture, DoesNotDependOnTheOrderOfItsExperts) {
+TEST(MixtureOfExperts, DoesNotDependOnTheOrderOfItsExperts) {
   const auto given = mixture("hybrid_norm", mixture_shape());
   const auto other = mixture("hybrid_norm", mixture_shape());
   const auto order = at::tensor({3L, 0L, 4L, 2L, 1L}, at::kLong);
@@ -205,7 +205,7 @@ std::vector<nn::Routing> routings_of(const TinyModel& tiny) {
   return all;
 }
 
-TEST(Mixture, TakesTheFirstExpertsWhereTheRouterHasNoWord) {
+TEST(MixtureOfExperts, TakesTheFirstExpertsWhenAllLogitsAreEqual) {
   const auto tiny = mixture("hybrid_norm", mixture_shape());
   {
     const at::NoGradGuard no_grad;
@@ -219,14 +219,14 @@ TEST(Mixture, TakesTheFirstExpertsWhereTheRouterHasNoWord) {
   EXPECT_NEAR(losses.z.item<double>(), std::log(5.0) * std::log(5.0) / 2, 1e-12);
 }
 
-TEST(Mixture, HasWeightsThatAddUpIfTheyAreToBe) {
+TEST(MixtureOfExperts, HasWeightsThatSumToOneWhenRenormalized) {
   const auto form = norm::Experts{.count = 5, .active = 2, .renormalize = true};
   for (const auto& routing : routings_of(mixture("hybrid_norm", mixture_shape(form)))) {
     EXPECT_TRUE(close(routing.weights.sum(-1), at::ones({16}, at::kDouble), 0, 1e-14));
   }
 }
 
-TEST(Mixture, ChoosesByItsBiasButDoesNotWeighByIt) {
+TEST(MixtureOfExperts, AddsItsBiasToTheChoiceButNotToTheWeights) {
   const auto form = norm::Experts{.count = 5, .active = 1, .has_bias = true};
   const auto tiny = mixture("hybrid_norm", mixture_shape(form));
   tiny.parameters->find_state("blocks.0.feed_forward.router.bias")[3] = 10;
@@ -235,14 +235,14 @@ TEST(Mixture, ChoosesByItsBiasButDoesNotWeighByIt) {
   EXPECT_TRUE(routing.weights.equal(routing.probabilities.narrow(1, 3, 1)));
 }
 
-TEST(Mixture, KeepsItsRouterInFloat32) {
+TEST(MixtureOfExperts, KeepsItsRouterInFloat32) {
   const auto tiny = mixture("hybrid_norm", mixture_shape(), Precision::bfloat16);
   const auto& router = tiny.parameters->at("blocks.0.feed_forward.router.weight");
   EXPECT_EQ(router.value.scalar_type(), at::kFloat);
   EXPECT_EQ(routings_of(tiny).front().logits.scalar_type(), at::kFloat);
 }
 
-TEST(Mixture, DecodesWithACacheWhatTheFullForwardGives) {
+TEST(MixtureOfExperts, DecodesWithACacheWhatTheFullForwardGives) {
   const at::NoGradGuard no_grad;
   const auto tiny =
       mixture("hybrid_norm_star", mixture_shape({.count = 6, .active = 2, .shared = 1}));
@@ -264,7 +264,7 @@ void expect_same_bits(const Step& ours, const Step& theirs, const std::string& w
   }
 }
 
-TEST(Mixture, HasTheSameBitsWhenNormsOrBlocksAreRecomputed) {
+TEST(MixtureOfExperts, HasTheSameBitsWhenNormsOrBlocksAreRecomputed) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     const auto shape = mixture_shape({.count = 5, .active = 2, .shared = 1, .dense_layers = 1});
     for (const auto* const scheme : {"hybrid_norm_star", "sub_ln"}) {
@@ -277,7 +277,7 @@ TEST(Mixture, HasTheSameBitsWhenNormsOrBlocksAreRecomputed) {
   }
 }
 
-TEST(Mixture, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(MixtureOfExperts, HasTheSameBitsForAnyNumberOfThreads) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     at::set_num_threads(1);
     const auto one = step_of(mixture("hybrid_norm_star", mixture_shape(), precision));
