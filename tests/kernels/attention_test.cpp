@@ -23,9 +23,9 @@ using Values = std::vector<double>;
 struct Attention {
   AttentionSizes sizes;
   Values q, k, v, dy;
-  std::vector<std::int32_t> begins;  // empty: one document
+  std::vector<std::int32_t> document_starts;  // empty: one document
 
-  std::int64_t first_seen_by(std::int64_t i) const { return begins.empty() ? 0 : begins[i]; }
+  std::int64_t first_seen_by(std::int64_t i) const { return document_starts.empty() ? 0 : document_starts[i]; }
 };
 
 struct Results {
@@ -48,7 +48,7 @@ void cut(Attention& in, std::int64_t length) {
   const auto earlier = in.sizes.keys - in.sizes.queries;
   for (std::int64_t i = 0; i < in.sizes.queries; ++i) {
     const auto begin = (earlier + i + length / 3) / length * length - length / 3;
-    in.begins.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(0, begin)));
+    in.document_starts.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(0, begin)));
   }
 }
 
@@ -114,14 +114,14 @@ Results by_tiles(const Attention& in) {
           std::max(attention_scratch<T>(in.sizes), attention_backward_scratch<T>(in.sizes))),
       std::numeric_limits<F>::quiet_NaN());
   const auto width = in.sizes.width;
-  const auto* const begins = in.begins.empty() ? nullptr : in.begins.data();
+  const auto* const document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data();
   attention<T>(in.sizes,
                {.q = {q.data(), width},
                 .k = {k.data(), width},
                 .v = {v.data(), width},
                 .y = {y.data(), width},
                 .lse = lse.data(),
-                .begins = begins},
+                .document_starts = document_starts},
                scratch.data());
   std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
   attention_backward<T>(in.sizes,
@@ -134,7 +134,7 @@ Results by_tiles(const Attention& in) {
                          .dq = {dq.data(), width},
                          .dk = {dk.data(), width},
                          .dv = {dv.data(), width},
-                         .begins = begins},
+                         .document_starts = document_starts},
                         scratch.data());
   const auto wide = [](const std::vector<T>& values) {
     Values result;
@@ -221,7 +221,7 @@ std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const st
                 .v = {k.data(), width},
                 .y = {y.data(), width},
                 .lse = lse.data(),
-                .begins = in.begins.empty() ? nullptr : in.begins.data(),
+                .document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data(),
                 .heads = heads,
                 .q_head = head,
                 .y_head = head},

@@ -25,14 +25,14 @@ std::vector<F> head(const std::vector<F>& all, std::size_t h, std::size_t width)
   return {first, first + static_cast<std::ptrdiff_t>(width)};
 }
 
-/// y = R(gain * x * factor) of one head in double; without a gain R x, without a turn no R.
-std::vector<double> turned(const std::vector<double>& x, const std::vector<double>& gain,
-                           double factor, const std::vector<double>& turn) {
+/// y = R(gain * x * factor) of one head in double; without a gain R x, without a rotation no R.
+std::vector<double> rotated(const std::vector<double>& x, const std::vector<double>& gain,
+                           double factor, const std::vector<double>& cos_sin) {
   auto y = x;
   for (std::size_t i = 0; i < gain.size(); ++i) y[i] *= factor * gain[i];
-  const auto half = turn.size() / 2;
+  const auto half = cos_sin.size() / 2;
   for (std::size_t j = 0; j < half; ++j) {
-    const double a = y[j], b = y[j + half], c = turn[j], s = turn[j + half];
+    const double a = y[j], b = y[j + half], c = cos_sin[j], s = cos_sin[j + half];
     y[j] = a * c - b * s;
     y[j + half] = b * c + a * s;
   }
@@ -46,14 +46,14 @@ TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
   constexpr double kEpsilon = 1e-5;
   for (const std::size_t width : {16, 30, 32, 48, 64, 96, 128, 256}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);
-    for (const auto& [has_gain, has_turn] : {std::pair(false, true), {true, false}, {true, true}}) {
+    for (const auto& [has_gain, is_rotated] : {std::pair(false, true), {true, false}, {true, true}}) {
       const auto gain = wavy<Wide<TypeParam>>(has_gain ? width : 0, 1.1);
-      const auto turn = wavy<Wide<TypeParam>>(has_turn ? width : 0, 0.5);  // any will do
+      const auto cos_sin = wavy<Wide<TypeParam>>(is_rotated ? width : 0, 0.5);  // any will do
       std::vector<TypeParam> y(kHeads * width);
       std::vector<double> rstd(kHeads, 1);
       norm_and_turn<TypeParam>({.x = x.data(),
                                 .gain = has_gain ? gain.data() : nullptr,
-                                .turn = has_turn ? turn.data() : nullptr,
+                                .cos_sin = is_rotated ? cos_sin.data() : nullptr,
                                 .y = y.data(),
                                 .rstd = rstd.data(),
                                 .count = kHeads,
@@ -66,9 +66,9 @@ TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
         const double factor =
             has_gain ? 1 / std::sqrt(squares / static_cast<double>(width) + kEpsilon) : 1;
         EXPECT_NEAR(rstd[h] / factor, 1, 1e-6) << h << ", " << width;
-        const auto truth = turned(of_head(exact(x)), exact(gain), factor, exact(turn));
+        const auto truth = rotated(of_head(exact(x)), exact(gain), factor, exact(cos_sin));
         EXPECT_TRUE(testing::is_row(of_head(y), truth, 4))
-            << "head " << h << " of " << width << ", gain " << has_gain << ", turn " << has_turn;
+            << "head " << h << " of " << width << ", gain " << has_gain << ", rotated " << is_rotated;
       }
     }
   }
@@ -103,7 +103,7 @@ TYPED_TEST(HeadsOfAToken, KeepTheBitsOfWhatIsLeftOfAGradient) {
     norm_and_turn_backward<TypeParam>({.dy = dy.data(),
                                        .x = x.data(),
                                        .gain = gain.data(),
-                                       .turn = nullptr,
+                                       .cos_sin = nullptr,
                                        .rstd = rstd.data(),
                                        .dx = dx.data(),
                                        .dgain = dgain.data(),

@@ -101,11 +101,11 @@ TEST(MaxAttentionScores, AreThoseOfTheScores) {
                           .k = at::randn({2, 2, 700, 48}).to(dtype),
                           .v = at::randn({2, 2, 700, 48}).to(dtype),
                           .scale = 0.3};
-    const auto begins = at::arange(700, at::kInt).div(90, "floor").mul(90);
+    const auto document_starts = at::arange(700, at::kInt).div(90, "floor").mul(90);
     for (const bool has_documents : {false, true}) {
       in.scale = has_documents ? -0.3 : 0.3;
       in.softcap = 2;  // it is before the cap
-      if (has_documents) in.begins = begins.repeat({2, 1}).to(at::kInt);
+      if (has_documents) in.document_starts = document_starts.repeat({2, 1}).to(at::kInt);
       const auto wanted = attention_stats(in).largest;
       const auto found = max_attention_scores(in);
       EXPECT_EQ(found.sizes(), wanted.sizes());

@@ -16,7 +16,7 @@ namespace {
 using testing::close;
 
 // (a, b) -> (a cos - b sin, b cos + a sin), angle = position * theta^(-2j/dk).
-TEST(Rotary, TurnsHalvesOfAHeadAsPairs) {
+TEST(Rotary, RotatesHalvesOfAHeadAsPairs) {
   const auto rotary = nn::Rotary::of(/*first=*/3, /*positions=*/1, /*dk=*/4, 100, at::kDouble);
   const auto y = rotary(torch::tensor({1.0, 2.0, 3.0, 4.0}, at::kDouble).view({1, 1, 1, 4}));
   const double first = 3;

@@ -145,7 +145,7 @@ TEST_P(CausalAttention, HasEqualBitsForAnyNumberOfThreads) {
 }
 
 /// Documents of nine positions; the first of the second sequence ends earlier.
-at::Tensor begins_of(const Case& each) {
+at::Tensor document_starts_of(const Case& each) {
   constexpr int kLength = 9;
   const auto positions =
       at::arange(each.keys - each.queries, each.keys, at::kInt).expand({2, each.queries});
@@ -156,16 +156,16 @@ at::Tensor begins_of(const Case& each) {
 // As if each document were alone; one of queries behind earlier positions may have begun there.
 TEST_P(CausalAttention, StaysWithinDocuments) {
   const auto& each = GetParam();
-  const auto begins = begins_of(each);
+  const auto document_starts = document_starts_of(each);
   const auto within = [&](const Tensors& x) {
-    return Tensors{ops::causal_attention(x[0], x[1], x[2], each.scale, each.softcap, begins)};
+    return Tensors{ops::causal_attention(x[0], x[1], x[2], each.scale, each.softcap, document_starts)};
   };
   const auto alone = [&](const Tensors& x) {
     std::vector<at::Tensor> rows;
     const auto earlier = each.keys - each.queries;
     for (std::int64_t b = 0; b < 2; ++b) {
       for (std::int64_t i = 0; i < each.queries; ++i) {
-        const auto from = begins[b][i].item<std::int64_t>();
+        const auto from = document_starts[b][i].item<std::int64_t>();
         const auto count = earlier + i + 1 - from;
         rows.push_back(ops::causal_attention(
             x[0].narrow(0, b, 1).narrow(1, i, 1), x[1].narrow(0, b, 1).narrow(1, from, count),
@@ -248,9 +248,9 @@ TEST(CausalAttentionAt, BeginsThatDoNotFit) {
   for (const auto& [values, at] : {std::pair<std::vector<int>, int>{{0, 0, -7, 0, 0}, 2},
                                    {{0, 2, 2, 2, 2}, 1},
                                    {{0, 1, 1, 0, 0}, 3}}) {
-    const auto begins = at::tensor(values, at::kInt).unsqueeze(0);
+    const auto document_starts = at::tensor(values, at::kInt).unsqueeze(0);
     EXPECT_NE(message_of([&] {
-                ops::causal_attention(q, q, q, 1, {}, begins);
+                ops::causal_attention(q, q, q, 1, {}, document_starts);
               }).find("but that of query " + std::to_string(at) + " at position"),
               std::string::npos);
   }

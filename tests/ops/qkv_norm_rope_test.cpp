@@ -25,9 +25,9 @@ at::Tensor angles(std::int64_t positions, std::int64_t width, at::ScalarType dty
 }
 
 /// (a, b) -> (a cos - b sin, b cos + a sin), the halves of each head as pairs.
-at::Tensor turned(const at::Tensor& x, const at::Tensor& turn) {
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos_sin) {
   const auto halves = x.chunk(2, -1);
-  const auto c = turn.select(1, 0).unsqueeze(1), s = turn.select(1, 1).unsqueeze(1);
+  const auto c = cos_sin.select(1, 0).unsqueeze(1), s = cos_sin.select(1, 1).unsqueeze(1);
   return at::cat({halves[0] * c - halves[1] * s, halves[1] * c + halves[0] * s}, -1);
 }
 
@@ -73,10 +73,10 @@ class QkvNormRope : public ::testing::TestWithParam<Normed> {
 
   static Tensors formula(const Tensors& in) {
     const auto gain = gains(in);
-    const auto turn = angles(kPositions, kWidth, at::kDouble);
+    const auto cos_sin = angles(kPositions, kWidth, at::kDouble);
     const auto heads = in[0].unflatten(-1, {-1, kWidth});
-    return {turned(normed(heads.narrow(2, 0, kHeads), gain[0]), turn),
-            turned(normed(heads.narrow(2, kHeads, kKvHeads), gain[1]), turn),
+    return {rotated(normed(heads.narrow(2, 0, kHeads), gain[0]), cos_sin),
+            rotated(normed(heads.narrow(2, kHeads, kKvHeads), gain[1]), cos_sin),
             normed(heads.narrow(2, kHeads + kKvHeads, kKvHeads), gain[2])};
   }
 
@@ -162,10 +162,10 @@ constexpr std::int64_t kManyHeads = 6;  // of q: more than share a root
 /// q, k and v, and the gradients, of heads of any width, normed where there is a gain.
 Tensors results_at(std::int64_t width, const Tensors& in, const Tensors& dy) {
   const bool is_double = in[0].scalar_type() == at::kDouble;
-  const auto turn = angles(kPositions, width, is_double ? at::kDouble : at::kFloat);
+  const auto cos_sin = angles(kPositions, width, is_double ? at::kDouble : at::kFloat);
   const auto run = [&](const Tensors& x) {
     const auto gain = x.size() > 1 ? std::optional(x[1]) : std::nullopt;
-    const auto [q, k, v] = ops::qkv_norm_rope(x[0], turn, kManyHeads, kKvHeads, {gain, kEpsilon},
+    const auto [q, k, v] = ops::qkv_norm_rope(x[0], cos_sin, kManyHeads, kKvHeads, {gain, kEpsilon},
                                               {gain, kEpsilon}, {gain, kEpsilon});
     return Tensors{q, k, v};
   };
@@ -258,20 +258,20 @@ TEST(QkvNormRopeOfBfloat16, HasTheResultsOfDouble) {
 }
 
 TEST(QkvNormRopeInputs, AreChecked) {
-  const auto turn = angles(5, 6, at::kFloat);
+  const auto cos_sin = angles(5, 6, at::kFloat);
   const auto message = [&](const at::Tensor& products, const at::Tensor& with, std::int64_t width) {
     return message_of(
         [&] { ops::qkv_norm_rope(products, with, 4, 2, {at::ones({width})}, {}, {}); });
   };
-  EXPECT_NE(message(at::ones({2, 5, 47}), turn, 6)
+  EXPECT_NE(message(at::ones({2, 5, 47}), cos_sin, 6)
                 .find("products must be [B, T, 8 * D] with an even D for 4 heads and 2 key heads, "
                       "but are [2, 5, 47]"),
             std::string::npos);
   EXPECT_NE(
-      message(at::ones({2, 4, 48}), turn, 6)
+      message(at::ones({2, 4, 48}), cos_sin, 6)
           .find("turn must be [4, 2, 3] of float32 on cpu, but is [5, 2, 3] of float32 on cpu"),
       std::string::npos);
-  EXPECT_NE(message(at::ones({2, 5, 48}), turn, 5)
+  EXPECT_NE(message(at::ones({2, 5, 48}), cos_sin, 5)
                 .find("q_gain must be [6] of float32 on cpu, but is [5] of float32 on cpu"),
             std::string::npos);
 }

@@ -20,7 +20,7 @@ namespace {
 /// Scores and weights written down: the meaning of attention, and the way for what LibTorch's
 /// lacks.
 at::Tensor explicit_attention(const AttentionInputs& inputs) {
-  const auto& [q, k, v, scale, softcap, begins] = inputs;
+  const auto& [q, k, v, scale, softcap, document_starts] = inputs;
   const auto kv_heads = k.size(1);
   const auto group = q.size(1) / kv_heads;
   const auto queries = q.size(2);
@@ -36,9 +36,9 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
   const auto future = ones.triu(positions - queries + 1);
   constexpr auto kNever = -std::numeric_limits<double>::infinity();
   scores = scores.masked_fill(future, kNever);
-  if (begins.defined()) {
-    const auto at = at::arange(positions, begins.options());
-    const auto earlier = at < begins.unsqueeze(-1);  // [B, T, S]: in other documents
+  if (document_starts.defined()) {
+    const auto at = at::arange(positions, document_starts.options());
+    const auto earlier = at < document_starts.unsqueeze(-1);  // [B, T, S]: in other documents
     scores = scores.masked_fill(earlier.unsqueeze(1).unsqueeze(1), kNever);
   }
   const auto weights = at::softmax(scores, -1).to(q.scalar_type());
@@ -62,7 +62,7 @@ void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
 }  // namespace
 
 bool flash_can(const AttentionInputs& inputs) {
-  return !inputs.softcap && !inputs.begins.defined() && inputs.q.size(2) == inputs.k.size(2);
+  return !inputs.softcap && !inputs.document_starts.defined() && inputs.q.size(2) == inputs.k.size(2);
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
@@ -71,7 +71,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
     return ops::causal_attention(
                inputs.q.transpose(1, 2), inputs.k.transpose(1, 2), inputs.v.transpose(1, 2),
                inputs.scale, inputs.softcap,
-               inputs.begins.defined() ? std::optional(inputs.begins) : std::nullopt)
+               inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt)
         .transpose(1, 2);
   }
   if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
@@ -116,7 +116,7 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
     if (parts.empty()) parts = products.split_with_sizes({heads * head_width, keys, keys}, -1);
     parts[i] = (**norms[i])(parts[i], mode);
   }
-  auto [q, k, v] = ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.turn,
+  auto [q, k, v] = ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin,
                                       heads, kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
   if (q_norm_after_rotation) q = normed(q_norm, q, mode);
   if (k_norm_after_rotation) k = normed(k_norm, k, mode);
@@ -132,11 +132,11 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
   const auto part = [&](std::int64_t from, std::int64_t width, std::int64_t count) {
     return products.narrow(-1, from, width).unflatten(-1, {count, head_width});
   };
-  const auto turned = [&](const at::Tensor& z, const std::optional<NormLayer>& norm, bool first) {
+  const auto rotated = [&](const at::Tensor& z, const std::optional<NormLayer>& norm, bool first) {
     return first ? normed(norm, rotary(z), mode) : rotary(normed(norm, z, mode));
   };
-  return {turned(part(0, query_width, heads), q_norm, q_norm_after_rotation),
-          turned(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation),
+  return {rotated(part(0, query_width, heads), q_norm, q_norm_after_rotation),
+          rotated(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation),
           normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
 }
 
@@ -155,7 +155,7 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
                                   .v = values,
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
                                   .softcap = softcap,
-                                  .begins = positions.begins};
+                                  .document_starts = positions.document_starts};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool by_formula = !fused && path == AttentionPath::automatic;
   auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);

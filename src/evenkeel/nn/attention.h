@@ -24,7 +24,7 @@ enum class AttentionPath { automatic, flash, explicit_scores };
 struct KeyValueCache {
   at::Tensor keys, values;  // [B, kv, capacity, dk]; keys after norm and rotation
   std::int64_t length = 0;  // positions filled
-  at::Tensor begin;         // [B]: where the documents begin that go on; undefined: at 0
+  at::Tensor document_start;  // [B]: of the documents that go on; undefined: 0
 };
 
 /// Whether LibTorch's can do it: no soft cap, no positions before the queries, one document.

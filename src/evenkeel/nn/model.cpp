@@ -87,7 +87,7 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
 /// Of the `positions` positions from `first` on.
 Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   const auto needed = std::max(first + positions, scheme_.shape.context);
-  if (!rotary_.turn.defined() || rotary_.turn.size(0) < needed) {
+  if (!rotary_.cos_sin.defined() || rotary_.cos_sin.size(0) < needed) {
     rotary_ = Rotary::of(0, needed, scheme_.shape.head_width(), options_.rope_theta,
                          compute_dtype(parameters_->precision()));
   }
@@ -95,12 +95,12 @@ Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
 }
 
 /// Of the documents that the tokens stand in; undefined where all see all.
-at::Tensor Model::begins_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const {
+at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const {
   if (!options_.document_end) return {};
-  const auto before = cache != nullptr ? cache->front().begin : at::Tensor();
-  auto documents = documents_of(ids, *options_.document_end, first, before);
-  if (cache != nullptr) cache->front().begin = documents.next;
-  return documents.begins;
+  const auto before = cache != nullptr ? cache->front().document_start : at::Tensor();
+  auto documents = find_document_starts(ids, *options_.document_end, first, before);
+  if (cache != nullptr) cache->front().document_start = documents.next;
+  return documents.of_tokens;
 }
 
 /// What enters the first block.
@@ -178,7 +178,7 @@ void Model::run_block_checkpointed(State& state, const Block& block, std::int64_
 
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
-  const Positions positions(rotary(first, ids.size(1)), begins_of(ids, first, pass.cache));
+  const Positions positions(rotary(first, ids.size(1)), document_starts_of(ids, first, pass.cache));
   const bool reports_stream = pass.observer != nullptr && pass.observer->stream;
   // An observer may want gradients of streams, which a checkpointed block does not have.
   const bool is_observed =

@@ -120,7 +120,7 @@ class Model {
   Block block(const Slots& slots, std::int64_t i) const;
   const Parameter& head() const;  // [rows, width]
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
-  at::Tensor begins_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
+  at::Tensor document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
   State embedded(const at::Tensor& ids, Mode mode) const;
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
                  const Positions& positions) const;

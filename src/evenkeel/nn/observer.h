@@ -18,7 +18,7 @@ struct AttentionInputs {
   at::Tensor v;      // [B, kv, S, dk]
   double scale = 1;  // of q . k
   std::optional<double> softcap;
-  at::Tensor begins;  // [B, T], int32: the first position that a query sees; undefined: 0
+  at::Tensor document_starts;  // [B, T], int32: the first position that a query sees; undefined: 0
 };
 
 enum class Half { attention, feed_forward };

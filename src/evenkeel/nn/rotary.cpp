@@ -11,7 +11,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-at::Tensor turned(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine) {
+at::Tensor rotated(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine) {
   const auto wide = x.to(cosine.scalar_type());
   const auto half = x.size(-1) / 2;
   const auto a = wide.narrow(-1, 0, half);
@@ -24,17 +24,17 @@ at::Tensor turned(const at::Tensor& x, const at::Tensor& cosine, const at::Tenso
   return y.to(x.scalar_type());
 }
 
-/// A rotation is orthogonal: its gradient turns back, and nothing but the angles is kept.
-class Turn : public torch::autograd::Function<Turn> {
+/// A rotation is orthogonal: its gradient is the inverse rotation, and only the angles are saved.
+class RotateFunction : public torch::autograd::Function<RotateFunction> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& cosine,
                             const at::Tensor& sine) {
     ctx->save_for_backward({cosine, sine});
-    return turned(x, cosine, sine);
+    return rotated(x, cosine, sine);
   }
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     const auto saved = ctx->get_saved_variables();
-    return {turned(dy[0], saved[0], -saved[1]), at::Tensor(), at::Tensor()};
+    return {rotated(dy[0], saved[0], -saved[1]), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -46,13 +46,13 @@ Rotary Rotary::of(std::int64_t first, std::int64_t positions, std::int64_t dk, d
   const auto frequency = at::pow(at::Scalar(theta), exponent);
   const auto position = at::arange(first, first + positions, at::kDouble);
   const auto angle = at::outer(position, frequency);
-  const auto table = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  return {at::stack({angle.cos(), angle.sin()}, 1).to(table)};
+  const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
+  return {at::stack({angle.cos(), angle.sin()}, 1).to(wide)};
 }
 
 at::Tensor Rotary::operator()(const at::Tensor& x) const {
-  const auto of = [this](std::int64_t which) { return turn.select(1, which).unsqueeze(1); };
-  return Turn::apply(x, of(0), of(1));
+  const auto of = [this](std::int64_t which) { return cos_sin.select(1, which).unsqueeze(1); };
+  return RotateFunction::apply(x, of(0), of(1));
 }
 
 }  // namespace evenkeel::nn

@@ -9,7 +9,7 @@ namespace evenkeel::nn {
 
 /// cos and sin of the rotary angles: position * theta^(-2j/dk), j = 0 .. dk/2 - 1.
 struct Rotary {
-  at::Tensor turn;  // [positions, 2, dk/2]: cosines, then sines; float32 or float64
+  at::Tensor cos_sin;  // [positions, 2, dk/2]: cosines, then sines; float32 or float64
 
   /// \param first  the position of row 0
   static Rotary of(std::int64_t first, std::int64_t positions, std::int64_t dk, double theta,
@@ -17,10 +17,10 @@ struct Rotary {
 
   /// Of the `count` positions from row `first` on; a view.
   Rotary narrow(std::int64_t first, std::int64_t count) const {
-    return {turn.narrow(0, first, count)};
+    return {cos_sin.narrow(0, first, count)};
   }
 
-  /// Turns the pair (a, b) = (x_j, x_{j + dk/2}) of every head into (a cos - b sin, b cos + a sin).
+  /// Rotates the pair (a, b) = (x_j, x_{j + dk/2}) of every head into (a cos - b sin, b cos + a sin).
   ///
   /// \param x  [B, T, heads, dk], T positions; float32, bfloat16 (rotated in float32) or float64
   /// \source Su et al. 2021, arXiv:2104.09864, eq. 34, with the halves of a head as pairs

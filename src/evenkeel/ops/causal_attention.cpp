@@ -14,25 +14,25 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Begins = std::optional<Tensor>;
+using DocumentStarts = std::optional<Tensor>;
 using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>,
-                  const Begins&);
+                  const DocumentStarts&);
 using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double,
-                                           std::optional<double>, const Begins&);
+                                           std::optional<double>, const DocumentStarts&);
 using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
                                                     const Tensor&, const Tensor&, const Tensor&,
-                                                    double, std::optional<double>, const Begins&);
+                                                    double, std::optional<double>, const DocumentStarts&);
 
-using Largest = Tensor(const Tensor&, const Tensor&, double, const Begins&);
+using Largest = Tensor(const Tensor&, const Tensor&, double, const DocumentStarts&);
 
 class CausalAttention : public torch::autograd::Function<CausalAttention> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
-                        double scale, std::optional<double> softcap, const Begins& begins) {
+                        double scale, std::optional<double> softcap, const DocumentStarts& document_starts) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Forward>("evenkeel::causal_attention_forward");
-    const auto [y, lse] = run.call(q, k, v, scale, softcap, begins);
-    ctx->save_for_backward({q, k, v, y, lse, begins.value_or(Tensor())});
+    const auto [y, lse] = run.call(q, k, v, scale, softcap, document_starts);
+    ctx->save_for_backward({q, k, v, y, lse, document_starts.value_or(Tensor())});
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["softcap"] = softcap;
     return y;
@@ -41,10 +41,10 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     static const auto run = registered<Backward>("evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto begins = saved[5].defined() ? Begins(saved[5]) : Begins();
+    const auto document_starts = saved[5].defined() ? DocumentStarts(saved[5]) : DocumentStarts();
     const auto [dq, dk, dv] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
                                        ctx->saved_data["scale"].toDouble(),
-                                       ctx->saved_data["softcap"].toOptional<double>(), begins);
+                                       ctx->saved_data["softcap"].toOptional<double>(), document_starts);
     return {dq, dk, dv, Tensor(), Tensor(), Tensor()};
   }
 };
@@ -52,7 +52,7 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
 }  // namespace
 
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
-                     const std::optional<Tensor>& begins) {
+                     const std::optional<Tensor>& document_starts) {
   check_same("causal_attention", "v", v, "k", k);
   check_rows("causal_attention", q, "q");
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && q.sym_size(0) == k.sym_size(0) &&
@@ -63,37 +63,37 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
               "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
               q.sym_sizes(), " of ", name_of(q.scalar_type()), " on ", q.device(), " and ",
               k.sym_sizes(), " of ", name_of(k.scalar_type()), " on ", k.device());
-  TORCH_CHECK(!begins || (begins->dim() == 2 && begins->scalar_type() == at::kInt &&
-                          begins->sym_size(0) == q.sym_size(0) &&
-                          begins->sym_size(1) == q.sym_size(1) && begins->device() == q.device()),
+  TORCH_CHECK(!document_starts || (document_starts->dim() == 2 && document_starts->scalar_type() == at::kInt &&
+                          document_starts->sym_size(0) == q.sym_size(0) &&
+                          document_starts->sym_size(1) == q.sym_size(1) && document_starts->device() == q.device()),
               "[causal_attention] begins must be [B, T] of int32 on ", q.device(), ", but is ",
-              begins ? begins->sym_sizes() : c10::SymIntArrayRef(), " of ",
-              begins ? name_of(begins->scalar_type()) : "nothing", " on ",
-              begins ? begins->device() : q.device());
+              document_starts ? document_starts->sym_sizes() : c10::SymIntArrayRef(), " of ",
+              document_starts ? name_of(document_starts->scalar_type()) : "nothing", " on ",
+              document_starts ? document_starts->device() : q.device());
 }
 
 namespace {
 
 Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                      std::optional<double> softcap, const Begins& begins) {
-  check_attention(q, k, v, begins);
+                      std::optional<double> softcap, const DocumentStarts& document_starts) {
+  check_attention(q, k, v, document_starts);
   check_softcap("causal_attention", softcap);
-  return CausalAttention::apply(q, k, v, scale, softcap, begins);
+  return CausalAttention::apply(q, k, v, scale, softcap, document_starts);
 }
 
 }  // namespace
 
 Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                        std::optional<double> softcap, const std::optional<at::Tensor>& begins) {
+                        std::optional<double> softcap, const std::optional<at::Tensor>& document_starts) {
   static const auto run = registered<Op>("evenkeel::causal_attention");
-  return run.call(q, k, v, scale, softcap, begins);
+  return run.call(q, k, v, scale, softcap, document_starts);
 }
 
 Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
-                      const std::optional<Tensor>& begins) {
+                      const std::optional<Tensor>& document_starts) {
   static const auto run = registered<Largest>("evenkeel::largest_scores");
-  check_attention(q, k, k, begins);
-  return run.call(q, k, scale, begins);
+  check_attention(q, k, k, document_starts);
+  return run.call(q, k, scale, document_starts);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

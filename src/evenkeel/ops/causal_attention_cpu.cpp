@@ -69,29 +69,29 @@ class Documents {
  public:
   /// \param earlier  positions before the first query
   /// \throws c10::Error if a query sees nothing, or more than the one before it
-  Documents(const std::optional<Tensor>& begins, std::int64_t earlier) {
-    if (!begins) return;
-    begins_ = begins->contiguous();
-    for (std::int64_t b = 0; b < begins_.size(0); ++b) check((*this)[b], earlier);
+  Documents(const std::optional<Tensor>& document_starts, std::int64_t earlier) {
+    if (!document_starts) return;
+    document_starts_ = document_starts->contiguous();
+    for (std::int64_t b = 0; b < document_starts_.size(0); ++b) check((*this)[b], earlier);
   }
   const std::int32_t* operator[](std::int64_t b) const {
-    return begins_.defined() ? begins_.const_data_ptr<std::int32_t>() + b * begins_.size(1)
+    return document_starts_.defined() ? document_starts_.const_data_ptr<std::int32_t>() + b * document_starts_.size(1)
                              : nullptr;
   }
 
  private:
-  void check(const std::int32_t* begins, std::int64_t earlier) const {
+  void check(const std::int32_t* document_starts, std::int64_t earlier) const {
     std::int64_t least = 0;
-    for (std::int64_t i = 0; i < begins_.size(1); ++i) {
-      TORCH_CHECK(begins[i] >= least && begins[i] <= earlier + i,
+    for (std::int64_t i = 0; i < document_starts_.size(1); ++i) {
+      TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= earlier + i,
                   "[causal_attention] begins must never fall and lie between 0 and the query's own "
                   "position, but that of query ",
-                  i, " at position ", earlier + i, " is ", begins[i], " behind ", least);
-      least = begins[i];
+                  i, " at position ", earlier + i, " is ", document_starts[i], " behind ", least);
+      least = document_starts[i];
     }
   }
 
-  Tensor begins_;
+  Tensor document_starts_;
 };
 
 /// The query heads of a key head in as few parts as give every thread as much to do.
@@ -118,16 +118,16 @@ struct Attended {
 };
 
 void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
-            std::optional<double> softcap, const std::optional<Tensor>& begins,
+            std::optional<double> softcap, const std::optional<Tensor>& document_starts,
             const Attended& to) {
-  check_attention(q_any, k_any, v_any, begins);
+  check_attention(q_any, k_any, v_any, document_starts);
   if (to.y.numel() == 0) return;
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
   const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
-  const Documents documents(begins, sizes.keys - sizes.queries);
+  const Documents documents(document_starts, sizes.keys - sizes.queries);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
     using T = Raw<scalar_t>;
     auto* const largest = to.largest.defined() ? out<Wide<T>>(to.largest) : nullptr;
@@ -142,7 +142,7 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
                                   .v = head_in<scalar_t>(v, b, h / group),
                                   .y = head_out<scalar_t>(to.y, b, h),
                                   .lse = out<Wide<T>>(to.lse) + first * sizes.queries,
-                                  .begins = documents[b],
+                                  .document_starts = documents[b],
                                   .heads = own,
                                   .q_head = q.stride(2),
                                   .y_head = to.y.stride(2),
@@ -154,9 +154,9 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
 
 std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                                    std::optional<double> softcap,
-                                   const std::optional<Tensor>& begins) {
+                                   const std::optional<Tensor>& document_starts) {
   const Attended to(q);
-  attend(q, k, v, scale, softcap, begins, to);
+  attend(q, k, v, scale, softcap, document_starts, to);
   return {to.y, to.lse};
 }
 
@@ -164,15 +164,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                                             const Tensor& k_any, const Tensor& v_any,
                                             const Tensor& y_any, const Tensor& lse_any,
                                             double scale, std::optional<double> softcap,
-                                            const std::optional<Tensor>& begins) {
-  check_attention(q_any, k_any, v_any, begins);
+                                            const std::optional<Tensor>& document_starts) {
+  check_attention(q_any, k_any, v_any, document_starts);
   check_same("causal_attention_backward", "dy", dy_any, "q", q_any);
   check_same("causal_attention_backward", "y", y_any, "q", q_any);
   const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
   const auto lse = lse_any.contiguous();
   const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
-  const Documents documents(begins, sizes.keys - sizes.queries);
+  const Documents documents(document_starts, sizes.keys - sizes.queries);
   const auto kv_heads = k.size(2);
   const auto group = q.size(2) / kv_heads;
   auto dq = at::empty(q.sizes(), q.options());
@@ -197,7 +197,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
                             .dq = head_out<scalar_t>(dq, b, h * group),
                             .dk = head_out<scalar_t>(dk, b, h),
                             .dv = head_out<scalar_t>(dv, b, h),
-                            .begins = documents[b],
+                            .document_starts = documents[b],
                             .heads = group,
                             .q_head = q.stride(2),
                             .y_head = y.stride(2),
@@ -211,11 +211,11 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
 
 /// A forward pass whose keys are its values, too, for what it finds on the way.
 Tensor largest_scores_of(const Tensor& q, const Tensor& k, double scale,
-                         const std::optional<Tensor>& begins) {
+                         const std::optional<Tensor>& document_starts) {
   Attended to(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
   to.largest = at::full({q.size(0), q.size(2)}, kNone, Attended::options_beside(q));
-  attend(q, k, /*v=*/k, scale, std::nullopt, begins, to);
+  attend(q, k, /*v=*/k, scale, std::nullopt, document_starts, to);
   return to.largest.to(at::kDouble).amax(0);
 }
 

@@ -15,7 +15,7 @@ using at::Tensor;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
                                    double /*scale*/, std::optional<double> /*softcap*/,
-                                   const std::optional<Tensor>& /*begins*/) {
+                                   const std::optional<Tensor>& /*document_starts*/) {
   return {like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
                                     q.options().dtype(wide(q.scalar_type())))};
 }
@@ -24,13 +24,13 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
                                             const Tensor& v, const Tensor& /*y*/,
                                             const Tensor& /*lse*/, double /*scale*/,
                                             std::optional<double> /*softcap*/,
-                                            const std::optional<Tensor>& /*begins*/) {
+                                            const std::optional<Tensor>& /*document_starts*/) {
   return {like(q), like(k), like(v)};
 }
 
 Tensor largest_scores_of(const Tensor& q, const Tensor& k, double /*scale*/,
-                         const std::optional<Tensor>& begins) {
-  check_attention(q, k, k, begins);
+                         const std::optional<Tensor>& document_starts) {
+  check_attention(q, k, k, document_starts);
   return at::empty_symint({q.sym_size(2)}, q.options().dtype(at::kDouble));
 }
 

@@ -16,7 +16,7 @@ struct HeadsPart {
   std::int64_t first = 0, count = 0;  // heads
   OptionalTensor gain;                // none: not normed
   double epsilon = 0;
-  bool is_turned = false;
+  bool is_rotated = false;
 };
 
 /// The three parts, in order.

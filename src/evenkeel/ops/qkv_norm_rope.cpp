@@ -28,15 +28,15 @@ using Backward = Tensor4(const Tensor&, const Tensor&, const Tensor&, const Tens
 
 class QkvNormRope : public torch::autograd::Function<QkvNormRope> {
  public:
-  static tensor_list forward(AutogradContext* ctx, const Tensor& products, const Tensor& turn,
+  static tensor_list forward(AutogradContext* ctx, const Tensor& products, const Tensor& cos_sin,
                              std::int64_t heads, std::int64_t kv_heads,
                              const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                              const OptionalTensor& v_gain, const std::vector<double>& epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto run = registered<Forward>("evenkeel::qkv_norm_rope_forward");
     const auto [q, k, v, rstd] =
-        run.call(products, turn, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
-    ctx->save_for_backward({products, turn, rstd, q_gain.value_or(Tensor()),
+        run.call(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+    ctx->save_for_backward({products, cos_sin, rstd, q_gain.value_or(Tensor()),
                             k_gain.value_or(Tensor()), v_gain.value_or(Tensor())});
     ctx->saved_data["heads"] = heads;
     ctx->saved_data["kv_heads"] = kv_heads;
@@ -72,7 +72,7 @@ void check_gain(const char* name, const OptionalTensor& gain, const Tensor& prod
               gain->sym_sizes(), " of ", name_of(gain->scalar_type()), " on ", gain->device());
 }
 
-Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t heads,
+Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
                        std::int64_t kv_heads, const OptionalTensor& q_gain,
                        const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                        Numbers epsilon) {
@@ -84,14 +84,14 @@ Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t 
               "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
               " heads and ", kv_heads, " key heads, but are ", products.sym_sizes());
   const auto width = products.sym_size(-1) / all;
-  TORCH_CHECK(turn.dim() == 3 && turn.sym_size(0) == products.sym_size(1) &&
-                  turn.sym_size(1) == 2 && turn.sym_size(2) * 2 == width &&
-                  turn.scalar_type() == wide(products.scalar_type()) &&
-                  turn.device() == products.device(),
+  TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.sym_size(0) == products.sym_size(1) &&
+                  cos_sin.sym_size(1) == 2 && cos_sin.sym_size(2) * 2 == width &&
+                  cos_sin.scalar_type() == wide(products.scalar_type()) &&
+                  cos_sin.device() == products.device(),
               "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
               name_of(wide(products.scalar_type())), " on ", products.device(), ", but is ",
-              turn.sym_sizes(), " of ", name_of(turn.scalar_type()), " on ", turn.device());
-  TORCH_CHECK(!at::GradMode::is_enabled() || !turn.requires_grad(),
+              cos_sin.sym_sizes(), " of ", name_of(cos_sin.scalar_type()), " on ", cos_sin.device());
+  TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
               "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
   check_gain("q_gain", q_gain, products, width);
   check_gain("k_gain", k_gain, products, width);
@@ -100,17 +100,17 @@ Tensor3 differentiable(const Tensor& products, const Tensor& turn, std::int64_t 
               epsilon.size());
   for (const auto each : epsilon) check_epsilon("qkv_norm_rope", each);
   const auto all_three =
-      QkvNormRope::apply(products, turn, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
+      QkvNormRope::apply(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
   return {all_three[0], all_three[1], all_three[2]};
 }
 
 }  // namespace
 
-Tensor3 qkv_norm_rope(const Tensor& products, const Tensor& turn, std::int64_t heads,
+Tensor3 qkv_norm_rope(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
                       std::int64_t kv_heads, const HeadNorm& q, const HeadNorm& k,
                       const HeadNorm& v) {
   static const auto run = registered<Op>("evenkeel::qkv_norm_rope");
-  return run.call(products, turn, heads, kv_heads, q.gain, k.gain, v.gain,
+  return run.call(products, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
                   {q.epsilon, k.epsilon, v.epsilon});
 }
 

@@ -33,11 +33,11 @@ auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
   return gains;
 }
 
-Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
+Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
   const auto rows = products.contiguous();
-  const auto angles = turn.contiguous();
+  const auto angles = cos_sin.contiguous();
   const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
   const auto width = head_width(products, heads, kv_heads);
   const auto all = heads + 2 * kv_heads;
@@ -53,7 +53,7 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
         const auto* const from = in<scalar_t>(rows, products.numel());
-        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles, positions * width);
+        const auto* const angle_rows = in<Wide<Raw<scalar_t>>>(angles, positions * width);
         auto* const scales = out<double>(rstd);
         const auto gains = gains_of<scalar_t>(parts, width);
         const std::array to = {out<scalar_t>(results[0]), out<scalar_t>(results[1]),
@@ -64,7 +64,7 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
             kernels::cpu::norm_and_turn<Raw<scalar_t>>(
                 {.x = from + (row * all + part.first) * width,
                  .gain = gains[p],
-                 .turn = part.is_turned ? turns + row % positions * width : nullptr,
+                 .cos_sin = part.is_rotated ? angle_rows + row % positions * width : nullptr,
                  .y = to[p] + row * part.count * width,
                  .rstd = scales + row * all + part.first,
                  .count = part.count,
@@ -77,12 +77,12 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
 }
 
 Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
-                 const Tensor& turn, std::int64_t heads, std::int64_t kv_heads,
+                 const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
   const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
   const auto rows = products.contiguous();
-  const auto angles = turn.contiguous();
+  const auto angles = cos_sin.contiguous();
   const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
   const auto width = head_width(products, heads, kv_heads);
   const auto all = heads + 2 * kv_heads;
@@ -95,7 +95,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
         const auto* const from = in<scalar_t>(rows, products.numel());
-        const auto* const turns = in<Wide<Raw<scalar_t>>>(angles, positions * width);
+        const auto* const angle_rows = in<Wide<Raw<scalar_t>>>(angles, positions * width);
         const auto* const scales = in<double>(rstd, count * all);
         auto* const to = out<scalar_t>(dx);
         auto* const dgain = out<double>(sums);
@@ -116,7 +116,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
                       {.dy = dy[p] + row * part.count * width,
                        .x = from + at,
                        .gain = gains[p],
-                       .turn = part.is_turned ? turns + row % positions * width : nullptr,
+                       .cos_sin = part.is_rotated ? angle_rows + row % positions * width : nullptr,
                        .rstd = scales + row * all + part.first,
                        .dx = to + at,
                        .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,

@@ -26,12 +26,12 @@ using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// One part of all tokens, as the kernels want it. All tensors are contiguous.
 template <typename scalar_t>
-HeadsOf<Raw<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& turn,
+HeadsOf<Raw<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& cos_sin,
                                 const Tensor& rstd, std::int64_t width) {
   using Angle = Wide<Raw<scalar_t>>;
   return {.x = in<scalar_t>(products) + part.first * width,
           .gain = part.gain ? in<Angle>(*part.gain) : nullptr,
-          .turn = part.is_turned ? in<Angle>(turn) : nullptr,
+          .cos_sin = part.is_rotated ? in<Angle>(cos_sin) : nullptr,
           .rstd = out<double>(rstd) + part.first,
           .tokens = products.size(0) * products.size(1),
           .positions = products.size(1),
@@ -41,12 +41,12 @@ HeadsOf<Raw<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, c
           .width = width};
 }
 
-Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
+Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
   const c10::cuda::CUDAGuard on_device_of_products(products.device());
   const auto rows = products.contiguous();
-  const auto angles = turn.contiguous();
+  const auto angles = cos_sin.contiguous();
   const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
   const auto width = head_width(products, heads, kv_heads);
   const auto rstd = at::empty({products.size(0) * products.size(1), heads + 2 * kv_heads},
@@ -66,13 +66,13 @@ Tensor4 forward(const Tensor& products, const Tensor& turn, std::int64_t heads,
 }
 
 Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
-                 const Tensor& turn, std::int64_t heads, std::int64_t kv_heads,
+                 const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_products(products.device());
   const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
   const auto rows = products.contiguous();
-  const auto angles = turn.contiguous();
+  const auto angles = cos_sin.contiguous();
   const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
   const auto width = head_width(products, heads, kv_heads);
   auto dx = like(products);

@@ -13,7 +13,7 @@ namespace {
 using at::Tensor;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-Tensor4 forward(const Tensor& products, const Tensor& /*turn*/, std::int64_t heads,
+Tensor4 forward(const Tensor& products, const Tensor& /*cos_sin*/, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
                 const OptionalTensor& /*k_gain*/, const OptionalTensor& /*v_gain*/,
                 at::ArrayRef<double> /*epsilon*/) {
@@ -28,7 +28,7 @@ Tensor4 forward(const Tensor& products, const Tensor& /*turn*/, std::int64_t hea
 }
 
 Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
-                 const Tensor& products, const Tensor& /*turn*/, std::int64_t /*heads*/,
+                 const Tensor& products, const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
                  std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                  const Tensor& /*rstd*/) {

@@ -61,7 +61,7 @@ template <int kBytes, typename T>
       return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
     };
     const auto seen = earlier + q0 + rows;
-    const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+    const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
     for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
       const auto count = std::min(kKeys, seen - k0);
       for (std::int64_t j = 0; j < count; j += L::kPanel) {
@@ -74,7 +74,7 @@ template <int kBytes, typename T>
       }
       for (std::int64_t r = 0; r < rows; ++r) {
         F* const row = scores + r * kStride;
-        const auto own = keys_of(head.begins, q0 + r, earlier, k0, count);
+        const auto own = keys_of(head.document_starts, q0 + r, earlier, k0, count);
         if (!own.is_empty()) {
           const F shrink = running[r].template weigh<kBytes>(row + own.begin, own.end - own.begin,
                                                              static_cast<F>(sizes.softcap));

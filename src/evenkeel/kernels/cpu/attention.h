@@ -39,7 +39,7 @@ struct AttentionHead {
   HeadRows<const T> q, k, v;  // q, y: of the first query head
   HeadRows<T> y;
   Wide<T>* lse = nullptr;                // [heads, queries]
-  const std::int32_t* begins = nullptr;  // [queries], never falling: where documents begin, or null
+  const std::int32_t* document_starts = nullptr;  // [queries], never falling: where documents begin, or null
   std::int64_t heads = 1;
   std::int64_t q_head = 0, y_head = 0;  // from one to the next
   Wide<T>* largest = nullptr;           // [heads], or null: raised to the largest of all cap(s)
@@ -51,7 +51,7 @@ struct AttentionGradient {
   HeadRows<const T> q, k, v, y, dy;
   const Wide<T>* lse = nullptr;
   HeadRows<T> dq, dk, dv;
-  const std::int32_t* begins = nullptr;
+  const std::int32_t* document_starts = nullptr;
   std::int64_t heads = 1;
   std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
 };

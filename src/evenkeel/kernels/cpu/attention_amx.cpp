@@ -71,7 +71,7 @@ class Blocks {
     if (is_last_) {
       if (h_ == head_.heads) return false;
       at_ = {.head = h_, .q0 = q0_, .rows = std::min(kTwoTiles, sizes_.queries - q0_)};
-      at_.k0 = head_.begins == nullptr ? 0 : head_.begins[q0_] / kKeys * kKeys;
+      at_.k0 = head_.document_starts == nullptr ? 0 : head_.document_starts[q0_] / kKeys * kKeys;
       at_.is_first = true;
       q0_ += kTwoTiles;
       if (q0_ >= sizes_.queries) q0_ = 0, ++h_;
@@ -173,7 +173,7 @@ EK_LANES float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf1
   for (std::int64_t r = 0; r < kTwoTiles; ++r) {
     float* const row = block.scores + r * kScores;
     auto& seen = rows.seen[r];
-    seen = r < block.rows ? keys_of(head.begins, block.q0 + r, sizes.keys - sizes.queries, block.k0,
+    seen = r < block.rows ? keys_of(head.document_starts, block.q0 + r, sizes.keys - sizes.queries, block.k0,
                                     block.count)
                           : Range{};
     rows.largest[r] = kHidden;

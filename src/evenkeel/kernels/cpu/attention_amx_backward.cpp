@@ -184,7 +184,7 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
   const auto before = sizes.keys - sizes.queries + q0;  // the position of the first of them
   take_queries(sizes, head, h, q0, rows, part);
   std::fill(part.dq, part.dq + depth * kScores, 0.F);
-  const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+  const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
   for (auto k0 = begin; k0 < before + rows; k0 += kKeys) {
     const auto count = std::min(kKeys, before + rows - k0);
     const auto high = up_to(kTwoTiles, count);
@@ -205,8 +205,8 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
     }
     for (std::int64_t j = 0; j < high; j += 2) {
       const Range seen[2] = {
-          queries_of(head.begins, k0 + j, sizes.keys - sizes.queries, q0, rows),
-          queries_of(head.begins, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
+          queries_of(head.document_starts, k0 + j, sizes.keys - sizes.queries, q0, rows),
+          queries_of(head.document_starts, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
       weigh_pair(part, j, first_of(j / kTwoTiles * kTwoTiles), all, seen, by);
     }
     for (std::int64_t j = 0; j < high; j += kTwoTiles) {

@@ -92,7 +92,7 @@ template <int kBytes, typename T>
         delta[r] = product_of(wide, upstream + r * stride, width);
       }
       std::fill(dq, dq + stride, F(0));
-      const auto begin = head.begins == nullptr ? 0 : head.begins[q0] / kKeys * kKeys;
+      const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
       for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
         const auto count = std::min(kKeys, seen - k0);
         for (std::int64_t j = 0; j < count; j += L::kPanel) {
@@ -109,7 +109,7 @@ template <int kBytes, typename T>
         for (std::int64_t r = 0; r < rows; ++r) {
           F* const weight = weights + r * kStride;
           F* const gradient = gradients + r * kStride;
-          const auto own = keys_of(head.begins, q0 + r, earlier, k0, count);
+          const auto own = keys_of(head.document_starts, q0 + r, earlier, k0, count);
           if (!own.is_empty()) {
             const auto many = own.end - own.begin;
             if (sizes.softcap > 0) {

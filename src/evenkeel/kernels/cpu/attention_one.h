@@ -88,7 +88,7 @@ template <int kBytes, typename T>
                static_cast<F>(sizes.scale), query, padded(width));
   std::fill(sum, sum + padded(width), F(0));
   RunningRow<F> running;
-  for (std::int64_t k0 = head.begins == nullptr ? 0 : *head.begins; k0 < sizes.keys;
+  for (std::int64_t k0 = head.document_starts == nullptr ? 0 : *head.document_starts; k0 < sizes.keys;
        k0 += kKeysAtOnce) {
     const auto count = std::min(kKeysAtOnce, sizes.keys - k0);
     scores_of(query, head.k, k0, count, width, scores);

@@ -12,18 +12,18 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// value(i), i = 0 .. width - 1, turned in F and handed to put(i, result).
+/// value(i), i = 0 .. width - 1, rotated in F and handed to put(i, result).
 template <typename F, typename Angle, typename Value, typename Put>
-[[gnu::always_inline]] inline void turned(const Angle* turn, std::int64_t width, F direction,
+[[gnu::always_inline]] inline void rotated(const Angle* cos_sin, std::int64_t width, F direction,
                                           const Value& value, const Put& put) {
-  if (turn == nullptr) {
+  if (cos_sin == nullptr) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) put(i, value(i));
     return;
   }
   const auto half = width / 2;
-  const Angle* __restrict const cosine = turn;
-  const Angle* __restrict const sine = turn + half;
+  const Angle* __restrict const cosine = cos_sin;
+  const Angle* __restrict const sine = cos_sin + half;
 #pragma omp simd
   for (std::int64_t j = 0; j < half; ++j) {
     const F a = value(j), b = value(j + half);
@@ -43,12 +43,12 @@ template <typename F, typename T>
   const auto put = [=](std::int64_t i, F value) { store(y + i, value); };
   const auto at = [=](std::int64_t i) { return static_cast<F>(load(x + i) * scale); };
   if (gain == nullptr) {
-    turned<F>(heads.turn, heads.width, 1, at, put);
+    rotated<F>(heads.cos_sin, heads.width, 1, at, put);
   } else {
     const auto normed = [=](std::int64_t i) {
       return at(i) * factor * static_cast<F>(load(gain + i));
     };
-    turned<F>(heads.turn, heads.width, 1, normed, put);
+    rotated<F>(heads.cos_sin, heads.width, 1, normed, put);
   }
 }
 
@@ -99,12 +99,12 @@ template <typename T>
   }
 }
 
-/// g = what reached the head, turned back.
+/// g = what reached the head, rotated back.
 template <typename F, typename T>
 [[gnu::always_inline]] inline void turn_back(const HeadsGradient<T>& heads, std::int64_t h, F* g) {
   const T* const dy = heads.dy + h * heads.width;
-  turned(
-      heads.turn, heads.width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+  rotated(
+      heads.cos_sin, heads.width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
       [=](std::int64_t i, F value) { g[i] = value; });
 }
 
@@ -142,7 +142,7 @@ template <typename T>
   backward(heads, h, heads.scratch);
 }
 
-/// The heads of a token, in float32 where they may be. Some are turned before the first of them is
+/// The heads of a token, in float32 where they may be. Some are rotated before the first of them is
 /// read: a vector that begins in one store and ends in another waits until both are in the cache.
 template <typename T>
 [[gnu::always_inline]] inline void narrow_token(const HeadsGradient<T>& heads) {
@@ -189,8 +189,8 @@ template <typename T>
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const T* const dy = heads.dy + h * width;
     T* const dx = heads.dx + h * width;
-    turned(
-        heads.turn, width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+    rotated(
+        heads.cos_sin, width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
         [=](std::int64_t i, F value) { store(dx + i, value); });
   }
 }

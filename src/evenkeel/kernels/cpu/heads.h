@@ -8,13 +8,13 @@
 /// Norm and rotation of the heads of one token, each `width` values, one after another.
 namespace evenkeel::kernels::cpu {
 
-/// y = R(gain * x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon), for each head; R turns the pair
+/// y = R(gain * x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon), for each head; R rotates the pair
 /// (a, b) = (y_j, y_{j + width/2}) into (a cos_j - b sin_j, b cos_j + a sin_j).
 template <typename T>
 struct Heads {
   const T* x;           // [count, width]
   const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* turn;  // [2, width / 2]: cosines, then sines; null: no rotation
+  const Wide<T>* cos_sin;  // [2, width / 2]: cosines, then sines; null: no rotation
   T* y;                 // [count, width], written; does not overlap x
   double* rstd;         // [count], written where there is a norm
   std::int64_t count, width;
@@ -33,7 +33,7 @@ struct HeadsGradient {
   const T* dy;          // [count, width]
   const T* x;           // [count, width]
   const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* turn;  // [2, width / 2]; null: no rotation
+  const Wide<T>* cos_sin;  // [2, width / 2]; null: no rotation
   const double* rstd;   // [count]
   T* dx;                // [count, width], written; does not overlap dy
   double* dgain;        // [width], added to

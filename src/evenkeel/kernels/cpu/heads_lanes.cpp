@@ -83,7 +83,7 @@ EK_LANES Head<kCount> partners_of(const Head<kCount>& z) {
 
 /// A rotation: z * cosine + partners_of(z) * sine.
 template <int kCount>
-struct Turn {
+struct CosSin {
   Head<kCount> cosine, sine;
 };
 /// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
@@ -91,27 +91,27 @@ struct Turn {
 EK_LANES __m512 joined(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
-/// \param turn       [2, width / 2]: cosines, then sines
+/// \param cos_sin       [2, width / 2]: cosines, then sines
 /// \param direction  -1: the angles the other way round
 template <int kCount>
-EK_LANES Turn<kCount> turn_of(const float* turn, float direction) {
+EK_LANES CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
-  const float* const sines = turn + 8 * kCount;
-  Turn<kCount> by;
+  const float* const sines = cos_sin + 8 * kCount;
+  CosSin<kCount> by;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
     const int low = 2 * j, high = low + 1;  // eighths of a vector; kCount of them are half a head
     const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
                             _mm256_loadu_ps(sines + 8 * (high % kCount))};
-    by.cosine.v[j] = joined(_mm256_loadu_ps(turn + 8 * (low % kCount)),
-                            _mm256_loadu_ps(turn + 8 * (high % kCount)));
+    by.cosine.v[j] = joined(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
+                            _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
     by.sine.v[j] = joined(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
                           _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
   }
   return by;
 }
 template <int kCount>
-EK_LANES Head<kCount> turned(const Head<kCount>& z, const Turn<kCount>& by) {
+EK_LANES Head<kCount> rotated(const Head<kCount>& z, const CosSin<kCount>& by) {
   auto out = times(partners_of(z), by.sine);
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], by.cosine.v[j], out.v[j]);
@@ -193,28 +193,28 @@ EK_LANES bool find_rstd(const Heads<Bf16>& heads) {
   return true;
 }
 
-/// What a head is multiplied with: turned(gain * z) = z * by.cosine + partners_of(z) * by.sine.
+/// What a head is multiplied with: rotated(gain * z) = z * by.cosine + partners_of(z) * by.sine.
 template <int kCount>
-EK_LANES Turn<kCount> after(const Head<kCount>& gain, const Turn<kCount>& by) {
+EK_LANES CosSin<kCount> after(const Head<kCount>& gain, const CosSin<kCount>& by) {
   return {times(gain, by.cosine), times(partners_of(gain), by.sine)};
 }
 
-template <int kCount, bool kNorm, bool kTurn>
+template <int kCount, bool kNorm, bool kRotate>
 EK_AMX bool forward(const Heads<Bf16>& heads) {
   Head<kCount> gain;
-  Turn<kCount> turn;
-  if constexpr (kTurn) turn = turn_of<kCount>(heads.turn, 1);
+  CosSin<kCount> cos_sin;
+  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
   if constexpr (kNorm) {
     gain = load<kCount>(heads.gain);
     if (!lanes::is_most_moderate(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
-    if constexpr (kTurn) turn = after(gain, turn);
+    if constexpr (kRotate) cos_sin = after(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
     if constexpr (!kNorm) ask_for_next<kCount>(heads.x + at);
     auto z = load<kCount>(heads.x + at);
-    if constexpr (kTurn) {
-      z = turned(z, turn);
+    if constexpr (kRotate) {
+      z = rotated(z, cos_sin);
     } else {
       z = times(z, gain);
     }
@@ -244,19 +244,19 @@ EK_LANES __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
   return _mm512_add_ps(sum[0], sum[1]);
 }
 
-template <int kCount, bool kNorm, bool kTurn>
+template <int kCount, bool kNorm, bool kRotate>
 EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
   Head<kCount> gain, dgain = {};
-  Turn<kCount> turn;
+  CosSin<kCount> cos_sin;
   if constexpr (kNorm) gain = load<kCount>(heads.gain);
-  if constexpr (kTurn) turn = turn_of<kCount>(heads.turn, -1);
+  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
     ask_for_next<kCount>(heads.dy + at);
     if constexpr (kNorm) ask_for_next<kCount>(heads.x + at);
     auto g = load<kCount>(heads.dy + at);
-    if constexpr (kTurn) g = turned(g, turn);
+    if constexpr (kRotate) g = rotated(g, cos_sin);
     if constexpr (!kNorm) {
       store(heads.dx + at, g);
       if (has_tiny(g)) return false;
@@ -285,15 +285,15 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
 
 template <int kCount>
 bool in_lanes(const Heads<Bf16>& heads) {
-  if (heads.gain == nullptr) return heads.turn != nullptr && forward<kCount, false, true>(heads);
-  if (heads.turn == nullptr) return forward<kCount, true, false>(heads);
+  if (heads.gain == nullptr) return heads.cos_sin != nullptr && forward<kCount, false, true>(heads);
+  if (heads.cos_sin == nullptr) return forward<kCount, true, false>(heads);
   return forward<kCount, true, true>(heads);
 }
 
 template <int kCount>
 bool in_lanes(const HeadsGradient<Bf16>& heads) {
-  if (heads.gain == nullptr) return heads.turn != nullptr && backward<kCount, false, true>(heads);
-  if (heads.turn == nullptr) return backward<kCount, true, false>(heads);
+  if (heads.gain == nullptr) return heads.cos_sin != nullptr && backward<kCount, false, true>(heads);
+  if (heads.cos_sin == nullptr) return backward<kCount, true, false>(heads);
   return backward<kCount, true, true>(heads);
 }
 

@@ -33,7 +33,7 @@ struct Place {
 /// A pair of values of a head, and of its angle.
 struct Pair {
   double a, b;
-  __device__ Pair turned(double cosine, double sine) const {
+  __device__ Pair rotated(double cosine, double sine) const {
     return {a * cosine - b * sine, b * cosine + a * sine};
   }
 };
@@ -43,13 +43,13 @@ __device__ Pair pair_at(const T* x, std::int64_t j, std::int64_t half) {
   return {load(x + j), load(x + j + half)};
 }
 
-/// \param direction  1, or -1 to turn back
+/// \param direction  1, or -1 for the inverse rotation
 template <typename T>
-__device__ Pair turned(const HeadsOf<T>& of, Pair pair, std::int64_t token, std::int64_t j,
+__device__ Pair rotated(const HeadsOf<T>& of, Pair pair, std::int64_t token, std::int64_t j,
                        double direction) {
-  if (of.turn == nullptr) return pair;
-  const auto* const row = of.turn + token % of.positions * of.width;
-  return pair.turned(load(row + j), direction * load(row + of.width / 2 + j));
+  if (of.cos_sin == nullptr) return pair;
+  const auto* const row = of.cos_sin + token % of.positions * of.width;
+  return pair.rotated(load(row + j), direction * load(row + of.width / 2 + j));
 }
 
 template <typename T>
@@ -84,7 +84,7 @@ __global__ void forward_kernel(HeadsOf<T> of, T* y, double epsilon) {
     if (of.gain != nullptr) {
       pair = {pair.a * rstd * load(of.gain + j), pair.b * rstd * load(of.gain + j + half)};
     }
-    pair = turned(of, pair, at.token, j, 1);
+    pair = rotated(of, pair, at.token, j, 1);
     store(out + j, pair.a);
     store(out + j + half, pair.b);
   }
@@ -104,14 +104,14 @@ __global__ void backward_kernel(HeadsOf<T> of, const T* dy, T* dx) {
   const double rstd = is_normed ? of.rstd[at.token * of.rstd_stride + at.head] : 1;
   double dot = 0;
   for (auto j = lane; is_normed && j < half; j += kWarp) {
-    const Pair g = turned(of, pair_at(in, j, half), at.token, j, -1);
+    const Pair g = rotated(of, pair_at(in, j, half), at.token, j, -1);
     const Pair value = pair_at(x, j, half);
     dot += g.a * load(of.gain + j) * (value.a * rstd);
     dot += g.b * load(of.gain + j + half) * (value.b * rstd);
   }
   const double mean = over_warp(dot) / static_cast<double>(of.width);
   for (auto j = lane; j < half; j += kWarp) {
-    Pair g = turned(of, pair_at(in, j, half), at.token, j, -1);
+    Pair g = rotated(of, pair_at(in, j, half), at.token, j, -1);
     if (is_normed) {
       const Pair value = pair_at(x, j, half);
       g = {rstd * (g.a * load(of.gain + j) - value.a * rstd * mean),
@@ -134,7 +134,7 @@ __global__ void gain_kernel(HeadsOf<T> of, const T* dy, double* dgain, std::int6
       for (std::int64_t head = 0; head < of.count; ++head) {
         const double rstd = of.rstd[token * of.rstd_stride + head];
         const T* const in = dy + (token * of.count + head) * of.width;
-        const Pair g = turned(of, pair_at(in, j, half), token, j, -1);
+        const Pair g = rotated(of, pair_at(in, j, half), token, j, -1);
         const Pair value = pair_at(of.x + token * of.stride + head * of.width, j, half);
         sum.a += g.a * (value.a * rstd);
         sum.b += g.b * (value.b * rstd);

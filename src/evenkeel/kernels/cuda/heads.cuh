@@ -15,7 +15,7 @@ template <typename T>
 struct HeadsOf {
   const T* x;           // [tokens, stride]: its heads stand in the first count * width values
   const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* turn;  // [positions, 2, width / 2]; null: no rotation
+  const Wide<T>* cos_sin;  // [positions, 2, width / 2]; null: no rotation
   double* rstd;         // [tokens, rstd_stride]; written by the forward pass
   std::int64_t tokens, positions, stride, rstd_stride, count, width;
 };

@@ -20,18 +20,18 @@ at::Tensor row(at::IntArrayRef ids) {
   return at::tensor(std::vector<std::int64_t>(ids.begin(), ids.end()), at::kLong).unsqueeze(0);
 }
 
-TEST(Documents, BeginBehindTheEndOfTheOneBefore) {
-  const auto found = nn::documents_of(at::cat({row({1, kEnd, 2, 3, kEnd}), row({4, 5, 6, 7, 8})}),
+TEST(Documents, StartAfterTheEndOfTheOneBefore) {
+  const auto found = nn::find_document_starts(at::cat({row({1, kEnd, 2, 3, kEnd}), row({4, 5, 6, 7, 8})}),
                                       kEnd, /*first=*/0, {});
   EXPECT_TRUE(
-      found.begins.equal(at::tensor({0, 0, 2, 2, 2, 0, 0, 0, 0, 0}, at::kInt).view({2, 5})));
+      found.of_tokens.equal(at::tensor({0, 0, 2, 2, 2, 0, 0, 0, 0, 0}, at::kInt).view({2, 5})));
   EXPECT_TRUE(found.next.equal(at::tensor({5, 0}, at::kInt)));
 }
 
 TEST(Documents, GoOnFromEarlierTokens) {
   const auto found =
-      nn::documents_of(row({1, kEnd, 2}), kEnd, /*first=*/7, at::tensor({3}, at::kInt));
-  EXPECT_TRUE(found.begins.equal(at::tensor({3, 3, 9}, at::kInt).view({1, 3})));
+      nn::find_document_starts(row({1, kEnd, 2}), kEnd, /*first=*/7, at::tensor({3}, at::kInt));
+  EXPECT_TRUE(found.of_tokens.equal(at::tensor({3, 3, 9}, at::kInt).view({1, 3})));
   EXPECT_TRUE(found.next.equal(at::tensor({9}, at::kInt)));
 }
 
@@ -103,12 +103,12 @@ TEST(Documents, EndWhileTokensAreDecoded) {
 }
 
 // A query at the beginning of a document has one key: its weights have no entropy.
-TEST(Documents, BoundWhatProbesSee) {
+TEST(Documents, BoundAttentionStats) {
   nn::AttentionInputs inputs{.q = at::randn({1, 2, 4, 6}, at::kDouble),
                              .k = at::randn({1, 1, 4, 6}, at::kDouble),
                              .v = at::randn({1, 1, 4, 6}, at::kDouble)};
   EXPECT_GT(nn::attention_stats(inputs).entropy, 0.1);
-  inputs.begins = at::tensor({0, 1, 2, 3}, at::kInt).unsqueeze(0);
+  inputs.document_starts = at::tensor({0, 1, 2, 3}, at::kInt).unsqueeze(0);
   EXPECT_EQ(nn::attention_stats(inputs).entropy, 0);
 }
 
