@@ -93,7 +93,7 @@ TEST(AttentionShifts, AreNoneUnderAFactorThatAllKeysShare) {
   EXPECT_EQ(shifts.shifted, std::vector<std::int64_t>{0});
 }
 
-// By attention itself; the statistics write scores down.
+// By the attention operator; attention_stats() materializes the scores.
 TEST(MaxAttentionScores, AreThoseOfTheScores) {
   for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     at::manual_seed(4);

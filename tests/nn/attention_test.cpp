@@ -39,7 +39,7 @@ class LargeScores : public ::testing::Test {
   at::Tensor q, k, v;
 };
 
-TEST_F(LargeScores, AreAsExactWrittenDownAsInFlashAttention) {
+TEST_F(LargeScores, AreAsExactMaterializedAsInFlashAttention) {
   const double flash = error(AttentionPath::flash, std::nullopt);
   EXPECT_GT(flash, 0);
   EXPECT_LE(error(AttentionPath::explicit_scores, std::nullopt), 2 * flash);
@@ -52,7 +52,7 @@ TEST_F(LargeScores, AreAsExactBelowASoftCap) {
   EXPECT_LE(error(AttentionPath::automatic, 50), 2 * flash);
 }
 
-// What flash attention lacks is written down, whatever was asked for.
+// Where flash attention lacks a feature, scores are materialized, whatever was asked for.
 TEST_F(LargeScores, BelowASoftCapComeFromTheOnlyPathThatHasOne) {
   EXPECT_TRUE(apply(AttentionPath::flash, 50, at::kFloat)
                   .equal(apply(AttentionPath::explicit_scores, 50, at::kFloat)));

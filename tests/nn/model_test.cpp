@@ -78,12 +78,12 @@ TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
     const double tolerance = precision == Precision::float64 ? 1e-11 : 2e-5;
     for (const auto& name : config::catalogue()) {
       TinyModel flash(name, precision, {.attention = AttentionPath::automatic});
-      TinyModel written(name, precision, {.attention = AttentionPath::explicit_scores});
-      EXPECT_TRUE(close(logits_of(flash, ids), logits_of(written, ids), tolerance,
-                        tolerance * logits_of(written, ids).abs().max().item<double>()))
+      TinyModel materialized(name, precision, {.attention = AttentionPath::explicit_scores});
+      EXPECT_TRUE(close(logits_of(flash, ids), logits_of(materialized, ids), tolerance,
+                        tolerance * logits_of(materialized, ids).abs().max().item<double>()))
           << name;
       const auto one = gradients_of(flash, ids);
-      const auto other = gradients_of(written, ids);
+      const auto other = gradients_of(materialized, ids);
       for (std::size_t i = 0; i < one.size(); ++i) {
         const double largest = other[i].numel() > 0 ? other[i].abs().max().item<double>() : 0;
         EXPECT_TRUE(close(one[i], other[i], tolerance, tolerance * largest)) << name << " " << i;

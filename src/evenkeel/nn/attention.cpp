@@ -17,7 +17,7 @@ namespace evenkeel::nn {
 
 namespace {
 
-/// Scores and weights written down: the meaning of attention, and the way for what LibTorch's
+/// Attention with materialized scores and weights: the reference, and the path for what LibTorch's
 /// lacks.
 at::Tensor explicit_attention(const AttentionInputs& inputs) {
   const auto& [q, k, v, scale, softcap, document_starts] = inputs;
@@ -61,20 +61,20 @@ void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
 
 }  // namespace
 
-bool flash_can(const AttentionInputs& inputs) {
+bool can_use_flash(const AttentionInputs& inputs) {
   return !inputs.softcap && !inputs.document_starts.defined() && inputs.q.size(2) == inputs.k.size(2);
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
-  const bool is_ours = path == AttentionPath::automatic && inputs.q.is_cpu();
-  if (is_ours) {
+  const bool use_operator = path == AttentionPath::automatic && inputs.q.is_cpu();
+  if (use_operator) {
     return ops::causal_attention(
                inputs.q.transpose(1, 2), inputs.k.transpose(1, 2), inputs.v.transpose(1, 2),
                inputs.scale, inputs.softcap,
                inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt)
         .transpose(1, 2);
   }
-  if (path == AttentionPath::explicit_scores || !flash_can(inputs)) {
+  if (path == AttentionPath::explicit_scores || !can_use_flash(inputs)) {
     return explicit_attention(inputs);
   }
   if (!inputs.q.is_cpu()) {
@@ -157,8 +157,8 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
                                   .softcap = softcap,
                                   .document_starts = positions.document_starts};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
-  const bool by_formula = !fused && path == AttentionPath::automatic;
-  auto context = causal_attention(inputs, by_formula ? AttentionPath::explicit_scores : path);
+  const bool use_formula = !fused && path == AttentionPath::automatic;
+  auto context = causal_attention(inputs, use_formula ? AttentionPath::explicit_scores : path);
   const auto context_by_token = context.transpose(1, 2);
   const auto normed_context = [this, mode](const at::Tensor& rows) {
     return normed(context_norm, rows, mode).flatten(-2);

@@ -16,19 +16,19 @@
 
 namespace evenkeel::nn {
 
-/// Which code multiplies softmax(q k^T) v: all give the same numbers to rounding. On the CPU
+/// Which code computes softmax(q k^T) v: all give the same numbers to rounding. On the CPU
 /// `automatic` is our own operator; `flash` is LibTorch's, for what that can.
 enum class AttentionPath { automatic, flash, explicit_scores };
 
-/// Keys and values of the positions before, for decoding token by token.
+/// Keys and values of earlier positions, for decoding token by token.
 struct KeyValueCache {
   at::Tensor keys, values;  // [B, kv, capacity, dk]; keys after norm and rotation
   std::int64_t length = 0;  // positions filled
   at::Tensor document_start;  // [B]: of the documents that go on; undefined: 0
 };
 
-/// Whether LibTorch's can do it: no soft cap, no positions before the queries, one document.
-bool flash_can(const AttentionInputs& inputs);
+/// Whether LibTorch's flash attention can do it: no soft cap, no cached keys, one document.
+bool can_use_flash(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
 /// Beside bfloat16, scores and softmax are float32.

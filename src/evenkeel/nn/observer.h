@@ -11,7 +11,7 @@
 
 namespace evenkeel::nn {
 
-/// What attention multiplies.
+/// Queries, keys and values of one attention.
 struct AttentionInputs {
   at::Tensor q;      // [B, h, T, dk], after norm and rotation; a learned score scale is in it
   at::Tensor k;      // [B, kv, S, dk]
