@@ -163,7 +163,7 @@ TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
   hooks.before_training(ids);
   std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each half
   nn::Observer observer;
-  observer.branch = [&](std::int64_t, nn::Half, const at::Tensor& stream,
+  observer.branch = [&](std::int64_t, nn::Sublayer, const at::Tensor& stream,
                         const at::Tensor& branch) {
     seen.emplace_back(stream.clone(), branch.clone());
   };

@@ -12,22 +12,22 @@ namespace evenkeel::nn {
 
 namespace {
 
-at::Tensor gated(const FeedForward& half, const at::Tensor& products) {
-  return half.fused ? ops::swiglu(products) : ops::reference::swiglu(products);
+at::Tensor gated(const FeedForward& feed_forward, const at::Tensor& products) {
+  return feed_forward.fused ? ops::swiglu(products) : ops::reference::swiglu(products);
 }
 
-at::Tensor normed(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
-  const auto& norm = *half.hidden_norm;
-  if (half.parts == 1) return norm(hidden, mode);
-  return norm(hidden.unflatten(-1, {half.parts, -1}), mode).flatten(-2);
+at::Tensor normed(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
+  const auto& norm = *feed_forward.hidden_norm;
+  if (feed_forward.parts == 1) return norm(hidden, mode);
+  return norm(hidden.unflatten(-1, {feed_forward.parts, -1}), mode).flatten(-2);
 }
 
 /// The input of `down` after a norm of the hidden values, which are saved anyway.
-Activation normed_hidden(const FeedForward& half, const at::Tensor& hidden, Mode mode) {
-  const auto value = normed(half, hidden, mode);
-  if (!half.hidden_norm->is_recomputed(half.recompute, mode)) return value;
+Activation normed_hidden(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
+  const auto value = normed(feed_forward, hidden, mode);
+  if (!feed_forward.hidden_norm->is_recomputed(feed_forward.recompute, mode)) return value;
   return {value, hidden.detach(),
-          [&half, mode](const at::Tensor& saved) { return normed(half, saved, mode); }};
+          [&feed_forward, mode](const at::Tensor& saved) { return normed(feed_forward, saved, mode); }};
 }
 
 }  // namespace

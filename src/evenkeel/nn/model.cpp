@@ -30,55 +30,55 @@ Activation Model::activation(const at::Tensor& read, const NormLayer* norm, cons
 ///   y    = y + write_y * out
 ///   the new stream: added()
 template <typename Branch>
-void Model::run_half(State& state, const HalfBlock& half, std::int64_t l, Half which,
+void Model::run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l, Sublayer sublayer,
                      const Pass& pass, const Branch& branch) const {
   at::Tensor read;
-  if (half.dual) {
-    const auto base = state.stream.value() + (*half.dual)(state.second, pass.mode);
-    read = half.input ? (*half.input)(base, pass.mode) : base;
+  if (connection.dual) {
+    const auto base = state.stream.value() + (*connection.dual)(state.second, pass.mode);
+    read = connection.input ? (*connection.input)(base, pass.mode) : base;
   } else {
-    read = half.input ? state.stream.normed(*half.input, pass.mode) : state.stream.value();
+    read = connection.input ? state.stream.normed(*connection.input, pass.mode) : state.stream.value();
   }
-  const auto* const norm = half.dual || !half.input ? nullptr : &*half.input;
+  const auto* const norm = connection.dual || !connection.input ? nullptr : &*connection.input;
   const auto before = state.stream.value();
   auto input = activation(read, norm, before, pass.mode);
   // The skip connection takes the branch's input from its first linear layer.
   Taps taps = {.stream = before, .normed = read, .block_input = state.block_input};
-  const auto input_tap = half.input ? norm::Tap::normed : norm::Tap::stream;
-  if (options_.fused && half.rule.takes(input_tap) && !half.dual) {
-    input.residual_out = half.input ? &taps.normed : &taps.stream;
+  const auto input_tap = connection.input ? norm::Tap::normed : norm::Tap::stream;
+  if (options_.fused && connection.rule.takes(input_tap) && !connection.dual) {
+    input.residual_out = connection.input ? &taps.normed : &taps.stream;
   }
   auto out = branch(input);
-  if (half.output) out = (*half.output)(out, pass.mode);
+  if (connection.output) out = (*connection.output)(out, pass.mode);
   if (pass.observer != nullptr && pass.observer->branch) {
-    pass.observer->branch(l, which, before, out);
+    pass.observer->branch(l, sublayer, before, out);
   }
-  if (state.second.defined()) state.second = state.second + out * half.write_y;
-  state.stream = added(half.rule, taps, out, pass.mode);
+  if (state.second.defined()) state.second = state.second + out * connection.write_y;
+  state.stream = added(connection.rule, taps, out, pass.mode);
 }
 
-/// Both halves at once, from the same stream; one sum, by the rules of attention.
+/// Both sublayers in parallel, from the same stream; one sum, by the rules of attention.
 void Model::run_parallel(State& state, const Block& block, std::int64_t l, const Pass& pass,
                          const Positions& positions, KeyValueCache* cache) const {
-  const auto& first = block.around_attention;
-  const auto& second = block.around_feed_forward;
+  const auto& first = block.attention_connection;
+  const auto& second = block.feed_forward_connection;
   const auto mode = pass.mode;
   const auto read = first.input ? state.stream.normed(*first.input, mode) : state.stream.value();
   const auto before = state.stream.value();
   const auto feed_forward_input = block.shares_input ? read
                          : second.input     ? (*second.input)(before, mode)
                                             : before;
-  const auto norm_of = [&](const HalfBlock& half) { return half.input ? &*half.input : nullptr; };
-  auto attention = block.attention(activation(read, norm_of(first), before, mode), positions, mode,
+  const auto input_norm = [&](const SublayerConnection& connection) { return connection.input ? &*connection.input : nullptr; };
+  auto attention = block.attention(activation(read, input_norm(first), before, mode), positions, mode,
                                    cache, pass.observer);
   if (first.output) attention = (*first.output)(attention, mode);
-  const auto* const other = norm_of(block.shares_input ? first : second);
+  const auto* const other = input_norm(block.shares_input ? first : second);
   auto feed_forward =
       run_feed_forward(state, block, l, pass, activation(feed_forward_input, other, before, mode));
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
   if (pass.observer != nullptr && pass.observer->branch) {
-    pass.observer->branch(l, Half::attention, before, attention);
-    pass.observer->branch(l, Half::feed_forward, before, feed_forward);
+    pass.observer->branch(l, Sublayer::attention, before, attention);
+    pass.observer->branch(l, Sublayer::feed_forward, before, feed_forward);
   }
   state.stream = added(first.rule, {before, read, before}, attention, mode,
                        second.rule.branch_scale(feed_forward));
@@ -105,8 +105,8 @@ at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first, 
 
 /// What enters the first block.
 Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
-  const auto& table = parameters_->at("embedding.weight");
-  auto x = nn::embedding({table.value, table.sum}, ids);
+  const auto& weight = parameters_->at("embedding.weight");
+  auto x = nn::embedding({weight.value, weight.sum}, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x, mode);
   x = embedding_scale_(x);
   return {Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}, {}};
@@ -118,10 +118,10 @@ void Model::run_block(State& state, const Block& block, std::int64_t l, const Pa
       pass.cache != nullptr ? &pass.cache->at(static_cast<std::size_t>(l) - 1) : nullptr;
   if (scheme_.parallel) return run_parallel(state, block, l, pass, positions, cache);
   if (block.taps_its_input) state.block_input = state.stream.value();
-  run_half(state, block.around_attention, l, Half::attention, pass, [&](const Activation& read) {
+  run_sublayer(state, block.attention_connection, l, Sublayer::attention, pass, [&](const Activation& read) {
     return block.attention(read, positions, pass.mode, cache, pass.observer);
   });
-  run_half(state, block.around_feed_forward, l, Half::feed_forward, pass,
+  run_sublayer(state, block.feed_forward_connection, l, Sublayer::feed_forward, pass,
            [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
 }
 
@@ -189,7 +189,7 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   if (reports_stream) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
-    if (l == pass.left_out) continue;
+    if (l == pass.skipped_block) continue;
     if (is_checkpointed) {
       run_block_checkpointed(state, blocks_[i], l, pass, positions);
     } else {

@@ -38,13 +38,13 @@ struct ModelOptions {
 /// Keys and values of all blocks.
 using ModelCache = std::vector<KeyValueCache>;
 
-/// What a forward pass is for, and who looks on.
+/// Mode, cache and observers of a forward pass.
 struct Pass {
   Mode mode = Mode::evaluation;
   ModelCache* cache = nullptr;         // if given, ids continue the positions in it
   const Observer* observer = nullptr;  // may be null
   RouterLosses* router = nullptr;  // if given, gets the means over all routers, if there are any
-  std::int64_t left_out = 0;       // a block, from 1, that passes its stream on as it is; 0: none
+  std::int64_t skipped_block = 0;  // a block, from 1, that is the identity; 0: none
 };
 
 /// A decoder transformer under a normalization scheme. Holds no numbers of its own: the tensors
@@ -84,22 +84,22 @@ class Model {
   const norm::Scheme& scheme() const { return scheme_; }
 
  private:
-  /// What stands around a branch.
-  struct HalfBlock {
-    std::optional<NormLayer> dual;  // on the second stream, where the half reads x + norm(y)
+  /// Norms and residual connection around the branch of one sublayer.
+  struct SublayerConnection {
+    std::optional<NormLayer> dual;  // on the second stream, where the sublayer reads x + norm(y)
     std::optional<NormLayer> input, output;
     ResidualRule rule;
     double write_y = 1;  // of the branch, into the second stream
   };
   struct Block {
-    HalfBlock around_attention, around_feed_forward;
+    SublayerConnection attention_connection, feed_forward_connection;
     Attention attention;
     FeedForward feed_forward;  // without meaning if there is a mixture
     std::optional<MixtureOfExperts> mixture;
-    bool shares_input = false;    // parallel: the feed-forward half reads what attention reads
+    bool shares_input = false;    // parallel: the feed-forward reads what attention reads
     bool taps_its_input = false;  // a skip takes the stream that entered the block
   };
-  /// The streams between two halves.
+  /// The streams between two sublayers.
   struct State {
     Stream stream;
     at::Tensor second;       // y, of a scheme with two streams
@@ -108,14 +108,14 @@ class Model {
   };
 
   using Slots = std::map<std::string, norm::Slot>;
-  std::optional<NormLayer> layer(const Slots& slots, const std::string& name) const;
+  std::optional<NormLayer> norm_layer(const Slots& slots, const std::string& name) const;
   Factor factor(const std::string& name, const norm::Number& number,
                 const norm::Variables& variables) const;
   Matrix matrix(std::int64_t i, const std::string& stored) const;
   FeedForward feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
                            std::int64_t parts) const;
   MixtureOfExperts mixture(const Slots& slots, std::int64_t i) const;
-  HalfBlock half_block(const Slots& slots, const std::string& prefix, const norm::Residual& add,
+  SublayerConnection sublayer_connection(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
   const Parameter& head() const;  // [rows, width]
@@ -127,7 +127,7 @@ class Model {
   void run_block_checkpointed(State& state, const Block& block, std::int64_t l, const Pass& pass,
                        const Positions& positions) const;
   template <typename Branch>
-  void run_half(State& state, const HalfBlock& half, std::int64_t l, Half which, const Pass& pass,
+  void run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l, Sublayer sublayer, const Pass& pass,
                 const Branch& branch) const;
   at::Tensor run_feed_forward(State& state, const Block& block, std::int64_t l, const Pass& pass,
                               const Activation& read) const;

@@ -21,15 +21,15 @@ struct AttentionInputs {
   at::Tensor document_starts;  // [B, T], int32: the first position that a query sees; undefined: 0
 };
 
-enum class Half { attention, feed_forward };
+enum class Sublayer { attention, feed_forward };
 
-/// Who looks on while a forward pass runs. Each function is handed the tensors themselves and must
+/// Callbacks of a forward pass. Each function is handed the tensors themselves and must
 /// not change them; one that is empty costs nothing.
 struct Observer {
   /// The stream that leaves block `l`; of l = 0 what enters the first. [B, T, width]
   std::function<void(std::int64_t l, const at::Tensor& stream)> stream;
-  /// A branch of block `l` before it is scaled and added, beside the stream it will be added to.
-  std::function<void(std::int64_t l, Half half, const at::Tensor& stream, const at::Tensor& branch)>
+  /// A branch of block `l` before it is scaled and added, and the stream it will be added to.
+  std::function<void(std::int64_t l, Sublayer sublayer, const at::Tensor& stream, const at::Tensor& branch)>
       branch;
   std::function<void(std::int64_t l, const AttentionInputs& inputs)> attention;
   /// Of a block that is a mixture of experts.

@@ -23,7 +23,7 @@ at::Tensor skip_of(const ResidualRule& rule, const Taps& taps) {
   return rule.skip_scale(skip);
 }
 
-// Elsewhere than on the CPU the formulas are run, whose sums over rows have LibTorch's order.
+// On other devices than the CPU the formulas run, whose sums over rows have LibTorch's order.
 at::Tensor on_sphere(const ResidualRule& rule, const at::Tensor& skip, const at::Tensor& branch) {
   const auto& by = rule.branch_scale;
   const auto step = by.is_learned() ? by.value().to(at::kDouble)

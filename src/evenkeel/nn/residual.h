@@ -12,7 +12,7 @@
 #include "evenkeel/nn/stream.h"
 #include "evenkeel/norm/scheme.h"
 
-/// How a half block adds its branch to the stream. The place that gives a scheme its meaning.
+/// How a sublayer adds its branch to the residual stream.
 namespace evenkeel::nn {
 
 struct ResidualRule {
@@ -33,7 +33,7 @@ struct Taps {
   at::Tensor stream, normed, block_input;
 };
 
-/// The new stream of a half:
+/// The new residual stream after a sublayer:
 ///
 ///   skip = skip_scale * (sum of the taps: stream | normed | block_input)
 ///   s    = skip + branch_scale * branch          or another update, below

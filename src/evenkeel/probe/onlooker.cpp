@@ -29,8 +29,8 @@ nn::Observer Onlooker::observer() {
   nn::Observer observer;
   observer.stream = [this](std::int64_t l, const at::Tensor& stream) { see_stream(l, stream); };
   if (wanted("branch_ratio")) {
-    observer.branch = [this](std::int64_t l, nn::Half half, const at::Tensor& stream,
-                             const at::Tensor& branch) { see_branch(l, half, stream, branch); };
+    observer.branch = [this](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
+                             const at::Tensor& branch) { see_branch(l, sublayer, stream, branch); };
   }
   const bool scores = wanted("attention_entropy") || wanted("attention_logit_max");
   const bool shifts = wanted("sparse_attention") || wanted("circuit_collapse");
@@ -64,12 +64,12 @@ void Onlooker::see_stream(std::int64_t l, const at::Tensor& stream) {
   before_ = stream.detach();
 }
 
-void Onlooker::see_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+void Onlooker::see_branch(std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                           const at::Tensor& branch) {
   const at::NoGradGuard no_grad;
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layers_.at(static_cast<std::size_t>(l));
-  const auto which = half == nn::Half::attention ? 0 : 1;
+  const auto which = sublayer == nn::Sublayer::attention ? 0 : 1;
   layer.branch[which].add(mean_square(branch), tokens);
   layer.beside[which].add(mean_square(stream), tokens);
 }

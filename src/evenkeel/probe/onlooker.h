@@ -41,7 +41,7 @@ class Onlooker {
   };
   bool wanted(const char* measure) const { return what_.contains(measure); }
   void see_stream(std::int64_t l, const at::Tensor& stream);
-  void see_branch(std::int64_t l, nn::Half half, const at::Tensor& stream,
+  void see_branch(std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                   const at::Tensor& branch);
   void see_attention(std::int64_t l, const nn::AttentionInputs& inputs);
   void see_shifts(std::int64_t l, const nn::AttentionInputs& inputs);

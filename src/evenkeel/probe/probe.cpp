@@ -101,7 +101,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
     Profile rise{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
       states.restore();
-      const auto without = pass(model, batch, rows, {.mode = nn::Mode::training, .left_out = l});
+      const auto without = pass(model, batch, rows, {.mode = nn::Mode::training, .skipped_block = l});
       rise.values.push_back(without - seen.loss);
     }
     add({std::move(rise)});

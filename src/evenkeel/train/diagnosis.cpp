@@ -39,9 +39,9 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const at::Tensor& i
   observer.stream = [&](std::int64_t l, const at::Tensor& stream) {
     note(l, l == 0 ? "embedding.weight" : "residual stream", stream);
   };
-  observer.branch = [&](std::int64_t l, nn::Half half, const at::Tensor&,
+  observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor&,
                         const at::Tensor& branch) {
-    note(l, half == nn::Half::attention ? "attention branch" : "feed-forward branch", branch);
+    note(l, sublayer == nn::Sublayer::attention ? "attention branch" : "feed-forward branch", branch);
   };
   observer.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
     note(l, "attention queries", inputs.q);

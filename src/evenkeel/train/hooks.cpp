@@ -111,9 +111,9 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
 void Hooks::profile(const at::Tensor& ids) {
   double next = 1;  // of the half at hand: what those before it left
   nn::Observer filler;
-  filler.branch = [&](std::int64_t l, nn::Half half, const at::Tensor& stream,
+  filler.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                       const at::Tensor& branch) {
-    const auto* const name = half == nn::Half::attention ? "attention" : "feed_forward";
+    const auto* const name = sublayer == nn::Sublayer::attention ? "attention" : "feed_forward";
     auto omega = parameters_->at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
     omega.fill_(next);
     next = std::sqrt(variance_of(stream * next) + variance_of(branch));

@@ -32,17 +32,17 @@ void Model::at_step(const norm::Steps& steps) {
   const auto variables = scheme_.shape.variables(steps_);
   blocks_.clear();
   for (std::int64_t i = 0; i < scheme_.shape.layers; ++i) blocks_.push_back(block(slots, i));
-  embedding_norm_ = layer(slots, "embedding_norm");
-  stream_x_norm_ = layer(slots, "stream_x_norm");
-  stream_y_norm_ = layer(slots, "stream_y_norm");
-  final_norm_ = layer(slots, "final_norm");
+  embedding_norm_ = norm_layer(slots, "embedding_norm");
+  stream_x_norm_ = norm_layer(slots, "stream_x_norm");
+  stream_y_norm_ = norm_layer(slots, "stream_y_norm");
+  final_norm_ = norm_layer(slots, "final_norm");
   embedding_scale_ = factor("embedding_scale", scheme_.embedding_scale, variables);
   logits_scale_ = factor("logits_scale", scheme_.logits_scale, variables);
   if (scheme_.dual) y_init_ = scheme_.dual->y_init.value(variables);
   if (scheme_.logits_softcap) logits_softcap_ = scheme_.logits_softcap->value(variables);
 }
 
-std::optional<NormLayer> Model::layer(const Slots& slots, const std::string& name) const {
+std::optional<NormLayer> Model::norm_layer(const Slots& slots, const std::string& name) const {
   const auto found = slots.find(name);
   if (found == slots.end()) return std::nullopt;
   const auto& slot = found->second;
@@ -86,25 +86,25 @@ Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
   return Matrix(parameter.value, std::move(parts), parameter.sum, options_.fused);
 }
 
-Model::HalfBlock Model::half_block(const Slots& slots, const std::string& prefix,
+Model::SublayerConnection Model::sublayer_connection(const Slots& slots, const std::string& prefix,
                                    const norm::Residual& add,
                                    const norm::Variables& variables) const {
-  HalfBlock half;
-  half.dual = layer(slots, prefix + "dual_norm");
-  half.input = layer(slots, prefix + "input_norm");
-  half.output = layer(slots, prefix + "output_norm");
-  half.rule = {.skip = add.skip,
+  SublayerConnection connection;
+  connection.dual = norm_layer(slots, prefix + "dual_norm");
+  connection.input = norm_layer(slots, prefix + "input_norm");
+  connection.output = norm_layer(slots, prefix + "output_norm");
+  connection.rule = {.skip = add.skip,
                .skip_scale = factor(prefix + "skip_scale", add.skip_scale, variables),
                .branch_scale = factor(prefix + "branch_scale", add.branch_scale, variables),
                .update = add.update,
                .angle_decay = add.angle_decay.value(variables),
                .angle_scale = parameters_->find(prefix + "angle_scale"),
                .angle_bias = parameters_->find(prefix + "angle_bias"),
-               .residual = layer(slots, prefix + "residual_norm"),
+               .residual = norm_layer(slots, prefix + "residual_norm"),
                .damp = std::nullopt,
                .fused = options_.fused};
-  if (scheme_.dual) half.write_y = scheme_.dual->write_y.value(variables);
-  return half;
+  if (scheme_.dual) connection.write_y = scheme_.dual->write_y.value(variables);
+  return connection;
 }
 
 /// \param where  "feed_forward", or what of it: where its matrices are
@@ -113,7 +113,7 @@ FeedForward Model::feed_forward(const Slots& slots, std::int64_t i, const std::s
   return {.up_gate = matrix(i, where + ".up_gate"),
           .down = matrix(i, where + ".down"),
           .up_gate_scale = Factor(),
-          .hidden_norm = layer(slots, text("blocks.", i, ".feed_forward.hidden_norm")),
+          .hidden_norm = norm_layer(slots, text("blocks.", i, ".feed_forward.hidden_norm")),
           .parts = parts,
           .fused = options_.fused,
           .recompute = options_.recompute};
@@ -127,7 +127,7 @@ MixtureOfExperts Model::mixture(const Slots& slots, std::int64_t i) const {
                      .up_gate = matrix(i, "feed_forward.experts.up_gate"),
                      .down = matrix(i, "feed_forward.experts.down"),
                      .shared = std::nullopt,
-                     .hidden_norm = layer(slots, prefix + "hidden_norm"),
+                     .hidden_norm = norm_layer(slots, prefix + "hidden_norm"),
                      .top_k = experts.active,
                      .renormalize = experts.renormalize,
                      .fused = options_.fused};
@@ -146,15 +146,15 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   const auto f = prefix + "feed_forward.";
 
   Block b;
-  b.around_attention = half_block(slots, a, attention.add, v);
-  b.around_feed_forward = half_block(slots, f, feed_forward.add, v);
+  b.attention_connection = sublayer_connection(slots, a, attention.add, v);
+  b.feed_forward_connection = sublayer_connection(slots, f, feed_forward.add, v);
   if (damp) {
-    b.around_attention.rule.damp = factor(prefix + "damp", *damp, v);
-    b.around_feed_forward.rule.damp = b.around_attention.rule.damp;
+    b.attention_connection.rule.damp = factor(prefix + "damp", *damp, v);
+    b.feed_forward_connection.rule.damp = b.attention_connection.rule.damp;
   }
   b.shares_input = feed_forward.shares_input;
-  for (const auto* const half : {&b.around_attention, &b.around_feed_forward}) {
-    b.taps_its_input = b.taps_its_input || half->rule.takes(norm::Tap::block_input);
+  for (const auto* const connection : {&b.attention_connection, &b.feed_forward_connection}) {
+    b.taps_its_input = b.taps_its_input || connection->rule.takes(norm::Tap::block_input);
   }
 
   auto& at = b.attention;
@@ -163,10 +163,10 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   at.head_width = shape.head_width();
   at.qkv = matrix(i, "attention.qkv");
   at.output = matrix(i, "attention.output");
-  at.q_norm = layer(slots, a + "q_norm");
-  at.k_norm = layer(slots, a + "k_norm");
-  at.v_norm = layer(slots, a + "v_norm");
-  at.context_norm = layer(slots, a + "context_norm");
+  at.q_norm = norm_layer(slots, a + "q_norm");
+  at.k_norm = norm_layer(slots, a + "k_norm");
+  at.v_norm = norm_layer(slots, a + "v_norm");
+  at.context_norm = norm_layer(slots, a + "context_norm");
   at.q_norm_after_rotation = attention.q && attention.q->rope == norm::Rope::before;
   at.k_norm_after_rotation = attention.k && attention.k->rope == norm::Rope::before;
   at.scale = attention.score_scale ? factor(a + "score_scale", *attention.score_scale, v)
