@@ -28,7 +28,7 @@ Activation Model::activation(const at::Tensor& read, const NormLayer* norm, cons
 ///   read = input ? norm(base) : base
 ///   out  = branch(read);  out = output ? norm(out) : out
 ///   y    = y + write_y * out
-///   the new stream: added()
+///   the new stream: add_branch()
 template <typename Branch>
 void Model::run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l, Sublayer sublayer,
                      const Pass& pass, const Branch& branch) const {
@@ -54,7 +54,7 @@ void Model::run_sublayer(State& state, const SublayerConnection& connection, std
     pass.observer->branch(l, sublayer, before, out);
   }
   if (state.second.defined()) state.second = state.second + out * connection.write_y;
-  state.stream = added(connection.rule, taps, out, pass.mode);
+  state.stream = add_branch(connection.rule, taps, out, pass.mode);
 }
 
 /// Both sublayers in parallel, from the same stream; one sum, by the rules of attention.
@@ -80,7 +80,7 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
     pass.observer->branch(l, Sublayer::attention, before, attention);
     pass.observer->branch(l, Sublayer::feed_forward, before, feed_forward);
   }
-  state.stream = added(first.rule, {before, read, before}, attention, mode,
+  state.stream = add_branch(first.rule, {before, read, before}, attention, mode,
                        second.rule.branch_scale(feed_forward));
 }
 
@@ -109,7 +109,7 @@ Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
   auto x = nn::embedding({weight.value, weight.sum}, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x, mode);
   x = embedding_scale_(x);
-  return {Stream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}, {}};
+  return {ResidualStream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}, {}};
 }
 
 void Model::run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
@@ -149,20 +149,20 @@ void Model::run_block_checkpointed(State& state, const Block& block, std::int64_
                         const Tensors& inputs, bool is_recomputation) {
     auto own = pass;
     if (is_recomputation) own.observer = nullptr;  // the forward pass called it
-    auto pieces = inputs;
-    State inside{Stream(at::Tensor()), {}, {}, {}};
+    auto tensors = inputs;
+    State inside{ResidualStream(at::Tensor()), {}, {}, {}};
     if (has_second) {
-      inside.second = pieces.back();
-      pieces.pop_back();
+      inside.second = tensors.back();
+      tensors.pop_back();
     }
-    inside.stream = Stream::of(pieces);
+    inside.stream = ResidualStream::from_tensors(tensors);
     run_block(inside, block, l, own, positions);
-    auto outputs = inside.stream.pieces();
+    auto outputs = inside.stream.tensors();
     if (has_second) outputs.push_back(inside.second);
     if (has_router) outputs.push_back(inside.router);
     return outputs;
   };
-  auto inputs = state.stream.pieces();
+  auto inputs = state.stream.tensors();
   if (has_second) inputs.push_back(state.second);
   auto outputs = run_checkpointed(segment, inputs);
   if (has_router) {
@@ -173,7 +173,7 @@ void Model::run_block_checkpointed(State& state, const Block& block, std::int64_
     state.second = outputs.back();
     outputs.pop_back();
   }
-  state.stream = Stream::of(outputs);
+  state.stream = ResidualStream::from_tensors(outputs);
 }
 
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
@@ -205,7 +205,7 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   if (state.second.defined()) {
     auto sum = state.stream.value();
     if (stream_x_norm_) sum = (*stream_x_norm_)(sum, pass.mode);
-    state.stream = Stream(sum, (*stream_y_norm_)(state.second, pass.mode));
+    state.stream = ResidualStream(sum, (*stream_y_norm_)(state.second, pass.mode));
   }
   return final_norm_ ? state.stream.normed(*final_norm_, pass.mode) : state.stream.value();
 }

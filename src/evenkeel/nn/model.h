@@ -19,7 +19,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/residual.h"
-#include "evenkeel/nn/stream.h"
+#include "evenkeel/nn/residual_stream.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/norm/slots.h"
 
@@ -101,7 +101,7 @@ class Model {
   };
   /// The streams between two sublayers.
   struct State {
-    Stream stream;
+    ResidualStream stream;
     at::Tensor second;       // y, of a scheme with two streams
     at::Tensor block_input;  // if the block taps it
     at::Tensor router;       // [2]: sums of RouterLosses so far, if they are wanted

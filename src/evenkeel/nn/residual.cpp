@@ -42,18 +42,18 @@ at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
 
 }  // namespace
 
-Stream added(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch, Mode mode,
-             const std::optional<at::Tensor>& more) {
+ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch, Mode mode,
+             const std::optional<at::Tensor>& second_branch) {
   auto skip = skip_of(rule, taps);
-  if (more) skip = skip + *more;
-  auto sum = rule.update == norm::Update::sphere ? Stream(on_sphere(rule, skip, branch))
+  if (second_branch) skip = skip + *second_branch;
+  auto sum = rule.update == norm::Update::sphere ? ResidualStream(on_sphere(rule, skip, branch))
              : rule.update == norm::Update::geodesic
-                 ? Stream(along_geodesic(rule, skip, rule.branch_scale(branch)))
-                 : Stream(skip, rule.branch_scale(branch));
-  if (rule.residual) sum = Stream(sum.normed(*rule.residual, mode));
+                 ? ResidualStream(along_geodesic(rule, skip, rule.branch_scale(branch)))
+                 : ResidualStream(skip, rule.branch_scale(branch));
+  if (rule.residual) sum = ResidualStream(sum.normed(*rule.residual, mode));
   if (rule.damp) {
     const auto s = sum.value();
-    sum = Stream(s - (*rule.damp)(s.detach()));
+    sum = ResidualStream(s - (*rule.damp)(s.detach()));
   }
   return sum;
 }

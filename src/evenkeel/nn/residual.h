@@ -9,7 +9,7 @@
 
 #include "evenkeel/nn/factor.h"
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/nn/stream.h"
+#include "evenkeel/nn/residual_stream.h"
 #include "evenkeel/norm/scheme.h"
 
 /// How a sublayer adds its branch to the residual stream.
@@ -44,9 +44,9 @@ struct Taps {
 /// geodesic: a step from skip towards the part of branch_scale * branch that is orthogonal to it,
 /// along the sphere through skip.
 ///
-/// \param more  added to the sum before the norm: the second branch of a parallel block
+/// \param second_branch  added to the sum before the norm: the second branch of a parallel block
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
-Stream added(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch, Mode mode,
-             const std::optional<at::Tensor>& more = std::nullopt);
+ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch, Mode mode,
+             const std::optional<at::Tensor>& second_branch = std::nullopt);
 
 }  // namespace evenkeel::nn

@@ -9,22 +9,22 @@
 
 namespace evenkeel::nn {
 
-/// The residual stream: a tensor, or a sum that is not written down yet, so that the add and the
+/// The residual stream: a tensor, or a sum that is still pending, so that the add and the
 /// norm that reads it can be one pass over memory.
-class Stream {
+class ResidualStream {
  public:
-  explicit Stream(at::Tensor value);
+  explicit ResidualStream(at::Tensor value);
   /// skip + branch, later.
-  Stream(at::Tensor skip, at::Tensor branch);
+  ResidualStream(at::Tensor skip, at::Tensor branch);
 
-  /// What it is made of: itself, or skip and branch of a sum that is not written down. And back.
-  std::vector<at::Tensor> pieces() const;
-  static Stream of(const std::vector<at::Tensor>& pieces);
+  /// Its tensors: the value, or skip and branch of a pending sum. And back.
+  std::vector<at::Tensor> tensors() const;
+  static ResidualStream from_tensors(const std::vector<at::Tensor>& tensors);
 
   /// The stream itself. [B, T, D]
   const at::Tensor& value();
 
-  /// norm(stream); writes the sum down in the same pass where it can.
+  /// norm(stream); computes a pending sum in the same pass where it can.
   at::Tensor normed(const NormLayer& norm, Mode mode);
 
  private:

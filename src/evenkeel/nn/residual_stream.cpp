@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/stream.h"
+#include "evenkeel/nn/residual_stream.h"
 
 #include <ATen/ATen.h>
 
@@ -7,21 +7,21 @@
 
 namespace evenkeel::nn {
 
-Stream::Stream(at::Tensor value) : value_(std::move(value)) {}
+ResidualStream::ResidualStream(at::Tensor value) : value_(std::move(value)) {}
 
-Stream::Stream(at::Tensor skip, at::Tensor branch)
+ResidualStream::ResidualStream(at::Tensor skip, at::Tensor branch)
     : skip_(std::move(skip)), branch_(std::move(branch)) {}
 
-std::vector<at::Tensor> Stream::pieces() const {
+std::vector<at::Tensor> ResidualStream::tensors() const {
   if (value_.defined()) return {value_};
   return {skip_, branch_};
 }
 
-Stream Stream::of(const std::vector<at::Tensor>& pieces) {
-  return pieces.size() == 1 ? Stream(pieces[0]) : Stream(pieces[0], pieces[1]);
+ResidualStream ResidualStream::from_tensors(const std::vector<at::Tensor>& tensors) {
+  return tensors.size() == 1 ? ResidualStream(tensors[0]) : ResidualStream(tensors[0], tensors[1]);
 }
 
-const at::Tensor& Stream::value() {
+const at::Tensor& ResidualStream::value() {
   if (!value_.defined()) {
     value_ = skip_ + branch_;
     skip_ = branch_ = at::Tensor();
@@ -29,7 +29,7 @@ const at::Tensor& Stream::value() {
   return value_;
 }
 
-at::Tensor Stream::normed(const NormLayer& norm, Mode mode) {
+at::Tensor ResidualStream::normed(const NormLayer& norm, Mode mode) {
   if (!value_.defined()) {
     if (auto both = norm.after_add(skip_, branch_)) {
       value_ = std::get<0>(*both);
