@@ -108,7 +108,7 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
   std::vector<at::Tensor> parts;  // q, k and v apart, once a norm wants one
   for (std::size_t i = 0; i < kParts; ++i) {
     if (!*norms[i] || is_after_rotation[i]) continue;
-    if (const auto norm = (*norms[i])->of_heads(products)) {
+    if (const auto norm = (*norms[i])->head_norm(products)) {
       fused_norms[i] = *norm;
       continue;
     }

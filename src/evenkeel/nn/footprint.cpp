@@ -23,7 +23,7 @@ constexpr std::int64_t kSeveral = 2;  // heads: what is kept is the same for any
 /// Whether queries, keys and values are taken apart for it, and joined again, before they are
 /// turned.
 bool takes_heads_apart(const std::optional<Norm>& norm) {
-  return norm && norm->rope != norm::Rope::before && !is_of_heads(*norm, kSeveral);
+  return norm && norm->rope != norm::Rope::before && !has_fused_head_norm(*norm, kSeveral);
 }
 
 /// Bytes of one value where the arithmetic is at least float32.

@@ -31,20 +31,20 @@ namespace reference = ops::reference;
 
 /// absmax8: rows divided by an eighth of their largest magnitude, a constant to the gradient; in
 /// double, so that nothing is rounded before the statistic.
-at::Tensor rescaled(const at::Tensor& x) {
+at::Tensor scaled_by_absmax(const at::Tensor& x) {
   constexpr double kEighth = 0.125;
   const auto row = x.to(at::kDouble);
   const auto largest = row.detach().abs().amax(-1, /*keepdim=*/true) * kEighth;
   return row / at::where(largest > 0, largest, 1.0);
 }
 
-ops::Epsilon place_of(EpsilonAt at) {
+ops::Epsilon epsilon_mode(EpsilonAt at) {
   return at == EpsilonAt::inside    ? ops::Epsilon::inside
          : at == EpsilonAt::outside ? ops::Epsilon::outside
                                     : ops::Epsilon::clamp;
 }
 
-void check_batch(std::int64_t count) {
+void check_batch_size(std::int64_t count) {
   if (count < 2) {
     throw Error(Exit::usage, text("a norm over the batch needs 2 tokens or more, but got ", count));
   }
@@ -54,8 +54,8 @@ std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor.to(at::kDouble)) : std::nullopt;
 }
 
-/// A gain or bias in the dtype that the fused operators take beside such rows.
-std::optional<at::Tensor> beside(const at::Tensor& rows, const at::Tensor& tensor) {
+/// A gain or bias in the dtype that the fused operators take with such rows.
+std::optional<at::Tensor> in_wide_dtype(const at::Tensor& rows, const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor.to(ops::wide(rows.scalar_type()))) : std::nullopt;
 }
 
@@ -80,7 +80,7 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
 
 at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
   const auto rows = norm_.scope == Scope::head ? x.unflatten(-1, {heads_, features_}) : x;
-  return by(path_for(rows, mode), rows, mode).reshape(x.sizes()).to(x.scalar_type());
+  return apply(path_for(rows, mode), rows, mode).reshape(x.sizes()).to(x.scalar_type());
 }
 
 /// The norm's path, where the operator has such rows, too.
@@ -96,39 +96,39 @@ NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
   return is_column && (by_running_values || rows.numel() == 0) ? NormPath::formula : path_;
 }
 
-at::Tensor NormLayer::by(NormPath path, const at::Tensor& rows, Mode mode) const {
+at::Tensor NormLayer::apply(NormPath path, const at::Tensor& rows, Mode mode) const {
   switch (path) {
     case NormPath::rms_norm:
-      return ops::rms_norm(rows, beside(rows, effective_gain()), norm_.epsilon);
+      return ops::rms_norm(rows, in_wide_dtype(rows, effective_gain()), norm_.epsilon);
     case NormPath::layer_norm:
-      return ops::layer_norm(rows, beside(rows, effective_gain()), beside(rows, tensors_.bias),
+      return ops::layer_norm(rows, in_wide_dtype(rows, effective_gain()), in_wide_dtype(rows, tensors_.bias),
                              norm_.epsilon);
     case NormPath::row_norm:
     case NormPath::affine:
     case NormPath::bounded:
     case NormPath::seed_norm:
-      return over_rows(rows);
+      return apply_row_operator(rows);
     case NormPath::column_norm:
-      return over_columns(rows);
+      return apply_column_operator(rows);
     case NormPath::formula:
       break;
   }
-  const auto seen = norm_.pre_scale == norm::PreScale::absmax8 ? rescaled(rows) : rows;
-  return with_affine(norm_.kind == Kind::seed_norm ? seed_norm(seen) : statistic(seen, mode));
+  const auto scaled = norm_.pre_scale == norm::PreScale::absmax8 ? scaled_by_absmax(rows) : rows;
+  return with_affine(norm_.kind == Kind::seed_norm ? seed_norm(scaled) : statistic(scaled, mode));
 }
 
-std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::after_add(
+std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::add_and_norm(
     const at::Tensor& residual, const at::Tensor& branch) const {
   const bool is_known = path_ == NormPath::rms_norm && norm_.scope == Scope::token;
   if (!is_known || !tensors_.gain.defined()) return std::nullopt;
-  return ops::add_rms_norm(residual, branch, *beside(residual, effective_gain()), norm_.epsilon);
+  return ops::add_rms_norm(residual, branch, *in_wide_dtype(residual, effective_gain()), norm_.epsilon);
 }
 
-std::optional<ops::HeadNorm> NormLayer::of_heads(const at::Tensor& rows) const {
-  if (path_ == NormPath::formula || !is_of_heads(norm_, heads_)) return std::nullopt;
+std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const {
+  if (path_ == NormPath::formula || !has_fused_head_norm(norm_, heads_)) return std::nullopt;
   auto gain = effective_gain();
   if (!gain.defined()) gain = at::ones({features_});
-  return ops::HeadNorm{beside(rows, gain), norm_.epsilon};
+  return ops::HeadNorm{in_wide_dtype(rows, gain), norm_.epsilon};
 }
 
 /// The gain that acts, times out_scale: [D] or one value, [heads * D] if heads do not share it;
@@ -160,36 +160,36 @@ at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
 }
 
 /// The whole norm in one operator: what is a norm of rows, or their gain alone.
-at::Tensor NormLayer::over_rows(const at::Tensor& rows) const {
+at::Tensor NormLayer::apply_row_operator(const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = tensors_.bias;
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
-  const auto gain = beside(wide, effective_gain());
-  if (norm_.kind == Kind::scale) return ops::affine(wide, gain, beside(wide, bias));
+  const auto gain = in_wide_dtype(wide, effective_gain());
+  if (norm_.kind == Kind::scale) return ops::affine(wide, gain, in_wide_dtype(wide, bias));
   if (path_ == NormPath::bounded) {
     return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
-                        beside(wide, bias), norm_.kind == Kind::derf);
+                        in_wide_dtype(wide, bias), norm_.kind == Kind::derf);
   }
   if (path_ == NormPath::seed_norm) {
     const auto alpha =
         out_scale_ == 1 ? tensors_.alpha : tensors_.alpha.to(at::kDouble) * out_scale_;
-    return ops::seed_norm(wide, *beside(wide, alpha), *beside(wide, tensors_.beta), gain,
-                          beside(wide, bias), norm_.epsilon);
+    return ops::seed_norm(wide, *in_wide_dtype(wide, alpha), *in_wide_dtype(wide, tensors_.beta), gain,
+                          in_wide_dtype(wide, bias), norm_.epsilon);
   }
-  return ops::row_norm(wide, gain, beside(wide, bias),
+  return ops::row_norm(wide, gain, in_wide_dtype(wide, bias),
                        {.groups = groups_ * (every_head ? heads_ : 1),
                         .centred = norm_.kind == Kind::layer_norm || norm_.kind == Kind::group_norm,
                         .partial = norm_.partial,
                         .length = norm_.kind == Kind::l2 || norm_.kind == Kind::scale_norm,
                         .epsilon = norm_.epsilon,
-                        .at = place_of(norm_.epsilon_at),
+                        .at = epsilon_mode(norm_.epsilon_at),
                         .absmax8 = norm_.pre_scale == norm::PreScale::absmax8});
 }
 
 /// The part of the norm before its gain, in double.
 at::Tensor NormLayer::statistic(const at::Tensor& rows, Mode mode) const {
-  const auto at = place_of(norm_.epsilon_at);
+  const auto at = epsilon_mode(norm_.epsilon_at);
   const auto wide = rows.to(at::kDouble);
   switch (norm_.kind) {
     case Kind::layer_norm:
@@ -213,7 +213,7 @@ at::Tensor NormLayer::statistic(const at::Tensor& rows, Mode mode) const {
       return reference::instance_rows(wide.flatten(2), norm_.epsilon, at).view(rows.sizes());
     case Kind::batch_norm:
     case Kind::batch_renorm:
-      return over_batch(wide, mode);
+      return batch_statistic(wide, mode);
     case Kind::seed_norm:
     case Kind::scale:
       break;
@@ -225,21 +225,21 @@ at::Tensor NormLayer::statistic(const at::Tensor& rows, Mode mode) const {
 /// \source arXiv:2510.22777 (SeeDNorm)
 at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
   const auto wide = rows.to(at::kDouble);
-  const auto x_hat = reference::rms_rows(wide, norm_.epsilon, place_of(norm_.epsilon_at));
+  const auto x_hat = reference::rms_rows(wide, norm_.epsilon, epsilon_mode(norm_.epsilon_at));
   const auto alpha = in_double(tensors_.alpha), beta = in_double(tensors_.beta);
   const auto fixed_order = [&] {
     const auto dot = ops::affine(wide, beta).sum(-1, /*keepdim=*/true);
     return ops::affine(at::tanh(dot) * x_hat, alpha);
   };
-  const auto moved = fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
+  const auto dynamic_part = fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
   const bool every_head = heads_ > 1 && !norm_.heads_share;
-  const auto still =
+  const auto fixed_part =
       ops::affine(every_head ? x_hat.flatten(-2) : x_hat, in_double(effective_gain()));
-  return moved * out_scale_ + still.view(x_hat.sizes());
+  return dynamic_part * out_scale_ + fixed_part.view(x_hat.sizes());
 }
 
-/// What batch_renorm multiplies and adds, [D] each, constants to the gradient.
-NormLayer::Renorm NormLayer::renorm_of(const reference::BatchMoments& batch) const {
+/// r and d of batch renormalization, [D] each, constants to the gradient.
+NormLayer::RenormCorrection NormLayer::renorm_correction(const reference::BatchMoments& batch) const {
   const auto deviation = (batch.variance + norm_.epsilon).sqrt();
   const auto scale = tensors_.running_scale.to(at::kDouble);
   return {(deviation / scale).clamp(1 / rate_max_, rate_max_),
@@ -247,8 +247,8 @@ NormLayer::Renorm NormLayer::renorm_of(const reference::BatchMoments& batch) con
               .clamp(-shift_max_, shift_max_)};
 }
 
-/// Moves the running values towards those of a batch of `count` rows.
-void NormLayer::observe(const reference::BatchMoments& batch, std::int64_t count) const {
+/// Moves the running statistics towards those of a batch of `count` rows.
+void NormLayer::update_running_stats(const reference::BatchMoments& batch, std::int64_t count) const {
   const at::NoGradGuard no_grad;
   const auto move = [&](const at::Tensor& running, const at::Tensor& observed) {
     running.copy_(running + norm_.momentum * (observed - running));
@@ -261,7 +261,7 @@ void NormLayer::observe(const reference::BatchMoments& batch, std::int64_t count
 }
 
 /// Every feature over all rows of the batch; in evaluation over the running values. In double.
-at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
+at::Tensor NormLayer::batch_statistic(const at::Tensor& rows, Mode mode) const {
   const auto flat = rows.reshape({-1, features_});
   if (mode == Mode::evaluation) {
     const auto mean = tensors_.running_mean.to(at::kDouble);
@@ -270,20 +270,20 @@ at::Tensor NormLayer::over_batch(const at::Tensor& rows, Mode mode) const {
     const auto deviation = renorm ? scale : (scale + norm_.epsilon).sqrt();
     return ((flat - mean) / deviation).view(rows.sizes());
   }
-  check_batch(flat.size(0));
+  check_batch_size(flat.size(0));
   auto y = reference::batch_rows(flat, norm_.epsilon);
   const auto batch = reference::batch_moments(flat.detach());
   if (norm_.kind == Kind::batch_renorm) {
-    const auto [rate, shift] = renorm_of(batch);
+    const auto [rate, shift] = renorm_correction(batch);
     y = y * rate + shift;
   }
-  observe(batch, flat.size(0));
+  update_running_stats(batch, flat.size(0));
   return y.view(rows.sizes());
 }
 
 /// The whole norm over positions in one operator: all rows of the batch, in training, or those of
 /// each sequence.
-at::Tensor NormLayer::over_columns(const at::Tensor& rows) const {
+at::Tensor NormLayer::apply_column_operator(const at::Tensor& rows) const {
   const bool is_instance = norm_.kind == Kind::instance_norm;
   const auto columns = is_instance ? rows.flatten(2) : rows.reshape({1, -1, features_});
   const auto width = columns.size(2);
@@ -294,19 +294,19 @@ at::Tensor NormLayer::over_columns(const at::Tensor& rows) const {
   };
   auto gain = of_columns(effective_gain()), bias = of_columns(tensors_.bias);
   if (bias && out_scale_ != 1) bias = *bias * out_scale_;
-  if (!is_instance) check_batch(columns.size(1));
+  if (!is_instance) check_batch_size(columns.size(1));
   if (norm_.kind == Kind::batch_renorm) {
-    const at::Tensor seen = columns.detach();
+    const at::Tensor detached = columns.detach();
     const auto [unused, mean, variance] =
-        ops::column_norm(seen, std::nullopt, std::nullopt, norm_.epsilon);
-    const auto [rate, shift] = renorm_of({mean[0], variance[0]});
-    const auto moved = gain ? *gain * shift : shift;
-    bias = bias ? *bias + moved : moved;
+        ops::column_norm(detached, std::nullopt, std::nullopt, norm_.epsilon);
+    const auto [rate, shift] = renorm_correction({mean[0], variance[0]});
+    const auto offset = gain ? *gain * shift : shift;
+    bias = bias ? *bias + offset : offset;
     gain = gain ? *gain * rate : rate;
   }
   const auto [y, mean, variance] =
-      ops::column_norm(columns, gain, bias, norm_.epsilon, place_of(norm_.epsilon_at));
-  if (!is_instance) observe({mean[0], variance[0]}, columns.size(1));
+      ops::column_norm(columns, gain, bias, norm_.epsilon, epsilon_mode(norm_.epsilon_at));
+  if (!is_instance) update_running_stats({mean[0], variance[0]}, columns.size(1));
   return y;
 }
 

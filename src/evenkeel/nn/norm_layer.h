@@ -39,7 +39,7 @@ class NormLayer {
   at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 
   /// (residual + branch, norm of it) in one pass, where the norm allows it.
-  std::optional<std::tuple<at::Tensor, at::Tensor>> after_add(const at::Tensor& residual,
+  std::optional<std::tuple<at::Tensor, at::Tensor>> add_and_norm(const at::Tensor& residual,
                                                               const at::Tensor& branch) const;
 
   /// Whether the backward pass recomputes the norm's output: not where a pass in training
@@ -51,27 +51,27 @@ class NormLayer {
 
   /// What ops::qkv_norm_rope() needs to do this norm, if it can: a norm of heads, with one gain for
   /// all of them. \param rows  of the dtype of the heads
-  std::optional<ops::HeadNorm> of_heads(const at::Tensor& rows) const;
+  std::optional<ops::HeadNorm> head_norm(const at::Tensor& rows) const;
 
  private:
   NormPath path_for(const at::Tensor& rows, Mode mode) const;
-  at::Tensor by(NormPath path, const at::Tensor& rows, Mode mode) const;
+  at::Tensor apply(NormPath path, const at::Tensor& rows, Mode mode) const;
   at::Tensor effective_gain() const;
-  at::Tensor over_rows(const at::Tensor& rows) const;
+  at::Tensor apply_row_operator(const at::Tensor& rows) const;
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
   at::Tensor seed_norm(const at::Tensor& rows) const;
-  at::Tensor over_batch(const at::Tensor& rows, Mode mode) const;
-  at::Tensor over_columns(const at::Tensor& rows) const;
-  struct Renorm {
+  at::Tensor batch_statistic(const at::Tensor& rows, Mode mode) const;
+  at::Tensor apply_column_operator(const at::Tensor& rows) const;
+  struct RenormCorrection {
     at::Tensor rate, shift;
   };
-  Renorm renorm_of(const ops::reference::BatchMoments& batch) const;
-  void observe(const ops::reference::BatchMoments& batch, std::int64_t count) const;
+  RenormCorrection renorm_correction(const ops::reference::BatchMoments& batch) const;
+  void update_running_stats(const ops::reference::BatchMoments& batch, std::int64_t count) const;
   at::Tensor with_affine(const at::Tensor& rows) const;
 
   norm::Norm norm_;
   std::int64_t features_;    // D: values of one row
-  std::int64_t heads_;       // rows beside one another in the last axis of x; 1 for scope token
+  std::int64_t heads_;       // rows in the last axis of x; 1 for scope token
   std::int64_t groups_ = 1;  // group_norm
   double gain_factor_ = 1;   // of the stored parameter: gain_init / stored_at
   double out_scale_ = 1;

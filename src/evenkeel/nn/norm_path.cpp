@@ -46,7 +46,7 @@ NormPath path_of(const norm::Norm& norm, std::int64_t heads) {
   return NormPath::formula;
 }
 
-bool is_of_heads(const norm::Norm& norm, std::int64_t heads) {
+bool has_fused_head_norm(const norm::Norm& norm, std::int64_t heads) {
   return norm.scope == Scope::head && path_of(norm, heads) == NormPath::rms_norm;
 }
 

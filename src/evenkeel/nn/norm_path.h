@@ -25,6 +25,6 @@ enum class NormPath {
 NormPath path_of(const norm::Norm& norm, std::int64_t heads);
 
 /// Whether qkv_norm_rope() has the norm: one of every head, with one gain for all of them.
-bool is_of_heads(const norm::Norm& norm, std::int64_t heads);
+bool has_fused_head_norm(const norm::Norm& norm, std::int64_t heads);
 
 }  // namespace evenkeel::nn

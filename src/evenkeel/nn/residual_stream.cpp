@@ -31,7 +31,7 @@ const at::Tensor& ResidualStream::value() {
 
 at::Tensor ResidualStream::normed(const NormLayer& norm, Mode mode) {
   if (!value_.defined()) {
-    if (auto both = norm.after_add(skip_, branch_)) {
+    if (auto both = norm.add_and_norm(skip_, branch_)) {
       value_ = std::get<0>(*both);
       skip_ = branch_ = at::Tensor();
       return std::get<1>(*both);
