@@ -15,10 +15,10 @@ namespace {
 //   embedding               10 * 8                               =   80
 //   matrices   2 * (16 * 8 + 8 * 8 + 24 * 8 + 8 * 12)            =  960
 //   gains      8 + 3 * 4 + 8, then 3 * 4 + 8, and 8 at the end   =   56
-nn::Footprint footprint(const nn::Batching& batching, bool tied = true,
+nn::Footprint footprint(const nn::FootprintOptions& options, bool tied = true,
                         const char* scheme = "hybrid_norm_star") {
   return nn::footprint(config::bind(config::find_scheme(scheme), testing::countable_shape()), 10,
-                       tied, batching);
+                       tied, options);
 }
 
 /// Bytes that are not kept where norms are computed again, of 4 tokens in float32.
@@ -50,9 +50,9 @@ TEST(Footprint, HoldsDoublesInFloat64) {
 }
 
 // A second part's gradient of the head is made beside the sum of all.
-TEST(Footprint, HoldsTheGradientOfTheHeadOfLaterParts) {
-  const auto beside = footprint({.parts = 2}).passing - footprint({.parts = 1}).passing;
-  EXPECT_EQ(beside, 80 * 4);
+TEST(Footprint, HoldsASecondHeadGradientUnderAccumulation) {
+  const auto second_gradient = footprint({.accumulation_steps = 2}).temporary - footprint({.accumulation_steps = 1}).temporary;
+  EXPECT_EQ(second_gradient, 80 * 4);
 }
 
 TEST(Footprint, CountsAHeadOfItsOwn) {
@@ -61,33 +61,33 @@ TEST(Footprint, CountsAHeadOfItsOwn) {
 
 // HybridNorm*: block 1 has a norm before attention, each block one before the feed-forward, of
 // width 8; 4 tokens.
-TEST(Footprint, DropsWhatNormsWriteWhereItIsComputedAgain) {
+TEST(Footprint, DropsNormOutputsThatAreRecomputed) {
   EXPECT_EQ(dropped("hybrid_norm_star"), 4 * 4 * 3 * 8);
   EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
 }
 
 // Of 4 tokens in float32: 12 values behind silu and 12 behind the gate in each block; and two steps
 // of each norm, of 8 + 8 + 4 + 4 + 8 values in block 1 and 8 + 4 + 4 + 8 in block 2.
-TEST(Footprint, CountsWhatFormulasKeep) {
+TEST(Footprint, CountsWhatFormulasSave) {
   const auto more = footprint({.fused = false}).activations - footprint({}).activations;
   EXPECT_EQ(more, 4 * 4 * (2 * 2 * 12 + 2 * (32 + 24)));
 }
 
 // A norm over the batch moves a state, and in SiameseNorm a half reads norm(x + norm(y)).
-TEST(Footprint, KeepsWhatIsNotComputedAgain) {
+TEST(Footprint, SavesWhatIsNotRecomputed) {
   EXPECT_EQ(dropped("batch_norm"), 0);
   EXPECT_EQ(dropped("siamese_norm"), 0);
   EXPECT_EQ(dropped("pre_norm"), 4 * 4 * 4 * 8);
 }
 
 // Beside Pre-Norm, each half of SiameseNorm has a norm of y, which keeps y, and one of the sum.
-TEST(Footprint, CountsTheSecondStreamThatHalvesRead) {
+TEST(Footprint, CountsTheSecondStreamThatSublayersRead) {
   const auto one = footprint({}, true, "pre_norm").activations;
   const auto both = footprint({}, true, "siamese_norm").activations;
   EXPECT_EQ(both - one, 4 * 4 * 2 * 2 * (8 + 8));
 }
 
-TEST(Footprint, CountsWhatAStepOnASphereGoesTowards) {
+TEST(Footprint, CountsTheBranchOfASphereStep) {
   const auto step = config::bind(config::find_scheme("geo_norm"), testing::countable_shape());
   auto sum = step;
   for (auto& block : sum.blocks) {
@@ -99,24 +99,24 @@ TEST(Footprint, CountsWhatAStepOnASphereGoesTowards) {
   EXPECT_EQ(kept(step) - kept(sum), 4 * 4 * 2 * 2 * 8);  // a branch of 8 values for each half
 }
 
-TEST(Footprint, GrowsWithTheSequencesByWhatTheyKeep) {
-  const auto one = footprint({.sequences = 1});
-  const auto three = footprint({.sequences = 3});
+TEST(Footprint, GrowsWithTheMicroBatchByItsActivations) {
+  const auto one = footprint({.micro_batch_size = 1});
+  const auto three = footprint({.micro_batch_size = 3});
   EXPECT_EQ(three.activations, 3 * one.activations);
   EXPECT_EQ(three.weights, one.weights);
 }
 
 // A table has 4 positions for each of 4 tokens and 2 heads. Each of 2 blocks keeps its weights,
 // beside bfloat16 rounded, too; three tables come and go.
-TEST(Footprint, CountsScoresThatAreWrittenDown) {
-  constexpr double kTable = 4 * 4 * 2;
+TEST(Footprint, CountsMaterializedScores) {
+  constexpr double kScores = 4 * 4 * 2;
   const auto more = [](std::int64_t bytes) {
-    const auto written = footprint({.compute_bytes = bytes, .explicit_attention = true});
+    const auto materialized = footprint({.compute_bytes = bytes, .explicit_attention = true});
     const auto tiles = footprint({.compute_bytes = bytes});
-    return std::pair(written.activations - tiles.activations, written.passing - tiles.passing);
+    return std::pair(materialized.activations - tiles.activations, materialized.temporary - tiles.temporary);
   };
-  EXPECT_EQ(more(4), std::pair(2 * kTable * 4, 3 * kTable * 4));
-  EXPECT_EQ(more(2), std::pair(2 * kTable * (4 + 2), 3 * kTable * 4));
+  EXPECT_EQ(more(4), std::pair(2 * kScores * 4, 3 * kScores * 4));
+  EXPECT_EQ(more(2), std::pair(2 * kScores * (4 + 2), 3 * kScores * 4));
 }
 
 }  // namespace

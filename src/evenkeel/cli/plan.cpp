@@ -115,7 +115,7 @@ void print(const Plan& plan) {
   line("  gradients", bytes_text(memory.gradients));
   line("  moments", bytes_text(memory.moments));
   line("  activations", bytes_text(memory.activations));
-  line("  passing", bytes_text(memory.passing),
+  line("  passing", bytes_text(memory.temporary),
        "logits of a chunk, gradients of the head and inside a block");
   line("  program", bytes_text(memory.program));
   line("  together", bytes_text(memory.total()));
@@ -142,7 +142,7 @@ nlohmann::ordered_json as_json(const Plan& plan) {
             {"gradients", memory.gradients},
             {"moments", memory.moments},
             {"activations", memory.activations},
-            {"passing", memory.passing},
+            {"passing", memory.temporary},
             {"program", memory.program},
             {"total", memory.total()}}},
           {"available_bytes", plan.available},

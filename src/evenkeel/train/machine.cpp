@@ -98,8 +98,8 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
   const auto& attention = config.kernels.attention;
   return nn::footprint(scheme, padded_vocabulary, config.model.tied,
-                       {.sequences = sequences,
-                        .parts = (config.train.batch + sequences - 1) / sequences,
+                       {.micro_batch_size = sequences,
+                        .accumulation_steps = (config.train.batch + sequences - 1) / sequences,
                         .compute_bytes = bytes,
                         .fused = config.kernels.fused,
                         .explicit_attention = attention == "explicit" ||
