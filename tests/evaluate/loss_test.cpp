@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel {
@@ -35,7 +35,7 @@ data::Corpus some_text(bool exact) {
 double nats_by_hand(const TinyModel& tiny, const data::ValidationWindows& windows) {
   const at::NoGradGuard no_grad;
   const auto batch = windows.batch(0, windows.count());
-  const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
+  const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
   const auto log_p = at::log_softmax(tiny.model->logits(tiny.model->hidden(ids)), -1);
   const auto chosen = log_p.gather(-1, targets.clamp_min(0).unsqueeze(-1)).squeeze(-1);
   return -at::where(targets >= 0, chosen, 0.0).sum().item<double>();

@@ -9,7 +9,7 @@
 
 #include <limits>
 
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "support/close.h"
 #include "support/tiny_model.h"
 
@@ -67,7 +67,7 @@ TEST(Learner, HasTheSameBitsOfPartsWhoseNormsOrBlocksAreComputedAgain) {
 
 /// The gradient that each row alone adds to that of the mean loss, summed in float32.
 std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch) {
-  const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
+  const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
   std::vector<at::Tensor> sums;
   for (std::int64_t row = 0; row < batch.rows; ++row) {
     tiny.parameters->zero_gradients();
@@ -89,7 +89,7 @@ TEST(Learner, SumsBfloat16PartsInFloat32) {
   const auto batch = uneven_batch();
   const auto expected = sums_of_parts(tiny, batch);
   train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters);
-  learner.learn(batch, /*rows=*/1, /*rate=*/0);
+  learner.learn(batch, /*micro_batch_size=*/1, /*rate=*/0);
   const auto& actual = learner.optimizer().first();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(close(actual[i], expected[i], 1e-5, 1e-7)) << "group " << i;

@@ -57,7 +57,7 @@ TEST_P(AuthorsProbes, AreMeasuredAgain) {
   const auto golden = read_golden(golden_file(std::string("authors/dense_") + variant));
   VerifyModel model(golden, {.precision = precision});
   const auto seen = probe::look(model.model(), model.parameters(), batch_of(golden),
-                                probe::named({"all"}), /*rows=*/1, /*planned=*/1);
+                                probe::named({"all"}), /*micro_batch_size=*/1, /*planned=*/1);
   EXPECT_NEAR(seen.loss, wanted.at("loss"), tolerance * seen.loss);
   expect_values(seen, "token_cosine", "", wanted.at("token_cosine_similarity"), 1, tolerance);
   expect_values(seen, "attention_entropy", "", wanted.at("attention_entropy_nats"), 0, tolerance);

@@ -82,9 +82,9 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());
-  const auto rows = train::micro_batch(config, loaded.shape.vocabulary);
+  const auto micro_batch_size = train::micro_batch(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
-                     probe::look(*loaded.model, *loaded.parameters, batch, what, rows,
+                     probe::look(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
                                  train::planned_steps(config))};
   store::Records records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {

@@ -9,19 +9,19 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/evaluate/answers.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 
 namespace evenkeel::evaluate {
 
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
-                    std::int64_t rows) {
+                    std::int64_t micro_batch_size) {
   const at::NoGradGuard no_grad;
   double nats = 0;
   Answers answers;
   Evaluation result;
-  for (std::int64_t first = 0; first < windows.count(); first += rows) {
-    const auto batch = windows.batch(first, std::min(rows, windows.count() - first));
-    const auto [ids, targets] = nn::tensors_of(batch.inputs, batch.targets, batch.rows);
+  for (std::int64_t first = 0; first < windows.count(); first += micro_batch_size) {
+    const auto batch = windows.batch(first, std::min(micro_batch_size, windows.count() - first));
+    const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
     const auto x = model.hidden(ids);
     nats += model.loss_sum_of(x, targets).item<double>();
     if (windows.has_answers()) answers.add(batch, model.logits(x).argmax(-1));

@@ -22,10 +22,10 @@ struct Evaluation {
   std::int64_t tokens = 0;           // that were scored
 };
 
-/// The mean loss over validation windows, `rows` of them at once; the result does not depend on
-/// `rows` beyond rounding. Of a text with answers it is theirs.
+/// The mean loss over validation windows, `micro_batch_size` of them at once; the result does not depend on
+/// `micro_batch_size` beyond rounding. Of a text with answers it is theirs.
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
-                    std::int64_t rows);
+                    std::int64_t micro_batch_size);
 
 /// What metrics.jsonl says of it (docs/run_folder.md): "val_loss", "val_bits_per_byte", and what
 /// else is known of "val_floor", "val_gap" and "val_exact".

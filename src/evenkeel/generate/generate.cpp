@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/norm/leakage.h"
 
 namespace evenkeel::generate {
@@ -43,7 +43,7 @@ class Reader {
  private:
   static at::Tensor tensor_of(const std::vector<std::int64_t>& text, std::int64_t first) {
     const std::vector<std::int64_t> part(text.begin() + first, text.end());
-    return nn::tensors_of(part, part, 1).first;
+    return nn::batch_tensors(part, part, 1).first;
   }
 
   const nn::Model& model_;

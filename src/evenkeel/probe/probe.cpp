@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "evenkeel/config/measures.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/onlooker.h"
 
@@ -38,15 +38,15 @@ class States {
 };
 
 /// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
-double pass(const nn::Model& model, const data::Batch& batch, std::int64_t rows,
+double pass(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
             const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);
   if (parameters != nullptr) parameters->zero_gradients();
   const auto scored = static_cast<double>(batch.scored);
   double loss = 0;
-  for (std::int64_t first = 0; first < batch.rows; first += rows) {
-    const auto part = data::batch_slice(batch, first, std::min(rows, batch.rows - first));
-    const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
+  for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
+    const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
+    const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
     loss += sum.item<double>();
     if (parameters == nullptr) continue;
@@ -77,7 +77,7 @@ const Profile* Seen::find(const std::string& measure, const std::string& part) c
 }
 
 Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& what, std::int64_t rows, std::int64_t planned) {
+          const std::set<std::string>& what, std::int64_t micro_batch_size, std::int64_t planned) {
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
   const States states(parameters);
@@ -89,10 +89,10 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   const auto observer = onlooker.observer();
   const nn::Pass looking = {.mode = nn::Mode::training, .observer = &observer};
   if (what.contains("grad_norm")) {
-    seen.loss = pass(model, batch, rows, looking, &parameters);
+    seen.loss = pass(model, batch, micro_batch_size, looking, &parameters);
     add(gradient_norms(parameters, parameters.gradients(), scheme));
   } else {
-    seen.loss = pass(model, batch, rows, looking);
+    seen.loss = pass(model, batch, micro_batch_size, looking);
   }
   parameters.zero_gradients();
   add(onlooker.profiles());
@@ -101,7 +101,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
     Profile rise{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
       states.restore();
-      const auto without = pass(model, batch, rows, {.mode = nn::Mode::training, .skipped_block = l});
+      const auto without = pass(model, batch, micro_batch_size, {.mode = nn::Mode::training, .skipped_block = l});
       rise.values.push_back(without - seen.loss);
     }
     add({std::move(rise)});

@@ -32,10 +32,10 @@ struct Seen {
 /// what they were, bit for bit; gradients are zero.
 ///
 /// \param what     names of measures; update_ratio is not for a single pass, and skipped here
-/// \param rows     sequences that go through the model at once
+/// \param micro_batch_size     sequences that go through the model at once
 /// \param planned  optimizer steps of the run: initial gains may depend on it
 Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& what, std::int64_t rows, std::int64_t planned);
+          const std::set<std::string>& what, std::int64_t micro_batch_size, std::int64_t planned);
 
 /// A line of probes.jsonl: {"step", "on", "measure", "part", "first", "values"}.
 /// \param on  what was looked at: "training" or "validation" text

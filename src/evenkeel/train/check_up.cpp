@@ -13,7 +13,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
@@ -141,7 +141,7 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   const auto row = data::batch_slice(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
-  const auto whole = nn::tensors_of(row.inputs, row.targets, 1).first;
+  const auto whole = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = whole.narrow(1, 0, std::min(kPositions, whole.size(1)));
   const auto layers = model_->scheme().shape.layers;
   probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});

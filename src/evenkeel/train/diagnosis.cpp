@@ -10,7 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/detokenize.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/ops/sum_of_squares.h"
 #include "evenkeel/probe/by_layer.h"
@@ -65,7 +65,7 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& 
   std::optional<Place> found;
   for (std::int64_t i = 0; i < batch.rows && !found; i += rows) {
     const auto part = data::batch_slice(batch, i, rows);
-    found = first_nonfinite(model, nn::tensors_of(part.inputs, part.targets, rows).first);
+    found = first_nonfinite(model, nn::batch_tensors(part.inputs, part.targets, rows).first);
   }
   return found;
 }
@@ -87,7 +87,7 @@ std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) 
     const auto row = data::batch_slice(batch, i, 1);
     const auto scored = std::count_if(row.targets.begin(), row.targets.end(),
                                       [](std::int64_t target) { return target >= 0; });
-    const auto [ids, targets] = nn::tensors_of(row.inputs, row.targets, 1);
+    const auto [ids, targets] = nn::batch_tensors(row.inputs, row.targets, 1);
     losses.push_back(model.loss_sum(ids, targets).item<double>() /
                      static_cast<double>(std::max<std::ptrdiff_t>(scored, 1)));
   }

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 
 namespace evenkeel::train {
 
@@ -58,10 +58,10 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       hooks_(model, parameters),
       gradients_(parameters.gradients()) {}
 
-Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
+Outcome Learner::learn(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                        const Judge& judge) {
   const auto states = copies_of(parameters_->states());
-  auto outcome = backward(batch, rows);
+  auto outcome = backward(batch, micro_batch_size);
   outcome.gradient_norm = optim::gradient_norm(gradients());
   // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
   const bool finite = std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm);
@@ -81,17 +81,17 @@ Outcome Learner::learn(const data::Batch& batch, std::int64_t rows, double rate,
 }
 
 /// Leaves the gradient of the mean loss in gradients_.
-Outcome Learner::backward(const data::Batch& batch, std::int64_t rows) {
-  EK_ASSERT(batch.scored > 0 && rows > 0);
+Outcome Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
+  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
   parameters_->zero_gradients();
   probe::RoutingMeter meter;
   auto observer = hooks_.observer();
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
   Outcome outcome;
-  for (std::int64_t first = 0; first < batch.rows; first += rows) {
-    const auto part = data::batch_slice(batch, first, std::min(rows, batch.rows - first));
-    const auto [ids, targets] = nn::tensors_of(part.inputs, part.targets, part.rows);
+  for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
+    const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
+    const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(
         ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});

@@ -51,10 +51,10 @@ class Learner {
   /// however it is split; a split changes the result by rounding only. Not so the loss that
   /// balances a mixture, which multiplies means over tokens: it is that of the parts, averaged.
   ///
-  /// \param rows  sequences that go through the model at once
+  /// \param micro_batch_size  sequences that go through the model at once
   /// \param rate  learning rate
   /// \param judge  asked before the update; a step that is not finite is never made
-  Outcome learn(const data::Batch& batch, std::int64_t rows, double rate, const Judge& judge = {});
+  Outcome learn(const data::Batch& batch, std::int64_t micro_batch_size, double rate, const Judge& judge = {});
 
   /// Of the last batch's mean loss, before clipping: one flat buffer a group.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
@@ -65,7 +65,7 @@ class Learner {
   const optim::AdamW& optimizer() const { return optimizer_; }
 
  private:
-  Outcome backward(const data::Batch& batch, std::int64_t rows);
+  Outcome backward(const data::Batch& batch, std::int64_t micro_batch_size);
   void move_biases(const probe::RoutingSeen& seen);
 
   config::Optimizer options_;

@@ -114,7 +114,7 @@ std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary) 
   return stated > 0 ? stated : auto_micro_batch(config, vocabulary);
 }
 
-std::int64_t evaluation_rows(const config::Config& config, std::int64_t vocabulary) {
+std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary) {
   return std::min(micro_batch(config, vocabulary), auto_micro_batch(config, vocabulary));
 }
 

@@ -46,6 +46,6 @@ std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary);
 
 /// The same for an evaluation, which needs less memory: a large micro_batch is cut to the
 /// automatic.
-std::int64_t evaluation_rows(const config::Config& config, std::int64_t vocabulary);
+std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary);
 
 }  // namespace evenkeel::train

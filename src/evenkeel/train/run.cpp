@@ -269,8 +269,8 @@ void Run::guard(const StepRecord& step) {
 
 void Run::evaluate() {
   const auto step = trainer_->progress().step;
-  const auto rows = evaluation_rows(open_.config, shape_.vocabulary);
-  const auto seen = evaluate::evaluate(trainer_->model(), *validation_, rows);
+  const auto micro_batch_size = evaluation_batch_size(open_.config, shape_.vocabulary);
+  const auto seen = evaluate::evaluate(trainer_->model(), *validation_, micro_batch_size);
   evaluated_at_ = step;
   gap_ = seen.gap;
   nlohmann::ordered_json line = {{"step", step}};
@@ -283,7 +283,7 @@ void Run::evaluate() {
   }
   if (seen.exact) told += text(", ", percent(*seen.exact), " of the answers right");
   if (ood_) {
-    const auto other = evaluate::evaluate(trainer_->model(), *ood_, rows);
+    const auto other = evaluate::evaluate(trainer_->model(), *ood_, micro_batch_size);
     line.update(evaluate::record(other, "ood"));
     told += text("; out of distribution ", four_digits(other.nats_per_token), " nats a token");
     if (other.exact) told += text(", ", percent(*other.exact), " right");

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/nn/batch.h"
+#include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/norm/values.h"
 #include "evenkeel/probe/gradients.h"
@@ -49,7 +49,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                                        norm::Steps{.done = 0, .planned = planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
-  learner_->before_training(nn::tensors_of(first.inputs, first.targets, first.rows).first);
+  learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<Monitor>(config.health, *model_, parameters_, planned_steps(config),
                                        config.optimizer.clip);
   rows_ = micro_batch(config, shape.vocabulary);
