@@ -37,13 +37,13 @@ double deviation(const std::string& scheme_name, const std::string& init, const 
 }
 
 constexpr double kCutAtThree = 0.98658;  // of a standard normal
-constexpr double kNear = 0.015;          // three standard errors of the smallest matrix here
+constexpr double kTolerance = 0.015;          // three standard errors of the smallest matrix here
 
 TEST(Initialize, DrawsThePapersNormal) {
-  EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.0.attention.qkv.weight"), kCutAtThree, kNear);
-  EXPECT_NEAR(deviation("pre_norm", "normal", "embedding.weight"), kCutAtThree, kNear);
+  EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.0.attention.qkv.weight"), kCutAtThree, kTolerance);
+  EXPECT_NEAR(deviation("pre_norm", "normal", "embedding.weight"), kCutAtThree, kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.3.feed_forward.down.weight"), kCutAtThree,
-              kNear);
+              kTolerance);
 }
 
 // arXiv:2503.04598, section 5.3: Megatron divides output and down by sqrt(2 L), Depth-Scaled by
@@ -51,13 +51,13 @@ TEST(Initialize, DrawsThePapersNormal) {
 TEST(Initialize, ScalesTheTwoOutputMatricesByDepth) {
   const double whole = std::sqrt(8.0);
   EXPECT_NEAR(deviation("hybrid_norm", "scheme", "blocks.1.attention.output.weight") * whole,
-              kCutAtThree, kNear);
+              kCutAtThree, kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "megatron", "blocks.1.feed_forward.down.weight") * whole,
-              kCutAtThree, kNear);
+              kCutAtThree, kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "depth_scaled", "blocks.1.attention.output.weight") * 2,
-              kCutAtThree, kNear);
+              kCutAtThree, kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "megatron", "blocks.1.feed_forward.up_gate.weight"),
-              kCutAtThree, kNear);
+              kCutAtThree, kTolerance);
 }
 
 // arXiv:2203.00555: beta = (8 N)^(-1/4) on v, output and feed-forward, 1 on q and k, Xavier.
@@ -67,9 +67,9 @@ TEST(Initialize, ScalesSomeRowsOfAStoredMatrixOnly) {
   const double query = std::sqrt(2.0 / (128 + 128)) * to_xavier;
   const double key = std::sqrt(2.0 / (64 + 128)) * to_xavier;
   const auto* const qkv = "blocks.2.attention.qkv.weight";
-  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 0, 128) / query, 1, kNear);
-  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 128, 64) / key, 1, 2 * kNear);
-  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 192, 64) / key, beta, 2 * kNear);
+  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 0, 128) / query, 1, kTolerance);
+  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 128, 64) / key, 1, 2 * kTolerance);
+  EXPECT_NEAR(deviation("deep_norm", "scheme", qkv, 192, 64) / key, beta, 2 * kTolerance);
 }
 
 TEST(Initialize, CutsAtThreeDeviations) {

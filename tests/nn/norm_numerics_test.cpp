@@ -92,8 +92,8 @@ std::vector<Case> cases() {
 }
 
 /// A norm with random parts, and x of hard rows (or columns) for its statistic.
-struct Trial {
-  Trial(const Case& of, const at::Tensor& rows, bool fused)
+struct NormFixture {
+  NormFixture(const Case& of, const at::Tensor& rows, bool fused)
       : norm(of.norm), heads(of.heads), groups(of.groups) {
     const auto size = rows.size(1);
     const auto count = rows.size(0);
@@ -134,9 +134,9 @@ struct Trial {
                               .out_scale = norm.out_scale.value({})};
     if (norm.stored_at) in.gain_factor = norm.gain_init.value({}) / norm.stored_at->value({});
     testing::NormEquations equations(norm, std::move(in));
-    for (const auto& run :
-         testing::runs_of(norm, x.numel(), x.size(-1), heads, groups, x.size(-2))) {
-      equations.add(run);
+    for (const auto& group :
+         testing::statistic_groups(norm, x.numel(), x.size(-1), heads, groups, x.size(-2))) {
+      equations.add(group);
     }
     return equations.truth();
   }
@@ -149,37 +149,37 @@ struct Trial {
 };
 
 /// The acting gain and bias are rounded to float32 where a rule changes the stored ones.
-testing::Wide unknown_of(const norm::Norm& norm) {
+testing::Wide uncertainty_of(const norm::Norm& norm) {
   const bool derived = norm.gain_form == norm::GainForm::one_plus_w || norm.stored_at ||
                        norm.out_scale != norm::Expression(1);
   constexpr testing::Wide kOfFloat = 0x1p-22L;
   return derived ? kOfFloat : testing::kDoubleError;
 }
 
-void expect_true(Trial& trial, const std::string& name) {
-  const auto y = (*trial.layer)(trial.x, nn::Mode::training);
-  ASSERT_EQ(y.scalar_type(), trial.x.scalar_type());
-  std::vector<at::Tensor> leaves = {trial.x};
+void expect_true(NormFixture& fixture, const std::string& name) {
+  const auto y = (*fixture.layer)(fixture.x, nn::Mode::training);
+  ASSERT_EQ(y.scalar_type(), fixture.x.scalar_type());
+  std::vector<at::Tensor> leaves = {fixture.x};
   std::vector<std::string> names = {"x"};
-  for (const auto& [part, tensor] : trial.parts) {
+  for (const auto& [part, tensor] : fixture.parts) {
     if (!tensor.defined()) continue;
     leaves.push_back(tensor);
     names.push_back(part);
   }
-  const auto gradients = torch::autograd::grad({y}, leaves, {trial.dy});
-  const auto truth = trial.truth();
-  const auto unknown = unknown_of(trial.norm);
+  const auto gradients = torch::autograd::grad({y}, leaves, {fixture.dy});
+  const auto truth = fixture.truth();
+  const auto uncertainty = uncertainty_of(fixture.norm);
   const std::map<std::string, const testing::ReferenceValues*> wanted = {
       {"x", &truth.dx},         {"gain", &truth.dgain},   {"bias", &truth.dbias},
       {"alpha", &truth.dalpha}, {"shift", &truth.dshift}, {"beta", &truth.dbeta}};
-  const auto dtype = trial.x.scalar_type();
+  const auto dtype = fixture.x.scalar_type();
   const bool may_be_fused =
-      trial.norm.kind == Kind::rms_norm || trial.norm.kind == Kind::layer_norm;
+      fixture.norm.kind == Kind::rms_norm || fixture.norm.kind == Kind::layer_norm;
   const int forward = may_be_fused ? testing::roundings_forward(dtype) : 0;
   const int backward = may_be_fused ? testing::roundings_backward(dtype) : 0;
-  EXPECT_TRUE(correctly_rounded(y, truth.y, unknown, forward)) << name << ": y";
+  EXPECT_TRUE(correctly_rounded(y, truth.y, uncertainty, forward)) << name << ": y";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    EXPECT_TRUE(correctly_rounded(gradients[i], *wanted.at(names[i]), unknown, backward))
+    EXPECT_TRUE(correctly_rounded(gradients[i], *wanted.at(names[i]), uncertainty, backward))
         << name << ": gradient of " << names[i];
   }
 }
@@ -195,8 +195,8 @@ TEST_P(NormNumerics, RoundOnce) {
   for (const auto width : testing::extreme_widths()) {
     if (over_tokens && width == 1) continue;  // one token has no statistics
     for (const bool fused : {true, false}) {
-      Trial trial(each, testing::extreme_rows(width, dtype), fused);
-      expect_true(trial, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
+      NormFixture fixture(each, testing::extreme_rows(width, dtype), fused);
+      expect_true(fixture, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
       if (HasFailure()) return;
     }
   }
@@ -204,12 +204,12 @@ TEST_P(NormNumerics, RoundOnce) {
 
 TEST_P(NormNumerics, DoNotDependOnTheLayoutOfTheirInput) {
   const auto& [each, dtype] = GetParam();
-  Trial trial(each, testing::extreme_rows(6, dtype), true);
-  const auto x = trial.x.detach();
+  NormFixture fixture(each, testing::extreme_rows(6, dtype), true);
+  const auto x = fixture.x.detach();
   const auto result = [&](const at::Tensor& rows) {
     const auto leaf = rows.detach().requires_grad_();
-    const auto y = (*trial.layer)(leaf, nn::Mode::training);
-    const auto dx = torch::autograd::grad({y}, {leaf}, {trial.dy.view(y.sizes())})[0];
+    const auto y = (*fixture.layer)(leaf, nn::Mode::training);
+    const auto dx = torch::autograd::grad({y}, {leaf}, {fixture.dy.view(y.sizes())})[0];
     return std::make_pair(y, dx);
   };
   const auto [y, dx] = result(x);
@@ -226,11 +226,11 @@ TEST_P(NormNumerics, DoNotDependOnTheLayoutOfTheirInput) {
 TEST_P(NormNumerics, TakeNoRows) {
   const auto& [each, dtype] = GetParam();
   if (each.norm.kind == Kind::batch_norm || each.norm.kind == Kind::batch_renorm) return;
-  Trial trial(each, testing::extreme_rows(6, dtype), true);
+  NormFixture fixture(each, testing::extreme_rows(6, dtype), true);
   for (const std::vector<std::int64_t>& shape :
-       {std::vector<std::int64_t>{0, 5, trial.x.size(-1)}, {3, 0, trial.x.size(-1)}}) {
+       {std::vector<std::int64_t>{0, 5, fixture.x.size(-1)}, {3, 0, fixture.x.size(-1)}}) {
     const auto none = at::empty(shape, dtype).requires_grad_();
-    const auto y = (*trial.layer)(none, nn::Mode::training);
+    const auto y = (*fixture.layer)(none, nn::Mode::training);
     EXPECT_EQ(y.sizes(), none.sizes());
     const auto dx = torch::autograd::grad({y}, {none}, {at::empty_like(y)})[0];
     EXPECT_EQ(dx.sizes(), none.sizes());
@@ -252,8 +252,8 @@ TEST(NormNumerics, OfMoreThan65536Rows) {
                                        "dyt",      "rms_norm_per_head", "batch_norm"};
   for (const auto& each : cases()) {
     if (!names.contains(each.name)) continue;
-    Trial trial(each, at::randn({65544, 3}), true);
-    expect_true(trial, each.name);
+    NormFixture fixture(each, at::randn({65544, 3}), true);
+    expect_true(fixture, each.name);
   }
 }
 
@@ -265,9 +265,9 @@ TEST(LayerNorm, GivesExactlyTheBiasForEqualValues) {
       for (const bool fused : {true, false}) {
         const Case each{"", with(kind, [](auto& n) { n.groups = 1; })};
         for (const double value : {1e-30, 0.1, 1234.0, 1e19, -1e30, 3e38}) {
-          Trial trial(each, at::full({1, 1000}, value, dtype), fused);
-          const auto y = (*trial.layer)(trial.x, nn::Mode::training);
-          EXPECT_TRUE(y[0].equal(trial.parts["bias"].to(dtype))) << value;
+          NormFixture fixture(each, at::full({1, 1000}, value, dtype), fused);
+          const auto y = (*fixture.layer)(fixture.x, nn::Mode::training);
+          EXPECT_TRUE(y[0].equal(fixture.parts["bias"].to(dtype))) << value;
         }
       }
     }

@@ -10,7 +10,7 @@
 namespace evenkeel::testing {
 
 /// Values of x that share a statistic, and which value of the gain belongs to each.
-struct Run {
+struct StatisticGroup {
   std::vector<std::size_t> at, gain;
 };
 
@@ -25,13 +25,13 @@ struct NormInputs {
   double out_scale = 1;
 };
 
-/// The runs of a norm on x [..., T, heads * D]: rows, heads of rows, groups; or, over tokens, the
+/// The groups of a norm on x [..., T, heads * D]: rows, heads of rows, groups; or, over tokens, the
 /// columns of all rows or of each sequence of T.
-inline std::vector<Run> runs_of(const norm::Norm& norm, std::int64_t count, std::int64_t width,
+inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std::int64_t count, std::int64_t width,
                                 std::int64_t heads, std::int64_t groups, std::int64_t positions) {
   const bool over_tokens = norm::sees_other_tokens(norm.kind);
   const auto features = width / heads;
-  std::vector<Run> runs;
+  std::vector<StatisticGroup> found;
   const auto gain_of = [&](std::int64_t j) {
     const auto head = norm.heads_share ? 0 : j / features;
     return static_cast<std::size_t>(
@@ -41,26 +41,26 @@ inline std::vector<Run> runs_of(const norm::Norm& norm, std::int64_t count, std:
     const auto length = norm.kind == norm::Kind::instance_norm ? positions : count / width;
     for (std::int64_t first = 0; first < count / width; first += length) {
       for (std::int64_t j = 0; j < width; ++j) {
-        Run run;
+        StatisticGroup group;
         for (std::int64_t t = first; t < first + length; ++t) {
-          run.at.push_back(static_cast<std::size_t>(t * width + j));
-          run.gain.push_back(gain_of(j));
+          group.at.push_back(static_cast<std::size_t>(t * width + j));
+          group.gain.push_back(gain_of(j));
         }
-        runs.push_back(run);
+        found.push_back(group);
       }
     }
-    return runs;
+    return found;
   }
   const auto size = features / groups;
   for (std::int64_t first = 0; first < count; first += size) {
-    Run run;
+    StatisticGroup group;
     for (std::int64_t i = first; i < first + size; ++i) {
-      run.at.push_back(static_cast<std::size_t>(i));
-      run.gain.push_back(gain_of(i % width));
+      group.at.push_back(static_cast<std::size_t>(i));
+      group.gain.push_back(gain_of(i % width));
     }
-    runs.push_back(run);
+    found.push_back(group);
   }
-  return runs;
+  return found;
 }
 
 inline Statistic statistic_of(const norm::Norm& norm) {
@@ -76,7 +76,7 @@ inline Statistic statistic_of(const norm::Norm& norm) {
                                                         : Statistic::At::clamp};
 }
 
-/// One run at a time adds its part to the result.
+/// One group at a time adds its part to the result.
 class NormEquations {
  public:
   NormEquations(const norm::Norm& norm, NormInputs in) : norm_(norm), in_(std::move(in)) {
@@ -89,22 +89,22 @@ class NormEquations {
     truth_.dbeta.resize(in_.beta.size());
   }
 
-  void add(const Run& run) {
+  void add(const StatisticGroup& group) {
     using norm::Kind;
     Values x;
-    for (const auto i : run.at) x.push_back(in_.x[i]);
+    for (const auto i : group.at) x.push_back(in_.x[i]);
     const auto eighth = norm_.pre_scale == norm::PreScale::absmax8 ? eighth_of(x) : Wide{1};
     for (auto& value : x) value /= eighth;
     switch (norm_.kind) {
       case Kind::dyt:
       case Kind::derf:
-        return add_bounded(run, x);
+        return add_bounded(group, x);
       case Kind::seed_norm:
-        return add_seed_norm(run, x);
+        return add_seed_norm(group, x);
       case Kind::scale:
-        return add_row(run, {.centred = x, .x_hat = x, .rho = 1, .divisor = 1}, eighth);
+        return add_row(group, {.centred = x, .x_hat = x, .rho = 1, .divisor = 1}, eighth);
       default:
-        return add_row(run, normed(x, statistic_of(norm_)), eighth);
+        return add_row(group, normed(x, statistic_of(norm_)), eighth);
     }
   }
 
@@ -138,23 +138,23 @@ class NormEquations {
     if (!in_.bias.empty()) truth_.dbias[part].add(dy, std::abs(dy));
   }
 
-  void add_row(const Run& run, const NormedRow& row, Wide eighth) {
+  void add_row(const StatisticGroup& group, const NormedRow& row, Wide eighth) {
     Values g;
-    for (std::size_t i = 0; i < run.at.size(); ++i) {
-      add_affine(run.at[i], run.gain[i], row.x_hat[i], row.error);
-      g.push_back(in_.out_scale * gain(run.gain[i]) * in_.dy[run.at[i]]);
+    for (std::size_t i = 0; i < group.at.size(); ++i) {
+      add_affine(group.at[i], group.gain[i], row.x_hat[i], row.error);
+      g.push_back(in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]]);
     }
     const bool centred = norm_.kind != norm::Kind::scale && statistic_of(norm_).centred;
     const auto dx = gradient_of(row, g, centred);
-    for (std::size_t i = 0; i < run.at.size(); ++i) {
-      auto& each = truth_.dx[run.at[i]];
+    for (std::size_t i = 0; i < group.at.size(); ++i) {
+      auto& each = truth_.dx[group.at[i]];
       each.add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
       each.row = std::max(each.row, dx[i].row / eighth);
     }
   }
 
   /// g f(a x + s) + b with f = tanh or erf
-  void add_bounded(const Run& run, const Values& x) {
+  void add_bounded(const StatisticGroup& group, const Values& x) {
     const bool is_erf = norm_.kind == norm::Kind::derf;
     const Wide a = in_.alpha[0];
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -162,16 +162,16 @@ class NormEquations {
       const Wide slope = is_erf ? 2 / std::sqrt(std::numbers::pi_v<Wide>) * std::exp(-z * z)
                                 : 1 / (std::cosh(z) * std::cosh(z));
       const Wide error = is_erf ? slope * (1 + z * z) : 1;
-      add_affine(run.at[i], run.gain[i], is_erf ? std::erf(z) : std::tanh(z), 1);
-      const Wide g = in_.out_scale * gain(run.gain[i]) * in_.dy[run.at[i]];
-      truth_.dx[run.at[i]].add(g * slope * a, std::abs(g * a) * error);
+      add_affine(group.at[i], group.gain[i], is_erf ? std::erf(z) : std::tanh(z), 1);
+      const Wide g = in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]];
+      truth_.dx[group.at[i]].add(g * slope * a, std::abs(g * a) * error);
       truth_.dalpha[0].add(g * slope * x[i], std::abs(z) < kFlat ? std::abs(g * x[i]) * error : 0);
       if (is_erf) truth_.dshift[0].add(g * slope, std::abs(g) * error);
     }
   }
 
   /// (tanh(x . beta) alpha + g) x_hat
-  void add_seed_norm(const Run& run, const Values& x) {
+  void add_seed_norm(const StatisticGroup& group, const Values& x) {
     const auto row = normed(x, statistic_of(norm_));
     Wide dot = 0, size = 0, pull = 0, pulls = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -183,14 +183,14 @@ class NormEquations {
     const Wide error = std::min(Wide{1}, size);  // of t
     Values g;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const Wide dy = in_.out_scale * in_.dy[run.at[i]];
-      const Wide factor = t * in_.alpha[i] + gain(run.gain[i]);
-      const Wide spread = error * std::abs(in_.alpha[i]) + std::abs(gain(run.gain[i]));
-      truth_.y[run.at[i]].add(in_.out_scale * factor * row.x_hat[i],
+      const Wide dy = in_.out_scale * in_.dy[group.at[i]];
+      const Wide factor = t * in_.alpha[i] + gain(group.gain[i]);
+      const Wide spread = error * std::abs(in_.alpha[i]) + std::abs(gain(group.gain[i]));
+      truth_.y[group.at[i]].add(in_.out_scale * factor * row.x_hat[i],
                               std::abs(in_.out_scale) * spread * std::abs(row.x_hat[i]));
       if (!in_.gain.empty()) {
         const auto gained = in_.gain_factor * dy * row.x_hat[i];
-        truth_.dgain[run.gain[i]].add(gained, std::abs(gained));
+        truth_.dgain[group.gain[i]].add(gained, std::abs(gained));
       }
       truth_.dalpha[i].add(dy * t * row.x_hat[i], std::abs(dy * row.x_hat[i]) * error);
       pull += dy * in_.alpha[i] * row.x_hat[i];
@@ -201,7 +201,7 @@ class NormEquations {
     // 1 - t^2 is known to double's last place, and to what the dot product is.
     const Wide unsure = pulls * (1 + flat * size);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      truth_.dx[run.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
+      truth_.dx[group.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
                                dx[i].natural + unsure * std::abs(in_.beta[i]));
       truth_.dbeta[i].add(pull * flat * x[i], std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
     }

@@ -26,7 +26,7 @@ using norm::Distribution;
 /// A standard normal number, given that its magnitude is at most `cut`. Rejection, from the normal
 /// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: either
 /// way six of ten attempts or more are taken.
-double cut_normal(double cut, const Philox& random, std::uint64_t index) {
+double truncated_normal(double cut, const Philox& random, std::uint64_t index) {
   constexpr double kNarrow = 1;  // P(|z| <= 1) = 0.68; the density falls to e^(-1/2) = 0.61 there
   for (std::uint64_t attempt = 0;; ++attempt) {
     if (cut >= kNarrow) {
@@ -44,7 +44,7 @@ double draw(const Distribution& from, const Philox& random, std::uint64_t index,
     case Distribution::Kind::uniform:
       return from.first + (from.second - from.first) * random.uniform(index);
     case Distribution::Kind::trunc_normal:
-      return deviation * cut_normal(from.second, random, index);
+      return deviation * truncated_normal(from.second, random, index);
     default:
       return deviation * random.normal(index);
   }
@@ -80,7 +80,7 @@ double factor_of(const std::vector<norm::InitFactor>& factors, const std::string
 }
 
 /// What starts at one value everywhere: norms and learned numbers.
-void fill_equal(Parameters& parameters, const norm::Scheme& scheme, const norm::Steps& steps) {
+void fill_constants(Parameters& parameters, const norm::Scheme& scheme, const norm::Steps& steps) {
   for (const auto& [name, value] : norm::initial_values(scheme, steps)) {
     const auto state = parameters.find_state(name);
     (state.defined() ? state : parameters.at(name).master).fill_(value);
@@ -96,7 +96,7 @@ void fill_unit(at::Tensor vector, const Philox& random) {
 
 /// Row gains start at the lengths of the rows, so that the product starts as without the rule. The
 /// vectors of sigma_reparam start one step from a random one: from there sigma is above 0.
-void fill_rule(Parameters& parameters, const std::string& rule, const std::string& name,
+void fill_reparameterization(Parameters& parameters, const std::string& rule, const std::string& name,
                const at::Tensor& rows, std::uint64_t seed) {
   if (rule == "weight_norm") {
     const auto lengths = rows.to(at::kDouble).square().sum(-1).sqrt();
@@ -117,7 +117,7 @@ void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme
         const bool named = std::find(weights.begin(), weights.end(), matrix.name) != weights.end();
         if (!named) continue;
         const auto stored = parameters.at(text("blocks.", i, ".", matrix.stored, ".weight")).master;
-        fill_rule(parameters, rule, text("blocks.", i, ".", matrix.own_name),
+        fill_reparameterization(parameters, rule, text("blocks.", i, ".", matrix.own_name),
                   stored.flatten(0, -2).narrow(0, matrix.first, matrix.rows), seed);
       }
     }
@@ -126,7 +126,7 @@ void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme
 
 /// An untied head of a mixture starts with the deviation 1/sqrt(d), as in the authors' mixture,
 /// where neither scheme nor user says what matrices start at.
-Distribution head_of(Distribution base, const norm::Shape& shape) {
+Distribution head_distribution(Distribution base, const norm::Shape& shape) {
   const bool is_normal =
       base.kind == Distribution::Kind::normal || base.kind == Distribution::Kind::trunc_normal;
   if (is_normal) base.first = 1 / std::sqrt(static_cast<double>(shape.width));
@@ -139,15 +139,15 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
                 std::uint64_t seed, std::int64_t planned) {
   const at::NoGradGuard no_grad;
   const norm::Steps start = {.done = 0, .planned = planned};
-  const bool own = init == "scheme";
+  const bool from_scheme = init == "scheme";
   const auto variables = scheme.shape.variables(start);
-  const auto base = config::parse_init(own ? scheme.base_init : init, variables);
-  const auto embedding = config::parse_init(own ? scheme.embedding_init : init, variables);
-  const bool is_usual = own && scheme.base_init == "default";
-  const auto head = scheme.shape.is_mixture() && is_usual ? head_of(base, scheme.shape) : base;
-  const auto factors = own ? scheme.init : config::init_factors(init);
+  const auto base = config::parse_init(from_scheme ? scheme.base_init : init, variables);
+  const auto embedding = config::parse_init(from_scheme ? scheme.embedding_init : init, variables);
+  const bool is_default = from_scheme && scheme.base_init == "default";
+  const auto head = scheme.shape.is_mixture() && is_default ? head_distribution(base, scheme.shape) : base;
+  const auto factors = from_scheme ? scheme.init : config::init_factors(init);
 
-  fill_equal(parameters, scheme, start);
+  fill_constants(parameters, scheme, start);
   for (const auto& parameter : parameters.all()) {
     if (parameter.shape.size() < 2) continue;
     const Philox random(seed, "init/" + parameter.name);
