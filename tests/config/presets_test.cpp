@@ -50,7 +50,7 @@ TEST(Presets, HaveThePublishedSizes) {
     const auto millions = static_cast<double>(parameters(config, each.pre)) / 1e6;
     EXPECT_NEAR(millions, each.millions, each.millions > 1000 ? 0.05 : 0.005) << each.name;
     const auto scheme = bind(config.scheme, shape_of(config, 257));
-    EXPECT_EQ(norm::norm_parameters(scheme), each.star) << each.name;
+    EXPECT_EQ(norm::norm_parameter_count(scheme), each.star) << each.name;
     const auto pad = config.model.pad_vocabulary_to;
     EXPECT_EQ((config.model.vocabulary + pad - 1) / pad * pad, each.rows) << each.name;
     EXPECT_EQ(config.train.tokens, each.tokens * 1'000'000'000) << each.name;

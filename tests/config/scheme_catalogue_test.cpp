@@ -89,8 +89,8 @@ TEST(Catalogue, BindsAtEveryDepthWithTheExpectedWarningsOnly) {
 TEST(Catalogue, HasTheGoldenCountsOfNormParameters) {
   for (const auto& [name, numbers] : golden()["schemes"].items()) {
     const auto small = bind(find_scheme(name), golden_shape(golden()["small"], numbers["layers"]));
-    EXPECT_EQ(norm::norm_parameters(small), numbers["small"].get<std::int64_t>()) << name;
-    EXPECT_EQ(norm::norm_parameters(large(name)), numbers["large"].get<std::int64_t>()) << name;
+    EXPECT_EQ(norm::norm_parameter_count(small), numbers["small"].get<std::int64_t>()) << name;
+    EXPECT_EQ(norm::norm_parameter_count(large(name)), numbers["large"].get<std::int64_t>()) << name;
   }
 }
 
@@ -146,7 +146,7 @@ TEST(Catalogue, HasTheInitialValuesOfTheReference) {
   EXPECT_EQ(file["schemes"].size(), 91u);
   for (const auto& [name, numbers] : file["schemes"].items()) {
     const auto scheme = large(name);
-    EXPECT_EQ(norm::norm_parameters(scheme), numbers["norm_parameters"].get<std::int64_t>());
+    EXPECT_EQ(norm::norm_parameter_count(scheme), numbers["norm_parameters"].get<std::int64_t>());
     const std::set<std::string> zeros = numbers["initial_zero"];
     const std::map<std::string, double> others = numbers["initial_not_one"];
     std::size_t met = 0;

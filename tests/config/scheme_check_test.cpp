@@ -123,7 +123,7 @@ TEST(CountFormula, GivesTheCountOfEveryCatalogueScheme) {
     for (const std::int64_t layers : {1, 3, 7}) {
       const auto scheme = bind(source, tiny_shape(layers));
       EXPECT_EQ(norm::Expression::parse(*formula).value(scheme.shape.variables()),
-                static_cast<double>(norm::norm_parameters(scheme)))
+                static_cast<double>(norm::norm_parameter_count(scheme)))
           << name << ": " << *formula;
     }
   }

@@ -30,7 +30,7 @@ struct Case {
 };
 
 norm::Norm with(Kind kind, const std::function<void(norm::Norm&)>& change = {}) {
-  auto norm = norm::norm_of(kind);
+  auto norm = norm::default_norm(kind);
   if (change) change(norm);
   return norm;
 }
@@ -106,7 +106,7 @@ struct NormFixture {
     }
     x = x.contiguous().requires_grad_();
     const auto width = x.size(-1);
-    for (const auto& part : norm::parts_of(norm, width, heads)) {
+    for (const auto& part : norm::parameters_of(norm, width, heads)) {
       const auto dtype = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
       parts[part.name] = at::randn({part.size}, dtype).requires_grad_();
     }

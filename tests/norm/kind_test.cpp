@@ -12,26 +12,26 @@ namespace evenkeel::norm {
 namespace {
 
 TEST(Kind, HasItsOwnDefaults) {
-  EXPECT_EQ(norm_of(Kind::rms_norm).affine, Affine::vector);
-  EXPECT_EQ(norm_of(Kind::rms_norm).epsilon, 1e-5);
-  EXPECT_EQ(norm_of(Kind::layer_norm).affine, Affine::vector_bias);
-  EXPECT_EQ(norm_of(Kind::l2).affine, Affine::none);
-  EXPECT_EQ(norm_of(Kind::l2).epsilon, 1e-12);
-  EXPECT_EQ(norm_of(Kind::l2).epsilon_at, EpsilonAt::clamp);
-  EXPECT_EQ(norm_of(Kind::scale_norm).gain_init.formula(), "sqrt(width)");
-  EXPECT_EQ(norm_of(Kind::seed_norm).alpha_init.formula(), "1");
-  EXPECT_EQ(norm_of(Kind::batch_renorm).momentum, 0.01);
+  EXPECT_EQ(default_norm(Kind::rms_norm).affine, Affine::vector);
+  EXPECT_EQ(default_norm(Kind::rms_norm).epsilon, 1e-5);
+  EXPECT_EQ(default_norm(Kind::layer_norm).affine, Affine::vector_bias);
+  EXPECT_EQ(default_norm(Kind::l2).affine, Affine::none);
+  EXPECT_EQ(default_norm(Kind::l2).epsilon, 1e-12);
+  EXPECT_EQ(default_norm(Kind::l2).epsilon_at, EpsilonAt::clamp);
+  EXPECT_EQ(default_norm(Kind::scale_norm).gain_init.formula(), "sqrt(width)");
+  EXPECT_EQ(default_norm(Kind::seed_norm).alpha_init.formula(), "1");
+  EXPECT_EQ(default_norm(Kind::batch_renorm).momentum, 0.01);
 }
 
 TEST(Kind, IsSpelledAsInToml) {
   for (const auto& name : kind_names()) EXPECT_EQ(name_of(kind_named(name)), name);
   EXPECT_EQ(kind_names().size(), 12u);
-  EXPECT_EQ(norm_of(kind_named("derf")).kind, Kind::derf);
+  EXPECT_EQ(default_norm(kind_named("derf")).kind, Kind::derf);
 }
 
 TEST(Kind, HasOnlyTheFieldsThatMeanSomething) {
   const auto has = [](Kind kind, const std::string& field) {
-    const auto fields = fields_of(kind);
+    const auto fields = allowed_fields(kind);
     return std::count(fields.begin(), fields.end(), field) == 1;
   };
   EXPECT_TRUE(has(Kind::rms_norm, "partial"));
@@ -43,9 +43,9 @@ TEST(Kind, HasOnlyTheFieldsThatMeanSomething) {
   EXPECT_FALSE(has(Kind::rms_norm, "allow_leakage"));
 }
 
-TEST(ParametersOf, CountsGainBiasAndTheOtherParts) {
-  const auto count = [](Norm norm) { return parameters_of(norm, 16, 4); };
-  auto norm = norm_of(Kind::rms_norm);
+TEST(ParameterCount, AddsGainBiasAndTheOtherParameters) {
+  const auto count = [](Norm norm) { return parameter_count(norm, 16, 4); };
+  auto norm = default_norm(Kind::rms_norm);
   EXPECT_EQ(count(norm), 16);
   norm.scope = Scope::head;
   EXPECT_EQ(count(norm), 4) << "one gain of dk values for all heads";
@@ -53,16 +53,16 @@ TEST(ParametersOf, CountsGainBiasAndTheOtherParts) {
   EXPECT_EQ(count(norm), 16) << "heads * dk values";
   norm.affine = Affine::scalar;
   EXPECT_EQ(count(norm), 4) << "one scalar a head";
-  EXPECT_EQ(count(norm_of(Kind::layer_norm)), 32);
-  EXPECT_EQ(count(norm_of(Kind::scale_norm)), 1);
-  EXPECT_EQ(count(norm_of(Kind::dyt)), 33);
-  EXPECT_EQ(count(norm_of(Kind::derf)), 34);
-  EXPECT_EQ(count(norm_of(Kind::seed_norm)), 48);
-  EXPECT_EQ(count(norm_of(Kind::instance_norm)), 0);
+  EXPECT_EQ(count(default_norm(Kind::layer_norm)), 32);
+  EXPECT_EQ(count(default_norm(Kind::scale_norm)), 1);
+  EXPECT_EQ(count(default_norm(Kind::dyt)), 33);
+  EXPECT_EQ(count(default_norm(Kind::derf)), 34);
+  EXPECT_EQ(count(default_norm(Kind::seed_norm)), 48);
+  EXPECT_EQ(count(default_norm(Kind::instance_norm)), 0);
 }
 
 TEST(Describe, SaysWhatDiffersFromTheKind) {
-  auto norm = norm_of(Kind::rms_norm);
+  auto norm = default_norm(Kind::rms_norm);
   EXPECT_EQ(describe(norm), "rms_norm");
   norm.scope = Scope::head;
   EXPECT_EQ(describe(norm), "rms_norm per head");
@@ -70,7 +70,7 @@ TEST(Describe, SaysWhatDiffersFromTheKind) {
   norm.epsilon = 1e-6;
   norm.epsilon_at = EpsilonAt::outside;
   EXPECT_EQ(describe(norm), "rms_norm per head, no gain, epsilon 1e-06, epsilon outside");
-  auto layer_norm = norm_of(Kind::layer_norm);
+  auto layer_norm = default_norm(Kind::layer_norm);
   layer_norm.gain_init = Expression::parse("1/sqrt(2*N)");
   layer_norm.out_scale = 0.5;
   layer_norm.affine = Affine::vector;
@@ -79,14 +79,14 @@ TEST(Describe, SaysWhatDiffersFromTheKind) {
 }
 
 TEST(Describe, SaysWhatOnlySomeKindsHave) {
-  auto derf = norm_of(Kind::derf);
+  auto derf = default_norm(Kind::derf);
   derf.alpha_init = 0.2;
   derf.shift_init = 1;
   EXPECT_EQ(describe(derf), "derf, alpha starts at 0.2, shift starts at 1");
-  auto seed_norm = norm_of(Kind::seed_norm);
+  auto seed_norm = default_norm(Kind::seed_norm);
   seed_norm.beta_init = 0.1;
   EXPECT_EQ(describe(seed_norm), "seed_norm, beta starts at 0.1");
-  auto batch_renorm = norm_of(Kind::batch_renorm);
+  auto batch_renorm = default_norm(Kind::batch_renorm);
   batch_renorm.momentum = 0.5;
   batch_renorm.rate_max = 3;
   batch_renorm.shift_max = 5;

@@ -70,7 +70,7 @@ TEST(Validate, RefusesToShapeAGainThatIsNotThere) {
   EXPECT_EQ(with_input({.affine = Affine::none, .gain_form = GainForm::one_plus_w}),
             refused("gain_form"));
   EXPECT_EQ(with_input({.affine = Affine::none, .stored_at = 2}), refused("stored_at"));
-  auto scale_norm = norm_of(Kind::scale_norm);  // its gain starts at sqrt(D) by default
+  auto scale_norm = default_norm(Kind::scale_norm);  // its gain starts at sqrt(D) by default
   scale_norm.affine = Affine::none;
   EXPECT_EQ(with_input(scale_norm), "accepted");
 }

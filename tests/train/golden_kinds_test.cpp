@@ -30,7 +30,7 @@ norm::Norm norm_from(const json& fields) {
   };
   const std::string affine = fields["affine"];
   const auto at = fields.value("epsilon_at", "inside");
-  auto norm = norm::norm_of(norm::kind_named(fields["kind"].get<std::string>()));
+  auto norm = norm::default_norm(norm::kind_named(fields["kind"].get<std::string>()));
   norm.scope = fields["scope"] == "head" ? norm::Scope::head : norm::Scope::token;
   norm.affine = affine == "none"     ? norm::Affine::none
                 : affine == "scalar" ? norm::Affine::scalar

@@ -31,7 +31,7 @@ constexpr std::array<const char*, 9> kPlaces = {
 }
 
 bool is_plain(const Norm& norm, bool in_attention) {
-  auto plain = norm::norm_of(norm::Kind::rms_norm);
+  auto plain = norm::default_norm(norm::Kind::rms_norm);
   plain.epsilon = norm.epsilon;
   if (in_attention) plain.scope = norm::Scope::head;
   return norm == plain;

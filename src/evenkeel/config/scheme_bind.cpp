@@ -27,7 +27,7 @@ class Binder {
   Binder(const SchemeSource& source, const norm::Shape& shape)
       : table_(source.merged), shape_(shape), top_{source.name, ""} {
     check_keys(table_, kKeys, top_);
-    around_.norm = norm::norm_of(norm::Kind::rms_norm);
+    around_.norm = norm::default_norm(norm::Kind::rms_norm);
     around_.sizes = fixed_variables(shape);
     if (const auto* const node = at("norm")) around_.norm = own_norm(*node);
     scheme_.words = words_of(source);

@@ -113,7 +113,7 @@ Norm read_norm_word(std::string word, const toml::node& node, const Place& place
   constexpr std::string_view kPerHead = " per head";
   const bool per_head = word.ends_with(kPerHead);
   if (per_head) word.resize(word.size() - kPerHead.size());
-  auto norm = word == "norm" ? own : norm::norm_of(read_kind(word, node, place, {"norm", "none"}));
+  auto norm = word == "norm" ? own : norm::default_norm(read_kind(word, node, place, {"norm", "none"}));
   if (per_head) norm.scope = norm::Scope::head;
   return norm;
 }
@@ -127,9 +127,9 @@ std::optional<Norm> read_norm(const toml::node& node, const Place& place, const 
   const auto& table = *node.as_table();
   auto norm = own;
   if (const auto* const kind = table.get("kind")) {
-    norm = norm::norm_of(read_kind(read_word(*kind, place.in("kind")), *kind, place));
+    norm = norm::default_norm(read_kind(read_word(*kind, place.in("kind")), *kind, place));
   }
-  auto known = norm::fields_of(norm.kind);
+  auto known = norm::allowed_fields(norm.kind);
   known.emplace_back("kind");
   check_keys(table, known, place);
   for (const auto& [key, value] : table) {

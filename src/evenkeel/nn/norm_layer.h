@@ -15,7 +15,7 @@
 
 namespace evenkeel::nn {
 
-/// The tensors of one norm, as norm::parts_of() and norm::states_of() list them; undefined where
+/// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined where
 /// the norm has none.
 struct NormTensors {
   at::Tensor gain, bias;

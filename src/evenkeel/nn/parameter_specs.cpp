@@ -38,8 +38,8 @@ class SpecList {
     const auto found = slots_.find(name);
     if (found == slots_.end()) return;
     const auto& slot = found->second;
-    for (const auto& part : norm::parts_of(*slot.norm, slot.width, slot.heads)) {
-      add(name + "." + part.name, {part.size}, ParameterRole::gain);
+    for (const auto& parameter : norm::parameters_of(*slot.norm, slot.width, slot.heads)) {
+      add(name + "." + parameter.name, {parameter.size}, ParameterRole::gain);
     }
     for (const auto& state : norm::states_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + state.name, {state.size}, ParameterRole::state);
@@ -133,7 +133,7 @@ std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int6
   if (!tied) list.add("head.weight", {padded_vocabulary, width}, ParameterRole::matrix);
   list.numbers("logits_scale");
   auto specs = std::move(list).specs();
-  EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameters(scheme));
+  EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameter_count(scheme));
   return specs;
 }
 

@@ -34,8 +34,8 @@ std::string gain_of(const Slot& slot) {
 Terms terms_of(const Scheme& scheme) {
   Terms terms;
   for (const auto& slot : slots_of(scheme)) {
-    for (const auto& part : parts_of(*slot.norm, slot.width, slot.heads)) {
-      const bool is_affine = part.name == "gain" || part.name == "bias";
+    for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
+      const bool is_affine = parameter.name == "gain" || parameter.name == "bias";
       const bool is_row = slot.norm->kind == Kind::seed_norm;
       ++terms[is_affine ? gain_of(slot) : is_row ? row_of(slot) : "1"];
     }

@@ -10,34 +10,34 @@ namespace {
 
 /// What differs from the kind's defaults, as words after a comma.
 std::string differences(const Norm& norm) {
-  const auto usual = norm_of(norm.kind);
+  const auto defaults = default_norm(norm.kind);
   std::string out;
   const auto say = [&](bool differs, const auto&... words) {
     if (differs) out += text(", ", words...);
   };
   const auto plain = [](double value) { return Expression(value).formula(); };
-  say(norm.affine != usual.affine && norm.affine == Affine::none, "no gain");
-  say(norm.affine != usual.affine && norm.affine == Affine::scalar, "one gain");
-  say(norm.affine != usual.affine && norm.affine == Affine::vector,
-      usual.affine == Affine::vector_bias ? "no bias" : "gain vector");
-  say(norm.affine != usual.affine && norm.affine == Affine::vector_bias, "gain and bias");
+  say(norm.affine != defaults.affine && norm.affine == Affine::none, "no gain");
+  say(norm.affine != defaults.affine && norm.affine == Affine::scalar, "one gain");
+  say(norm.affine != defaults.affine && norm.affine == Affine::vector,
+      defaults.affine == Affine::vector_bias ? "no bias" : "gain vector");
+  say(norm.affine != defaults.affine && norm.affine == Affine::vector_bias, "gain and bias");
   say(!norm.heads_share, "a gain for each head");
-  say(norm.gain_init != usual.gain_init, "gain starts at ", norm.gain_init.formula());
-  say(norm.gain_form != usual.gain_form, "gain stored as 1+w");
+  say(norm.gain_init != defaults.gain_init, "gain starts at ", norm.gain_init.formula());
+  say(norm.gain_form != defaults.gain_form, "gain stored as 1+w");
   say(norm.stored_at.has_value(), "stored at ", norm.stored_at ? norm.stored_at->formula() : "");
-  say(norm.epsilon != usual.epsilon, "epsilon ", plain(norm.epsilon));
-  say(norm.epsilon_at != usual.epsilon_at, "epsilon ", name_of(norm.epsilon_at));
-  say(norm.partial != usual.partial, "mean over the first ", plain(norm.partial), " of the row");
+  say(norm.epsilon != defaults.epsilon, "epsilon ", plain(norm.epsilon));
+  say(norm.epsilon_at != defaults.epsilon_at, "epsilon ", name_of(norm.epsilon_at));
+  say(norm.partial != defaults.partial, "mean over the first ", plain(norm.partial), " of the row");
   say(norm.groups.has_value(), norm.groups ? norm.groups->formula() : "", " groups");
-  say(norm.pre_scale != usual.pre_scale, "row divided by its absmax/8 first");
-  say(norm.out_scale != usual.out_scale, "result times ", norm.out_scale.formula());
-  say(norm.rope != usual.rope, "after the rotation");
-  say(norm.alpha_init != usual.alpha_init, "alpha starts at ", norm.alpha_init.formula());
-  say(norm.shift_init != usual.shift_init, "shift starts at ", norm.shift_init.formula());
-  say(norm.beta_init != usual.beta_init, "beta starts at ", norm.beta_init.formula());
-  say(norm.momentum != usual.momentum, "momentum ", plain(norm.momentum));
-  say(norm.rate_max != usual.rate_max, "rate at most ", norm.rate_max.formula());
-  say(norm.shift_max != usual.shift_max, "shift at most ", norm.shift_max.formula());
+  say(norm.pre_scale != defaults.pre_scale, "row divided by its absmax/8 first");
+  say(norm.out_scale != defaults.out_scale, "result times ", norm.out_scale.formula());
+  say(norm.rope != defaults.rope, "after the rotation");
+  say(norm.alpha_init != defaults.alpha_init, "alpha starts at ", norm.alpha_init.formula());
+  say(norm.shift_init != defaults.shift_init, "shift starts at ", norm.shift_init.formula());
+  say(norm.beta_init != defaults.beta_init, "beta starts at ", norm.beta_init.formula());
+  say(norm.momentum != defaults.momentum, "momentum ", plain(norm.momentum));
+  say(norm.rate_max != defaults.rate_max, "rate at most ", norm.rate_max.formula());
+  say(norm.shift_max != defaults.shift_max, "shift at most ", norm.shift_max.formula());
   return out;
 }
 

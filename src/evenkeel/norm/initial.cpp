@@ -15,9 +15,9 @@ std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps) {
   std::vector<Initial> all;
   for (const auto& slot : slots_of(scheme)) {
     const auto variables = variables_of(slot, scheme.shape, steps);
-    for (const auto& part : parts_of(*slot.norm, slot.width, slot.heads)) {
+    for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
       all.push_back(
-          {slot.name + "." + part.name, stored_initial(*slot.norm, part.name, variables)});
+          {slot.name + "." + parameter.name, stored_initial(*slot.norm, parameter.name, variables)});
     }
     for (const auto& state : states_of(*slot.norm, slot.width, slot.heads)) {
       all.push_back({slot.name + "." + state.name, state.initial});

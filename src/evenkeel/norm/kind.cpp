@@ -12,7 +12,7 @@ Norm with_bias(Kind kind) {
   return norm;
 }
 
-Norm of_length(Kind kind, Affine affine, double epsilon) {
+Norm with_length_statistic(Kind kind, Affine affine, double epsilon) {
   Norm norm;
   norm.kind = kind;
   norm.affine = affine;
@@ -23,7 +23,7 @@ Norm of_length(Kind kind, Affine affine, double epsilon) {
 
 }  // namespace
 
-Norm norm_of(Kind kind) {
+Norm default_norm(Kind kind) {
   constexpr double kTinyLength = 1e-12;   // l2: an epsilon that no real row reaches
   constexpr double kSlowMomentum = 0.01;  // batch_renorm
   Norm norm;
@@ -39,9 +39,9 @@ Norm norm_of(Kind kind) {
       norm.momentum = kSlowMomentum;
       return norm;
     case Kind::l2:
-      return of_length(kind, Affine::none, kTinyLength);
+      return with_length_statistic(kind, Affine::none, kTinyLength);
     case Kind::scale_norm:
-      norm = of_length(kind, Affine::scalar, norm.epsilon);
+      norm = with_length_statistic(kind, Affine::scalar, norm.epsilon);
       norm.gain_init = Expression::parse("sqrt(width)");
       return norm;
     case Kind::instance_norm:
@@ -58,7 +58,7 @@ Norm norm_of(Kind kind) {
   return norm;
 }
 
-std::vector<std::string> fields_of(Kind kind) {
+std::vector<std::string> allowed_fields(Kind kind) {
   std::vector<std::string> fields = {"scope",     "affine",    "heads_share",
                                      "gain_init", "gain_form", "stored_at",
                                      "out_scale", "pre_scale", "rope"};
@@ -84,30 +84,30 @@ bool sees_other_tokens(Kind kind) {
   return kind == Kind::batch_norm || kind == Kind::batch_renorm || kind == Kind::instance_norm;
 }
 
-std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::vector<NormParameter> parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   const bool per_head = norm.scope == Scope::head;
   const auto features = per_head ? width / heads : width;
   const auto copies = per_head && !norm.heads_share ? heads : 1;
-  std::vector<Part> parts;
-  if (norm.affine == Affine::scalar) parts.push_back({"gain", copies});
+  std::vector<NormParameter> parameters;
+  if (norm.affine == Affine::scalar) parameters.push_back({"gain", copies});
   if (norm.affine == Affine::vector || norm.affine == Affine::vector_bias) {
-    parts.push_back({"gain", copies * features});
+    parameters.push_back({"gain", copies * features});
   }
-  if (norm.affine == Affine::vector_bias) parts.push_back({"bias", copies * features});
-  if (norm.kind == Kind::dyt || norm.kind == Kind::derf) parts.push_back({"alpha", 1});
-  if (norm.kind == Kind::derf) parts.push_back({"shift", 1});
+  if (norm.affine == Affine::vector_bias) parameters.push_back({"bias", copies * features});
+  if (norm.kind == Kind::dyt || norm.kind == Kind::derf) parameters.push_back({"alpha", 1});
+  if (norm.kind == Kind::derf) parameters.push_back({"shift", 1});
   if (norm.kind == Kind::seed_norm) {
-    parts.push_back({"alpha", features});
-    parts.push_back({"beta", features});
+    parameters.push_back({"alpha", features});
+    parameters.push_back({"beta", features});
   }
-  return parts;
+  return parameters;
 }
 
-double stored_initial(const Norm& norm, const std::string& part, const Variables& variables) {
-  if (part == "alpha") return norm.alpha_init.value(variables);
-  if (part == "beta") return norm.beta_init.value(variables);
-  if (part == "shift") return norm.shift_init.value(variables);
-  if (part != "gain") return 0;
+double stored_initial(const Norm& norm, const std::string& parameter, const Variables& variables) {
+  if (parameter == "alpha") return norm.alpha_init.value(variables);
+  if (parameter == "beta") return norm.beta_init.value(variables);
+  if (parameter == "shift") return norm.shift_init.value(variables);
+  if (parameter != "gain") return 0;
   if (norm.stored_at) return norm.stored_at->value(variables);
   const double gain = norm.gain_init.value(variables);
   return norm.gain_form == GainForm::one_plus_w ? gain - 1 : gain;
@@ -118,7 +118,7 @@ double gain_factor(const Norm& norm, const Variables& variables) {
   return norm.gain_init.value(variables) / norm.stored_at->value(variables);
 }
 
-std::vector<State> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::vector<NormState> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   const auto features = norm.scope == Scope::head ? width / heads : width;
   if (norm.kind == Kind::batch_norm) {
     return {{"running_mean", features, 0}, {"running_var", features, 1}};
@@ -129,9 +129,9 @@ std::vector<State> states_of(const Norm& norm, std::int64_t width, std::int64_t 
   return {};
 }
 
-std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::int64_t parameter_count(const Norm& norm, std::int64_t width, std::int64_t heads) {
   std::int64_t count = 0;
-  for (const auto& part : parts_of(norm, width, heads)) count += part.size;
+  for (const auto& parameter : parameters_of(norm, width, heads)) count += parameter.size;
   return count;
 }
 

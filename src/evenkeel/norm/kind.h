@@ -10,40 +10,40 @@
 namespace evenkeel::norm {
 
 /// A norm of this kind with the kind's own defaults (the table of docs/schemes.md).
-Norm norm_of(Kind kind);
+Norm default_norm(Kind kind);
 
 /// The fields that a norm of this kind may state in TOML, without "kind".
-std::vector<std::string> fields_of(Kind kind);
+std::vector<std::string> allowed_fields(Kind kind);
 
 /// Statistics over a batch or a sequence: a token sees others, later ones included.
 bool sees_other_tokens(Kind kind);
 
 /// A tensor of a norm.
-struct Part {
+struct NormParameter {
   std::string name;  // "gain", "bias", "alpha", "shift" or "beta"
   std::int64_t size = 0;
 };
 
 /// The tensors of one norm over `heads` heads of together `width` values.
-std::vector<Part> parts_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+std::vector<NormParameter> parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
-/// What all values of a part start at. A gain is stored less 1 under gain_form "1+w", and starts at
+/// What all values of a parameter start at. A gain is stored less 1 under gain_form "1+w", and starts at
 /// `stored_at` where that is stated.
-double stored_initial(const Norm& norm, const std::string& part, const Variables& variables);
+double stored_initial(const Norm& norm, const std::string& parameter, const Variables& variables);
 
 /// By what a stored gain is multiplied before it acts: gain_init / stored_at, or 1.
 double gain_factor(const Norm& norm, const Variables& variables);
 
 /// The tensors that a norm keeps from step to step without a gradient, and where they start:
 /// running values of the kinds over a batch.
-struct State {
+struct NormState {
   std::string name;  // "running_mean", "running_var" or "running_std"
   std::int64_t size = 0;
   double initial = 0;
 };
-std::vector<State> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+std::vector<NormState> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
-/// The values of all parts_of() together.
-std::int64_t parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+/// The values of all parameters_of() together.
+std::int64_t parameter_count(const Norm& norm, std::int64_t width, std::int64_t heads);
 
 }  // namespace evenkeel::norm

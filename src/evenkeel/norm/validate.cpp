@@ -26,7 +26,7 @@ struct Half {
 /// A setting without effect is an error.
 void check_effects(const Slot& slot, const std::string& where) {
   const auto& norm = *slot.norm;
-  const auto usual = norm_of(norm.kind);
+  const auto defaults = default_norm(norm.kind);
   const auto refuse = [&](const char* setting, const char* reason) {
     throw SchemeError("bad_value", where,
                       text(setting, " has no effect here: ", reason,
@@ -41,8 +41,8 @@ void check_effects(const Slot& slot, const std::string& where) {
   }
   if (norm.affine != Affine::none) return;
   const auto* const no_gain = "affine = \"none\" has no gain";
-  if (norm.gain_init != usual.gain_init) refuse("gain_init", no_gain);
-  if (norm.gain_form != usual.gain_form) refuse("gain_form", no_gain);
+  if (norm.gain_init != defaults.gain_init) refuse("gain_init", no_gain);
+  if (norm.gain_form != defaults.gain_form) refuse("gain_form", no_gain);
   if (norm.stored_at) refuse("stored_at", no_gain);
 }
 
@@ -83,9 +83,9 @@ void check_half(const Scheme& scheme, std::int64_t l, const Half& half) {
 
 void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attention) {
   const auto is_l2 = [](const std::optional<Norm>& norm) { return norm && norm->kind == Kind::l2; };
-  const Number usual = Expression::parse("1/sqrt(dk)");
+  const Number default_scale = Expression::parse("1/sqrt(dk)");
   if (!is_l2(attention.q) && !is_l2(attention.k)) return;
-  if (attention.score_scale && *attention.score_scale != usual) return;
+  if (attention.score_scale && *attention.score_scale != default_scale) return;
   throw SchemeError("l2_without_score_scale", place_in(scheme, l, "attention"),
                     "rows of q or k of length one, times the usual 1/sqrt(dk), give a softmax that "
                     "is all but flat; state a score_scale");
@@ -214,7 +214,7 @@ void check_mixture(const Scheme& scheme) {
 void check_count(const Scheme& scheme) {
   if (!scheme.norm_parameters) return;
   const double stated = scheme.norm_parameters->value(scheme.shape.variables());
-  const auto built = norm_parameters(scheme);
+  const auto built = norm_parameter_count(scheme);
   if (stated == static_cast<double>(built)) return;
   throw SchemeError(
       "norm_parameters", place_in(scheme, 0, "norm_parameters"),
@@ -237,10 +237,10 @@ std::vector<Warning> validate(const Scheme& scheme) {
   return warnings_of(scheme);
 }
 
-std::int64_t norm_parameters(const Scheme& scheme) {
+std::int64_t norm_parameter_count(const Scheme& scheme) {
   std::int64_t count = 0;
   for (const auto& slot : slots_of(scheme)) {
-    count += parameters_of(*slot.norm, slot.width, slot.heads);
+    count += parameter_count(*slot.norm, slot.width, slot.heads);
   }
   return count;
 }

@@ -21,6 +21,6 @@ struct Warning {
 std::vector<Warning> validate(const Scheme& scheme);
 
 /// Parameters of all norms together: gains, biases and other parts, by the scheme's structure.
-std::int64_t norm_parameters(const Scheme& scheme);
+std::int64_t norm_parameter_count(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

@@ -38,7 +38,7 @@ Sample sample() {
 
 /// Where a part of a norm stands: around its initial value; beta around 0, and at 0 if it starts
 /// there.
-at::Tensor value_of(const norm::Norm& norm, const norm::Part& part) {
+at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
   const auto noise = normals(1, "probe/invariance/" + part.name, {part.size});
   if (part.name == "beta") return noise * norm.beta_init.value(variables);
@@ -51,7 +51,7 @@ at::Tensor value_of(const norm::Norm& norm, const norm::Part& part) {
 
 nn::NormTensors tensors_of(const norm::Norm& norm) {
   std::map<std::string, at::Tensor> values;
-  for (const auto& part : norm::parts_of(norm, kFeatures, 1)) {
+  for (const auto& part : norm::parameters_of(norm, kFeatures, 1)) {
     values[part.name] = value_of(norm, part);
   }
   for (const auto& state : norm::states_of(norm, kFeatures, 1)) {
@@ -73,7 +73,7 @@ at::Tensor compared(const at::Tensor& y, const Change& change) {
 }
 
 Row bare(const std::string& name, Kind kind) {
-  Row row{.name = name, .norm = norm::norm_of(kind), .expected = {}};
+  Row row{.name = name, .norm = norm::default_norm(kind), .expected = {}};
   row.norm.epsilon = 0;
   row.norm.affine = norm::Affine::none;
   return row;

@@ -98,7 +98,7 @@ at::Tensor another_token(const Sample& sample) {
 }
 
 norm::Norm exact(Kind kind) {
-  auto norm = norm::norm_of(kind);
+  auto norm = norm::default_norm(kind);
   norm.epsilon = 0;
   if (kind == Kind::group_norm) norm.groups = static_cast<double>(kGroups);
   return norm;
