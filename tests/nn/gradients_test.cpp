@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Gradients, ::testing::ValuesIn(kCases),
 
 /// ln(10) + 0.5, cut at 2: the value is 2, and its parameter gets nothing.
 TEST(Factor, GivesNoGradientAboveItsBound) {
-  norm::Learned learned{.init = 10, .through = norm::Learned::Through::exp};
+  norm::Learned learned{.init = 10, .transform = norm::Learned::Transform::exp};
   learned.at_most = 2;
   const auto parameter = at::tensor({2.8, 0.5}, at::kDouble).requires_grad_();
   const nn::Factor factor(learned, {}, parameter);

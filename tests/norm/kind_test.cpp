@@ -98,7 +98,7 @@ TEST(Describe, SaysAllOfALearnedNumber) {
   EXPECT_EQ(describe(Number(Learned{.init = 2})), "learned scalar from 2");
   EXPECT_EQ(describe(Number(Learned{.size = Learned::Size::per_head,
                                     .init = 0.1,
-                                    .through = Learned::Through::exp,
+                                    .transform = Learned::Transform::exp,
                                     .at_most = Expression(100),
                                     .stored_at = Expression(1)})),
             "learned per_head from 0.1, through exp, at most 100, stored at 1");

@@ -65,11 +65,11 @@ Learned read_learned(const toml::table& table, const Place& place,
                                                {"per_head", Learned::Size::per_head}});
   }
   if (const auto* const node = table.get("through")) {
-    learned.through = read_choice<Learned::Through>(*node, place.in("through"),
-                                                    {{"identity", Learned::Through::identity},
-                                                     {"exp", Learned::Through::exp},
-                                                     {"abs", Learned::Through::abs},
-                                                     {"silu", Learned::Through::silu}});
+    learned.transform = read_choice<Learned::Transform>(*node, place.in("through"),
+                                                    {{"identity", Learned::Transform::identity},
+                                                     {"exp", Learned::Transform::exp},
+                                                     {"abs", Learned::Transform::abs},
+                                                     {"silu", Learned::Transform::silu}});
   }
   const auto formula = [&](const char* key) {
     const auto* const node = table.get(key);

@@ -20,7 +20,7 @@ Factor::Factor(const norm::Number& number, const norm::Variables& variables, at:
     fixed_ = std::get<norm::Expression>(number).value(variables);
     return;
   }
-  through_ = learned->through;
+  transform_ = learned->transform;
   if (learned->stored_at) {
     stored_factor_ = learned->init.value(variables) / learned->stored_at->value(variables);
   }
@@ -30,17 +30,17 @@ Factor::Factor(const norm::Number& number, const norm::Variables& variables, at:
 at::Tensor Factor::value() const {
   EK_ASSERT(is_learned());
   auto value = stored_factor_ == 1 ? parameter_ : parameter_ * stored_factor_;
-  switch (through_) {
-    case Learned::Through::exp:
+  switch (transform_) {
+    case Learned::Transform::exp:
       value = value.exp();
       break;
-    case Learned::Through::abs:
+    case Learned::Transform::abs:
       value = value.abs();
       break;
-    case Learned::Through::silu:
+    case Learned::Transform::silu:
       value = at::silu(value);
       break;
-    case Learned::Through::identity:
+    case Learned::Transform::identity:
       break;
   }
   return at_most_ ? value.clamp_max(*at_most_) : value;

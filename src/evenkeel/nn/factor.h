@@ -22,7 +22,7 @@ class Factor {
   /// Of a number that is not learned.
   double fixed() const { return fixed_; }
 
-  /// Of a learned one, with its gradient: through(parameter * init / stored_at), cut at at_most.
+  /// Of a learned one, with its gradient: transform(parameter * init / stored_at), at most at_most.
   /// [1] or [n], float32 or wider
   at::Tensor value() const;
 
@@ -32,7 +32,7 @@ class Factor {
  private:
   double fixed_ = 1;
   at::Tensor parameter_;
-  norm::Learned::Through through_ = norm::Learned::Through::identity;
+  norm::Learned::Transform transform_ = norm::Learned::Transform::identity;
   double stored_factor_ = 1;  // init / stored_at
   std::optional<double> at_most_;
 };

@@ -60,8 +60,8 @@ std::string describe(const Number& number) {
   if (const auto* const fixed = std::get_if<Expression>(&number)) return fixed->formula();
   const auto& learned = std::get<Learned>(number);
   auto out = text("learned ", name_of(learned.size), " from ", learned.init.formula());
-  if (learned.through != Learned::Through::identity) {
-    out += text(", through ", name_of(learned.through));
+  if (learned.transform != Learned::Transform::identity) {
+    out += text(", through ", name_of(learned.transform));
   }
   if (learned.at_most) out += text(", at most ", learned.at_most->formula());
   if (learned.stored_at) out += text(", stored at ", learned.stored_at->formula());

@@ -15,7 +15,7 @@ std::string_view name_of(EpsilonAt at);
 std::string_view name_of(Update update);
 std::string_view name_of(Tap tap);
 std::string_view name_of(Learned::Size size);
-std::string_view name_of(Learned::Through through);
+std::string_view name_of(Learned::Transform transform);
 /// \throws SchemeError unknown_kind with the nearest name
 Kind kind_named(std::string_view name);
 std::vector<std::string> kind_names();

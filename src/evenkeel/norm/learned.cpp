@@ -74,17 +74,17 @@ double stored_initial(const LearnedNumber& number, const Variables& variables) {
   const auto refuse = [&](const char* wanted) {
     throw SchemeError("bad_value", number.name, text("init must be ", wanted, ", but is ", init));
   };
-  switch (learned.through) {
-    case Learned::Through::exp:
+  switch (learned.transform) {
+    case Learned::Transform::exp:
       if (!(init > 0)) refuse("above 0 to be an exp()");
       return std::log(init);
-    case Learned::Through::abs:
+    case Learned::Transform::abs:
       if (!(init >= 0)) refuse("0 or above to be an abs()");
       return init;
-    case Learned::Through::silu:
+    case Learned::Transform::silu:
       if (init != 0) refuse("0 under silu()");
       return 0;
-    case Learned::Through::identity:
+    case Learned::Transform::identity:
       break;
   }
   return init;

@@ -54,15 +54,15 @@ std::string_view name_of(Learned::Size size) {
   return size == Learned::Size::vector ? "vector" : "per_head";
 }
 
-std::string_view name_of(Learned::Through through) {
-  switch (through) {
-    case Learned::Through::identity:
+std::string_view name_of(Learned::Transform transform) {
+  switch (transform) {
+    case Learned::Transform::identity:
       return "identity";
-    case Learned::Through::exp:
+    case Learned::Transform::exp:
       return "exp";
-    case Learned::Through::abs:
+    case Learned::Transform::abs:
       return "abs";
-    case Learned::Through::silu:
+    case Learned::Transform::silu:
       return "silu";
   }
   EK_ASSERT(false && "every function has a name");

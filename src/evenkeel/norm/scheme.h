@@ -66,10 +66,10 @@ struct Norm {
 /// A number that is trained.
 struct Learned {
   enum class Size { scalar, vector, per_head };
-  enum class Through { identity, exp, abs, silu };
+  enum class Transform { identity, exp, abs, silu };
   Size size = Size::scalar;
   Expression init = 1;  // the effective value at the start
-  Through through = Through::identity;
+  Transform transform = Transform::identity;
   std::optional<Expression> at_most;
   std::optional<Expression> stored_at;
 

@@ -173,7 +173,7 @@ void check_profile(const Scheme& scheme) {
                                     std::pair("feed_forward", &block.feed_forward.add)}) {
       const auto* const learned = std::get_if<Learned>(&add->skip_scale);
       const bool plain = learned != nullptr && !learned->stored_at &&
-                         learned->through == Learned::Through::identity;
+                         learned->transform == Learned::Transform::identity;
       if (plain && add->skip == std::vector{Tap::stream}) continue;
       refuse(l, std::string(half) + ".skip_scale",
              "fills a learned number that weighs the stream alone, without through or stored_at");

@@ -46,7 +46,7 @@ class Evaluator {
     }
     const auto& learned = std::get<Learned>(number);
     // Behind "exp" the parameter starts at the logarithm.
-    if (learned.through == Learned::Through::exp) {
+    if (learned.transform == Learned::Transform::exp) {
       positive(place + ".init", learned.init);
     } else {
       value(place + ".init", learned.init);
