@@ -7,19 +7,19 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/computed.h"
-#include "evenkeel/norm/settings.h"
+#include "evenkeel/norm/scheme_entries.h"
 
 namespace evenkeel::norm {
 
 namespace {
 
-/// The settings of one place of two schemes: as written, and computed.
+/// The entries of one place of two schemes: as written, and computed.
 struct Pair {
-  Settings left, right, computed_left, computed_right;
+  SchemeEntries left, right, computed_left, computed_right;
 };
 
 /// "init of attention.v", then "init of attention.output": "init of attention.v, attention.output".
-bool joins(Difference& before, const Difference& next) {
+bool try_merge(Difference& before, const Difference& next) {
   for (const std::string_view start : {"init of ", "reparameterize ", "hooks on "}) {
     if (!before.place.starts_with(start) || !next.place.starts_with(start)) continue;
     if (before.left != next.left || before.right != next.right) continue;
@@ -32,16 +32,16 @@ bool joins(Difference& before, const Difference& next) {
 std::vector<Difference> compare(const Pair& pair, std::int64_t block) {
   std::vector<Difference> found;
   for (std::size_t i = 0; i < pair.left.size(); ++i) {
-    if (pair.computed_left[i].words == pair.computed_right[i].words) continue;
+    if (pair.computed_left[i].value == pair.computed_right[i].value) continue;
     const auto& left = pair.left[i];
-    const Difference next = {block,        block, left.place, left.words, pair.right[i].words,
+    const Difference next = {block,        block, left.place, left.value, pair.right[i].value,
                              left.at_start};
-    if (found.empty() || !joins(found.back(), next)) found.push_back(next);
+    if (found.empty() || !try_merge(found.back(), next)) found.push_back(next);
   }
   return found;
 }
 
-bool alike(const std::vector<Difference>& left, const std::vector<Difference>& right) {
+bool are_equal(const std::vector<Difference>& left, const std::vector<Difference>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [](const Difference& a, const Difference& b) {
                       return a.place == b.place && a.left == b.left && a.right == b.right;
@@ -57,10 +57,10 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
   for (std::size_t i = 0; i < left.blocks.size(); ++i) {
     const auto block = static_cast<std::int64_t>(i) + 1;
     auto found =
-        compare({settings_of(left.blocks[i]), settings_of(right.blocks[i]),
-                 settings_of(computed_left.blocks[i]), settings_of(computed_right.blocks[i])},
+        compare({block_entries(left.blocks[i]), block_entries(right.blocks[i]),
+                 block_entries(computed_left.blocks[i]), block_entries(computed_right.blocks[i])},
                 block);
-    if (alike(group, found)) {
+    if (are_equal(group, found)) {
       for (auto& each : group) each.last = block;
       continue;
     }
@@ -82,13 +82,13 @@ std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
   const auto a = canonical(first_computed);
   const auto b = canonical(second_computed);
   auto all = compare(
-      {settings_before(left), settings_before(right), settings_before(a), settings_before(b)}, 0);
+      {entries_before_blocks(left), entries_before_blocks(right), entries_before_blocks(a), entries_before_blocks(b)}, 0);
   const auto add = [&](const std::vector<Difference>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
   add(compare_blocks(left, right, a, b));
   add(compare(
-      {settings_behind(left), settings_behind(right), settings_behind(a), settings_behind(b)}, 0));
+      {entries_after_blocks(left), entries_after_blocks(right), entries_after_blocks(a), entries_after_blocks(b)}, 0));
   return all;
 }
 

@@ -2,24 +2,24 @@
 #include "evenkeel/norm/relation.h"
 
 #include "evenkeel/norm/computed.h"
-#include "evenkeel/norm/settings.h"
+#include "evenkeel/norm/scheme_entries.h"
 
 namespace evenkeel::norm {
 
 namespace {
 
-void write(const Settings& settings, std::string& function, std::string& start) {
-  for (const auto& setting : settings) {
-    auto& out = setting.at_start ? start : function;
-    out += setting.words;
+void write(const SchemeEntries& entries, std::string& function, std::string& start) {
+  for (const auto& entry : entries) {
+    auto& out = entry.at_start ? start : function;
+    out += entry.value;
     out += '\n';
   }
 }
 
 void write(const Scheme& scheme, std::string& function, std::string& start) {
-  write(settings_before(scheme), function, start);
-  for (const auto& block : scheme.blocks) write(settings_of(block), function, start);
-  write(settings_behind(scheme), function, start);
+  write(entries_before_blocks(scheme), function, start);
+  for (const auto& block : scheme.blocks) write(block_entries(block), function, start);
+  write(entries_after_blocks(scheme), function, start);
 }
 
 }  // namespace
