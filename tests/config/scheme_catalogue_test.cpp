@@ -63,13 +63,13 @@ TEST(Catalogue, DescribesEveryScheme) {
                                           "two streams"};
   for (const auto& name : catalogue()) {
     const auto source = find_scheme(name);
-    const auto words = words_of(source);
-    EXPECT_EQ(words.name, name);
+    const auto info = scheme_info(source);
+    EXPECT_EQ(info.name, name);
     for (const auto& word :
-         {words.title, words.source, words.equation_attention, words.equation_feed_forward}) {
+         {info.title, info.source, info.equation_attention, info.equation_feed_forward}) {
       EXPECT_NE(word, "") << name;
     }
-    EXPECT_TRUE(families.contains(words.family)) << name << ": " << words.family;
+    EXPECT_TRUE(families.contains(info.family)) << name << ": " << info.family;
     EXPECT_TRUE(source.merged.contains("norm_parameters")) << name;
   }
 }
@@ -79,7 +79,7 @@ TEST(Catalogue, BindsAtEveryDepthWithTheExpectedWarningsOnly) {
   for (const auto& name : catalogue()) {
     for (const std::int64_t layers : {1, 2, 3, 4, 12, 32}) {
       const auto scheme = bind(find_scheme(name), tiny_shape(layers));
-      auto expected = layers > 1 ? scheme.words.warnings : std::vector<std::string>();
+      auto expected = layers > 1 ? scheme.info.warnings : std::vector<std::string>();
       if (layers > 16 && post.contains(name)) expected.emplace_back("deep_post_norm");
       EXPECT_EQ(warnings(scheme), expected) << name << ", " << layers << " blocks";
     }

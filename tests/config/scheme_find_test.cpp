@@ -19,7 +19,7 @@ TEST_F(SchemeFile, IsNamedByItsStem) {
   write_file("my_norm.toml", "title = 'My own'\nfinal = 'norm'");
   const auto source = find_scheme("my_norm.toml");
   EXPECT_EQ(source.name, "my_norm");
-  EXPECT_EQ(words_of(source).title, "My own");
+  EXPECT_EQ(scheme_info(source).title, "My own");
 }
 
 TEST_F(SchemeFile, FindsItsParentBesideItThenInSchemesThenInTheCatalogue) {

@@ -44,11 +44,11 @@ TEST(Merge, ReplacesListsAndPlainValues) {
 
 TEST(Extends, DoesNotInheritTheDescriptiveWords) {
   const auto child = inline_scheme(toml::parse("extends = 'qk_post'\ntitle = 'mine'"), "");
-  const auto words = words_of(child);
-  EXPECT_EQ(words.name, "qk_post+own");
-  EXPECT_EQ(words.title, "mine");
-  EXPECT_EQ(words.family + words.source + words.note + words.equation_attention, "");
-  EXPECT_TRUE(words.warnings.empty());
+  const auto info = scheme_info(child);
+  EXPECT_EQ(info.name, "qk_post+own");
+  EXPECT_EQ(info.title, "mine");
+  EXPECT_EQ(info.family + info.source + info.note + info.equation_attention, "");
+  EXPECT_TRUE(info.warnings.empty());
 }
 
 TEST(Extends, LooksUpTheSchemesNormLast) {

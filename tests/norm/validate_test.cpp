@@ -13,7 +13,7 @@ namespace {
 /// Pre-Norm in one block.
 Scheme one_block() {
   Scheme scheme;
-  scheme.words.name = "mine";
+  scheme.info.name = "mine";
   scheme.shape = testing::tiny_shape(1);
   scheme.blocks.resize(1);
   scheme.blocks[0].attention.input = Norm{};

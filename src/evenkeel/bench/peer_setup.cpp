@@ -25,7 +25,7 @@ constexpr std::array<const char*, 9> kPlaces = {
 
 [[noreturn]] void refuse(const norm::Scheme& scheme, const std::string& what) {
   throw Error(Exit::usage,
-              text("bench peers: scheme ", scheme.words.name, " has ", what,
+              text("bench peers: scheme ", scheme.info.name, " has ", what,
                    ", which the PyTorch script does not know; it knows rms_norm with gains, per "
                    "head on q, k and v, as in pre_norm, post_norm, hybrid_norm, hybrid_norm_star"));
 }

@@ -189,7 +189,7 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   result.machine = train::use_machine(config.train);
   const auto scheme = config::bind(config.scheme, shape);
   const auto setup = peer_setup(config, scheme, result.machine);
-  result.scheme = scheme.words.name;
+  result.scheme = scheme.info.name;
   result.tokens = config.train.batch * config.model.context;
 
   const TemporaryFolder scratch;

@@ -40,7 +40,7 @@ struct SchemesOptions {
 
 void check_family(const std::string& family, const std::vector<CatalogueEntry>& catalogue) {
   std::set<std::string> families;
-  for (const auto& each : catalogue) families.insert(each.words.family);
+  for (const auto& each : catalogue) families.insert(each.info.family);
   if (families.contains(family)) return;
   throw Error(Exit::usage, text("--family: no family is named \"", family, "\"",
                                 did_you_mean(family, {families.begin(), families.end()})));
@@ -64,34 +64,34 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
     const auto& kinds = each.kinds;
     const bool has_kind =
         !options.kind || std::find(kinds.begin(), kinds.end(), *options.kind) != kinds.end();
-    return !has_kind || (options.family && each.words.family != *options.family);
+    return !has_kind || (options.family && each.info.family != *options.family);
   });
   return all;
 }
 
 nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
-  for (const auto& [words, kinds, norm_parameters] : schemes) {
-    all.push_back({{"name", words.name},
-                   {"family", words.family},
-                   {"title", words.title},
-                   {"attention", words.equation_attention},
-                   {"feed_forward", words.equation_feed_forward},
-                   {"elsewhere", words.equation_other},
+  for (const auto& [info, kinds, norm_parameters] : schemes) {
+    all.push_back({{"name", info.name},
+                   {"family", info.family},
+                   {"title", info.title},
+                   {"attention", info.equation_attention},
+                   {"feed_forward", info.equation_feed_forward},
+                   {"elsewhere", info.equation_other},
                    {"kinds", kinds},
                    {"norm_parameters", norm_parameters},
-                   {"source", words.source},
-                   {"note", words.note}});
+                   {"source", info.source},
+                   {"note", info.note}});
   }
   return all;
 }
 
-void print_family(const std::string& family, const std::vector<norm::Words>& schemes) {
+void print_family(const std::string& family, const std::vector<norm::SchemeInfo>& schemes) {
   std::printf("%s\n", family.c_str());
-  for (const auto& words : schemes) {
-    std::printf("  %-28s %s\n", words.name.c_str(), words.title.c_str());
-    std::printf("  %-28s   %s;  %s\n", "", words.equation_attention.c_str(),
-                words.equation_feed_forward.c_str());
+  for (const auto& info : schemes) {
+    std::printf("  %-28s %s\n", info.name.c_str(), info.title.c_str());
+    std::printf("  %-28s   %s;  %s\n", "", info.equation_attention.c_str(),
+                info.equation_feed_forward.c_str());
   }
 }
 
@@ -100,12 +100,12 @@ void print(const std::vector<CatalogueEntry>& schemes) {
     std::printf("no scheme of this family has a norm of this kind\n");
     return;
   }
-  std::map<std::string, std::vector<norm::Words>> families;
-  for (const auto& each : schemes) families[each.words.family].push_back(each.words);
+  std::map<std::string, std::vector<norm::SchemeInfo>> families;
+  for (const auto& each : schemes) families[each.info.family].push_back(each.info);
   std::printf(
       "n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
       "and v; F is the feed-forward half.\n\n");
-  for (const auto& [family, words] : families) print_family(family, words);
+  for (const auto& [family, members] : families) print_family(family, members);
   std::printf("\n%zu %s; `evenkeel schemes show NAME` shows one block by block\n", schemes.size(),
               schemes.size() == 1 ? "scheme" : "schemes");
 }
@@ -146,7 +146,7 @@ std::vector<CatalogueEntry> catalogue_entries() {
   for (const auto& scheme : config::usual_catalogue()) {
     std::vector<std::string> kinds;
     for (const auto kind : norm::kinds_of(scheme)) kinds.emplace_back(norm::name_of(kind));
-    all.push_back({scheme.words, std::move(kinds),
+    all.push_back({scheme.info, std::move(kinds),
                    scheme.norm_parameters ? scheme.norm_parameters->formula() : ""});
   }
   return all;

@@ -31,7 +31,7 @@ void add_model_options(const Command& command, CommonOptions& common);
 
 /// A scheme of the catalogue as the list shows it.
 struct CatalogueEntry {
-  norm::Words words;
+  norm::SchemeInfo info;
   std::vector<std::string> kinds;
   std::string norm_parameters;  // a formula
 };

@@ -56,9 +56,9 @@ std::string warning_text(const Findings& findings, const Occurrence& each) {
 void print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
-  print_check_line("attention", scheme.words.equation_attention);
-  print_check_line("feed-forward", scheme.words.equation_feed_forward);
-  print_check_line("elsewhere", scheme.words.equation_other);
+  print_check_line("attention", scheme.info.equation_attention);
+  print_check_line("feed-forward", scheme.info.equation_feed_forward);
+  print_check_line("elsewhere", scheme.info.equation_other);
   const auto kinds = joined(kinds_in(scheme));
   print_check_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
   print_check_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
@@ -83,8 +83,8 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
   }
   return {{"scheme", name},
           {"fine", true},
-          {"attention", scheme.words.equation_attention},
-          {"feed_forward", scheme.words.equation_feed_forward},
+          {"attention", scheme.info.equation_attention},
+          {"feed_forward", scheme.info.equation_feed_forward},
           {"kinds", kinds_in(scheme)},
           {"norm_parameters", findings.count},
           {"same_as", findings.same_as},

@@ -29,18 +29,18 @@ std::string code(const std::string& content) {
 }
 
 std::string row(const CatalogueEntry& scheme) {
-  const auto& words = scheme.words;
-  return text("| ", code(words.name), " | ", prose(words.title), " | ",
-              code(words.equation_attention), " | ", code(words.equation_feed_forward), " | ",
-              code(scheme.norm_parameters), " | ", prose(words.source), " |\n");
+  const auto& info = scheme.info;
+  return text("| ", code(info.name), " | ", prose(info.title), " | ",
+              code(info.equation_attention), " | ", code(info.equation_feed_forward), " | ",
+              code(scheme.norm_parameters), " | ", prose(info.source), " |\n");
 }
 
 /// What has no column: steps outside the blocks, and the note. Nothing if there is neither.
-std::string remark(const norm::Words& words) {
-  if (words.equation_other.empty() && words.note.empty()) return "";
-  auto line = text("- `", words.name, "`:");
-  if (!words.equation_other.empty()) line += text(" `", words.equation_other, "`.");
-  if (!words.note.empty()) line += text(" ", prose(words.note));
+std::string remark(const norm::SchemeInfo& info) {
+  if (info.equation_other.empty() && info.note.empty()) return "";
+  auto line = text("- `", info.name, "`:");
+  if (!info.equation_other.empty()) line += text(" `", info.equation_other, "`.");
+  if (!info.note.empty()) line += text(" ", prose(info.note));
   return line + "\n";
 }
 
@@ -53,7 +53,7 @@ std::string capitalized(std::string word) {
 
 std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue) {
   std::map<std::string, std::vector<CatalogueEntry>> families;
-  for (const auto& each : catalogue) families[each.words.family].push_back(each);
+  for (const auto& each : catalogue) families[each.info.family].push_back(each);
   auto page = text(catalogue.size(), " schemes in ", families.size(),
                    families.size() == 1 ? " family.\n" : " families.\n");
   for (const auto& [family, schemes] : families) {
@@ -63,7 +63,7 @@ std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue) {
     std::string notes;
     for (const auto& each : schemes) {
       page += row(each);
-      notes += remark(each.words);
+      notes += remark(each.info);
     }
     if (!notes.empty()) page += "\n" + notes;
   }

@@ -26,23 +26,23 @@ void print_show_line(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("%-14s %s\n", name, value.c_str());
 }
 
-void print_words(const norm::Words& words) {
-  print_show_line("scheme", words.name + (words.title.empty() ? "" : ": " + words.title));
-  print_show_line("source", words.source);
-  print_show_line("attention", words.equation_attention);
-  print_show_line("feed-forward", words.equation_feed_forward);
-  print_show_line("elsewhere", words.equation_other);
-  print_show_line("note", words.note);
+void print_info(const norm::SchemeInfo& info) {
+  print_show_line("scheme", info.name + (info.title.empty() ? "" : ": " + info.title));
+  print_show_line("source", info.source);
+  print_show_line("attention", info.equation_attention);
+  print_show_line("feed-forward", info.equation_feed_forward);
+  print_show_line("elsewhere", info.equation_other);
+  print_show_line("note", info.note);
 }
 
 bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
-  const auto& expected = scheme.words.warnings;
+  const auto& expected = scheme.info.warnings;
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
 }
 
 void print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
-  print_words(scheme.words);
+  print_info(scheme.info);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
   print_show_line("norms",
                   text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
@@ -56,21 +56,21 @@ void print(const BoundScheme& shown) {
 
 nlohmann::ordered_json as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
-  const auto& words = scheme.words;
+  const auto& info = scheme.info;
   auto warnings = nlohmann::ordered_json::array();
   for (const auto& warning : norm::validate(scheme)) {
     warnings.push_back({{"code", warning.code},
                         {"explanation", warning.explanation},
                         {"expected", is_expected(scheme, warning)}});
   }
-  return {{"name", words.name},
-          {"family", words.family},
-          {"title", words.title},
-          {"attention", words.equation_attention},
-          {"feed_forward", words.equation_feed_forward},
-          {"elsewhere", words.equation_other},
-          {"source", words.source},
-          {"note", words.note},
+  return {{"name", info.name},
+          {"family", info.family},
+          {"title", info.title},
+          {"attention", info.equation_attention},
+          {"feed_forward", info.equation_feed_forward},
+          {"elsewhere", info.equation_other},
+          {"source", info.source},
+          {"note", info.note},
           {"diagram", norm::diagram(scheme)},
           {"preset", preset},
           {"layers", scheme.shape.layers},

@@ -41,7 +41,7 @@ SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path
 
 /// What a scheme says of itself (title, family, source, equations, ...), which needs no shape.
 /// \throws SchemeError
-norm::Words words_of(const SchemeSource& source);
+norm::SchemeInfo scheme_info(const SchemeSource& source);
 
 /// Binds a scheme to a shape: patches applied, norms completed, every key known, validated.
 /// \throws SchemeError

@@ -30,7 +30,7 @@ class Binder {
     around_.norm = norm::default_norm(norm::Kind::rms_norm);
     around_.sizes = fixed_variables(shape);
     if (const auto* const node = at("norm")) around_.norm = own_norm(*node);
-    scheme_.words = words_of(source);
+    scheme_.info = scheme_info(source);
     scheme_.shape = shape;
   }
 

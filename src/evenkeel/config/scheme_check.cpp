@@ -58,7 +58,7 @@ norm::Scheme try_at(const SchemeSource& source, const norm::Shape& shape, bool i
 }
 
 void note(Findings& findings, const norm::Scheme& scheme) {
-  const auto& expected = scheme.words.warnings;
+  const auto& expected = scheme.info.warnings;
   for (const auto& warning : norm::validate(scheme)) {
     auto& all = findings.warnings;
     auto known = std::find_if(all.begin(), all.end(), [&](const Occurrence& each) {
@@ -72,7 +72,7 @@ void note(Findings& findings, const norm::Scheme& scheme) {
 }
 
 std::vector<std::string> idle_warnings(const Findings& findings) {
-  auto idle = findings.scheme.words.warnings;
+  auto idle = findings.scheme.info.warnings;
   std::erase_if(idle, [&](const std::string& code) {
     return std::any_of(findings.warnings.begin(), findings.warnings.end(),
                        [&](const Occurrence& each) { return each.warning.code == code; });
@@ -87,7 +87,7 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   const auto print = norm::fingerprint(scheme);
   for (const auto& [name, other] : known) {
     const auto relation = norm::relation(print, other);
-    if (name == scheme.words.name || relation == norm::Relation::different) continue;
+    if (name == scheme.info.name || relation == norm::Relation::different) continue;
     const char* words = relation == norm::Relation::other_start  ? " (with other initial weights)"
                         : relation == norm::Relation::until_step ? " (before the first step only)"
                                                                  : "";
@@ -99,7 +99,7 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
 /// Entries of `layers` that name no block at any depth, and a stream that is thrown away.
 std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme& scheme) {
   std::vector<std::string> notes;
-  const Place top = {scheme.words.name, ""};
+  const Place top = {scheme.info.name, ""};
   for (const auto& patch : patches_of(source.merged, top)) {
     const bool names_one = std::any_of(kDepths.begin(), kDepths.end(), [&](std::int64_t layers) {
       std::int64_t l = 0;
@@ -147,7 +147,7 @@ std::vector<norm::Scheme> usual_catalogue() {
 std::vector<Known> known_schemes(const std::vector<norm::Scheme>& schemes) {
   std::vector<Known> known;
   for (const auto& scheme : schemes) {
-    known.push_back({scheme.words.name, norm::fingerprint(scheme)});
+    known.push_back({scheme.info.name, norm::fingerprint(scheme)});
   }
   return known;
 }

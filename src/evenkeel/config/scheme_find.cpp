@@ -87,7 +87,7 @@ toml::table with_parents(Found own, std::vector<std::pair<std::string, std::stri
            text("a scheme cannot descend from itself: ", circle, parent.name));
   }
   auto inherited = with_parents(std::move(parent), std::move(chain));
-  for (const auto* const word : kDescriptive) inherited.erase(word);
+  for (const auto* const word : kInfoKeys) inherited.erase(word);
   own.table.erase("extends");
   keep_kind(own.table, inherited);
   return merge(std::move(inherited), std::move(own.table));

@@ -8,7 +8,7 @@
 namespace evenkeel::config {
 
 /// What a scheme says of itself; a child does not inherit it.
-inline constexpr std::array<const char*, 6> kDescriptive = {"title",    "family", "source",
+inline constexpr std::array<const char*, 6> kInfoKeys = {"title",    "family", "source",
                                                             "equation", "note",   "warnings"};
 
 /// The child on top of its parent. Tables merge key by key; a norm, a learned value, a list and a

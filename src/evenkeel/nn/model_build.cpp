@@ -19,7 +19,7 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
     if (options_.recompute != Recompute::block || name.ends_with(".router.bias"))
       continue;  // no pass moves that one
     throw Error(Exit::usage,
-                text("model.recompute = \"block\" is not for scheme ", scheme_.words.name,
+                text("model.recompute = \"block\" is not for scheme ", scheme_.info.name,
                      ": each pass moves its ", name,
                      ", and a block that is computed twice would move it twice; take \"norms\""));
   }

@@ -184,8 +184,8 @@ struct Shape {
   Variables variables_of_block(std::int64_t l, const std::optional<Steps>& steps = {}) const;
 };
 
-/// What a scheme says of itself.
-struct Words {
+/// The name, source and equations that a scheme states.
+struct SchemeInfo {
   std::string name, title, family, source, note;
   std::string equation_attention, equation_feed_forward, equation_other;
   std::vector<std::string> warnings;  // codes that are expected
@@ -193,7 +193,7 @@ struct Words {
 
 /// A scheme for a model of a given shape: patches applied, every norm complete.
 struct Scheme {
-  Words words;
+  SchemeInfo info;
   Shape shape;
   std::vector<Block> blocks;  // [shape.layers]
   bool parallel = false;

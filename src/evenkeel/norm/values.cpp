@@ -147,7 +147,7 @@ void check_block(const Scheme& scheme, const Block& block, std::int64_t l, const
 }  // namespace
 
 std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& place) {
-  return text("scheme ", scheme.words.name, l > 0 ? text(", block ", l) : "", ", ", place);
+  return text("scheme ", scheme.info.name, l > 0 ? text(", block ", l) : "", ", ", place);
 }
 
 void check_values(const Scheme& scheme, const Steps& last) {

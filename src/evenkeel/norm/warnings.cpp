@@ -118,7 +118,7 @@ std::vector<Warning> warnings_of(const Scheme& scheme) {
 
 std::vector<Warning> unexpected_warnings(const Scheme& scheme) {
   auto found = warnings_of(scheme);
-  const auto& expected = scheme.words.warnings;
+  const auto& expected = scheme.info.warnings;
   std::erase_if(found, [&](const Warning& warning) {
     return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
   });

@@ -68,7 +68,7 @@ Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
   Claims claims;
   for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
     const bool leak = must_leak(scheme, mode);
-    claims.push_back({.subject = text(scheme.words.name, ", ", name_of(mode)),
+    claims.push_back({.subject = text(scheme.info.name, ", ", name_of(mode)),
                       .statement = leak ? "outputs before a changed token change with it"
                                         : "outputs before a changed token stay",
                       .measured = earlier_change(scheme, mode, seed),

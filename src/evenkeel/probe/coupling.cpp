@@ -161,7 +161,7 @@ Claims coupling_claims(norm::Scheme scheme, Coupling expected, std::uint64_t see
   const auto measured = grows ? farthest_exponents(small, seed) : largest_changes(small, seed);
   Claims claims;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
-    claims.push_back({.subject = text("a model of ", scheme.words.name),
+    claims.push_back({.subject = text("a model of ", scheme.info.name),
                       .statement = text("c W_V: gradients of ", kMatrices[i].first,
                                         grows ? " grow as c^p; p" : " stay"),
                       .measured = measured[i],

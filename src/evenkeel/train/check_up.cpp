@@ -58,7 +58,7 @@ std::string bounds_to_try(const norm::Scheme& scheme, const norm::Attention& att
 std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
   std::string out;
   for (const std::string name : names) {
-    if (name != scheme.words.name) out = norm::joined(out, name, " or ");
+    if (name != scheme.info.name) out = norm::joined(out, name, " or ");
   }
   return out;
 }

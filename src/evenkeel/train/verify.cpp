@@ -50,7 +50,7 @@ class Comparison {
   Comparison(const Golden& golden, const VerifyOptions& options)
       : relative_(golden.layout == GoldenLayout::schemes), factor_(options.tolerance) {
     result_.file = golden.path;
-    result_.scheme = golden.model.scheme.words.name;
+    result_.scheme = golden.model.scheme.info.name;
     result_.precision = options.precision == nn::Precision::float64 ? "float64" : "float32";
   }
 

@@ -16,7 +16,7 @@ namespace {
 /// The file must have one tensor for each parameter of the model, and none besides.
 void check_tensors(const Golden& golden, const std::vector<nn::ParameterSpec>& specs,
                    const Tensors& tensors, const std::string& noun, bool of_states = false) {
-  const auto& scheme = golden.model.scheme.words.name;
+  const auto& scheme = golden.model.scheme.info.name;
   const auto refuse = [&](const std::string& name, const auto&... defect) {
     throw Error(Exit::data, text(golden.path, ": ", noun, " ", name, " ", defect...));
   };
