@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/scheme_of.h"
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 #include "evenkeel/norm/difference.h"
 #include "evenkeel/norm/relation.h"
 
@@ -116,9 +116,9 @@ TEST(Difference, TakesFormulasOfTheSameNumberAsEqual) {
       << "what changes from step to step is compared as it is written";
 }
 
-TEST(Computed, PutsTheRowsOwnWidthIntoANorm) {
+TEST(Evaluated, PutsTheRowsOwnWidthIntoANorm) {
   const auto gain = [](const char* toml) {
-    return norm::computed(scheme_of(toml)).blocks[1].attention.k->gain_init.formula();
+    return norm::evaluated(scheme_of(toml)).blocks[1].attention.k->gain_init.formula();
   };
   EXPECT_EQ(gain("attention.k = { kind = 'rms_norm', gain_init = 'width' }"), "8");
   EXPECT_EQ(gain("attention.k = { kind = 'rms_norm', scope = 'head', gain_init = 'width' }"), "4");
@@ -172,7 +172,7 @@ TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
 
 TEST(Relation, LeavesANormThatMoreThanOneReads) {
   const auto stays = [](const std::string& toml) {
-    const auto scheme = norm::canonical(norm::computed(scheme_of(toml)));
+    const auto scheme = norm::canonical(norm::evaluated(scheme_of(toml)));
     return scheme.blocks[0].attention.residual.has_value();
   };
   EXPECT_FALSE(stays("attention.residual = 'norm'"));
@@ -180,7 +180,7 @@ TEST(Relation, LeavesANormThatMoreThanOneReads) {
   EXPECT_TRUE(stays("attention.residual = 'norm'\ndamp = 0.1"));
   EXPECT_TRUE(stays("attention.residual = 'norm'\nlayout = 'parallel'"));
   const auto last = [](const std::string& toml) {
-    const auto scheme = norm::canonical(norm::computed(scheme_of(toml)));
+    const auto scheme = norm::canonical(norm::evaluated(scheme_of(toml)));
     return scheme.blocks[0].feed_forward.residual.has_value();
   };
   EXPECT_FALSE(last("feed_forward.residual = 'norm'"));

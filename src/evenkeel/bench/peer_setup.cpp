@@ -5,7 +5,7 @@
 #include <array>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"

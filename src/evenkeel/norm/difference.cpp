@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 #include "evenkeel/norm/scheme_entries.h"
 
 namespace evenkeel::norm {
@@ -15,7 +15,7 @@ namespace {
 
 /// The entries of one place of two schemes: as written, and computed.
 struct Pair {
-  SchemeEntries left, right, computed_left, computed_right;
+  SchemeEntries left, right, evaluated_left, evaluated_right;
 };
 
 /// "init of attention.v", then "init of attention.output": "init of attention.v, attention.output".
@@ -32,7 +32,7 @@ bool try_merge(Difference& before, const Difference& next) {
 std::vector<Difference> compare(const Pair& pair, std::int64_t block) {
   std::vector<Difference> found;
   for (std::size_t i = 0; i < pair.left.size(); ++i) {
-    if (pair.computed_left[i].value == pair.computed_right[i].value) continue;
+    if (pair.evaluated_left[i].value == pair.evaluated_right[i].value) continue;
     const auto& left = pair.left[i];
     const Difference next = {block,        block, left.place, left.value, pair.right[i].value,
                              left.at_start};
@@ -50,7 +50,7 @@ bool are_equal(const std::vector<Difference>& left, const std::vector<Difference
 
 /// Block by block, equal neighbours in one group.
 std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
-                                       const Scheme& computed_left, const Scheme& computed_right) {
+                                       const Scheme& evaluated_left, const Scheme& evaluated_right) {
   std::vector<Difference> all;
   std::vector<Difference> group;
   const auto append = [&] { all.insert(all.end(), group.begin(), group.end()); };
@@ -58,7 +58,7 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
     const auto block = static_cast<std::int64_t>(i) + 1;
     auto found =
         compare({block_entries(left.blocks[i]), block_entries(right.blocks[i]),
-                 block_entries(computed_left.blocks[i]), block_entries(computed_right.blocks[i])},
+                 block_entries(evaluated_left.blocks[i]), block_entries(evaluated_right.blocks[i])},
                 block);
     if (are_equal(group, found)) {
       for (auto& each : group) each.last = block;
@@ -75,12 +75,12 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
 
 std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
   EK_ASSERT(first.blocks.size() == second.blocks.size());
-  const auto first_computed = computed(first);
-  const auto second_computed = computed(second);
-  const auto left = moved(first, moves_of(first_computed));
-  const auto right = moved(second, moves_of(second_computed));
-  const auto a = canonical(first_computed);
-  const auto b = canonical(second_computed);
+  const auto first_evaluated = evaluated(first);
+  const auto second_evaluated = evaluated(second);
+  const auto left = with_norms_moved(first, norm_moves(first_evaluated));
+  const auto right = with_norms_moved(second, norm_moves(second_evaluated));
+  const auto a = canonical(first_evaluated);
+  const auto b = canonical(second_evaluated);
   auto all = compare(
       {entries_before_blocks(left), entries_before_blocks(right), entries_before_blocks(a), entries_before_blocks(b)}, 0);
   const auto add = [&](const std::vector<Difference>& more) {

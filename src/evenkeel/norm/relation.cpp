@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/norm/relation.h"
 
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 #include "evenkeel/norm/scheme_entries.h"
 
 namespace evenkeel::norm {
@@ -26,12 +26,12 @@ void write(const Scheme& scheme, std::string& function, std::string& start) {
 
 Fingerprint fingerprint(const Scheme& scheme) {
   Fingerprint print;
-  const auto in_place = computed(scheme);
-  write(in_place, print.function, print.start);
-  const auto moved = canonical(in_place);
+  const auto evaluated_scheme = evaluated(scheme);
+  write(evaluated_scheme, print.function, print.start);
+  const auto moved = canonical(evaluated_scheme);
   write(moved, print.moved, print.moved_start);
   std::string start;
-  write(before_training(moved), print.untrained, start);
+  write(at_initialization(moved), print.untrained, start);
   return print;
 }
 

@@ -21,7 +21,7 @@ enum class Relation {
 struct Fingerprint {
   std::string function, start;     // with norms where they are written
   std::string moved, moved_start;  // with norms where canonical() puts them
-  std::string untrained;           // moved, before_training()
+  std::string untrained;           // moved, at_initialization()
 };
 Fingerprint fingerprint(const Scheme& scheme);
 

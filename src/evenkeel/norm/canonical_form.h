@@ -6,15 +6,15 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Forms of a scheme in which two spellings of one function become equal.
+/// Canonical forms of a scheme: two spellings of one function become equal.
 namespace evenkeel::norm {
 
 /// The scheme with each formula replaced by its number at its place, to twelve digits, so that
 /// "1/sqrt(S)" equals "(2*N)^(-0.5)". Formulas of the step (t, T) stay as they are, and so do init
 /// factors that differ from block to block.
-Scheme computed(Scheme scheme);
+Scheme evaluated(Scheme scheme);
 
-/// To twelve digits, as computed() does it.
+/// To twelve digits, as evaluated() does it.
 double rounded(double value);
 
 /// The scheme with its norms where a patch to one block stays in that block: a norm on the sum
@@ -26,24 +26,24 @@ double rounded(double value);
 ///
 /// The function and the number of parameters stay. A norm that something else reads as well
 /// stays where it is, and so does one with a formula of `l`, which would change with its block.
-/// \param scheme  computed(), in which few formulas are left
+/// \param scheme  evaluated(), in which few formulas are left
 Scheme canonical(const Scheme& scheme);
 
 /// The norms that canonical() moves: from the embedding, and from the sums of these blocks (from
 /// 0).
-struct Moves {
+struct NormMoves {
   bool of_embedding = false;
   std::vector<std::size_t> of_attention, of_feed_forward;
 };
-Moves moves_of(const Scheme& computed);
+NormMoves norm_moves(const Scheme& evaluated);
 
 /// The same moves in another spelling of the scheme.
-Scheme moved(Scheme scheme, const Moves& moves);
+Scheme with_norms_moved(Scheme scheme, const NormMoves& moves);
 
 /// The scheme with nothing trained but matrices: what is learned beside them is fixed at its first
 /// value, and the gain of a norm becomes part of its `out_scale`. Two schemes of one such form are
 /// one function before the first step, and part where their gains are trained otherwise.
-/// \param scheme  computed()
-Scheme before_training(Scheme scheme);
+/// \param scheme  evaluated()
+Scheme at_initialization(Scheme scheme);
 
 }  // namespace evenkeel::norm

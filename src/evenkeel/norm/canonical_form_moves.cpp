@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 
 namespace evenkeel::norm {
 
@@ -12,7 +12,7 @@ bool takes(const Residual& add, Tap tap) {
   return std::find(add.skip.begin(), add.skip.end(), tap) != add.skip.end();
 }
 
-bool keeps_its_entry(const Block& block) {
+bool uses_block_input(const Block& block) {
   return takes(block.attention.add, Tap::block_input) ||
          takes(block.feed_forward.add, Tap::block_input);
 }
@@ -28,7 +28,7 @@ bool depends_on_block(const Norm& norm) {
 }
 
 bool goes_into_next(const std::optional<Norm>& from, const Block& next) {
-  return from && !depends_on_block(*from) && !keeps_its_entry(next) && !next.attention.input;
+  return from && !depends_on_block(*from) && !uses_block_input(next) && !next.attention.input;
 }
 
 /// The norm becomes the input norm of the half that reads the sum.
@@ -42,8 +42,8 @@ void move_into(std::optional<Norm>& from, Half& half) {
 
 }  // namespace
 
-Moves moves_of(const Scheme& scheme) {
-  Moves moves;
+NormMoves norm_moves(const Scheme& scheme) {
+  NormMoves moves;
   const auto& blocks = scheme.blocks;
   if (scheme.parallel || scheme.dual || blocks.empty()) return moves;
   moves.of_embedding = scheme.embedding_scale == Number(Expression(1)) &&
@@ -60,7 +60,7 @@ Moves moves_of(const Scheme& scheme) {
   return moves;
 }
 
-Scheme moved(Scheme scheme, const Moves& moves) {
+Scheme with_norms_moved(Scheme scheme, const NormMoves& moves) {
   auto& blocks = scheme.blocks;
   if (moves.of_embedding) move_into(scheme.embedding_norm, blocks.front().attention);
   for (const auto i : moves.of_attention) {
@@ -78,7 +78,7 @@ Scheme moved(Scheme scheme, const Moves& moves) {
 }
 
 Scheme canonical(const Scheme& scheme) {
-  return moved(scheme, moves_of(scheme));
+  return with_norms_moved(scheme, norm_moves(scheme));
 }
 
 }  // namespace evenkeel::norm

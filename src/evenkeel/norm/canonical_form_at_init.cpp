@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 
 namespace evenkeel::norm {
 
 namespace {
 
-void fix(Number& number) {
+void freeze(Number& number) {
   if (const auto* const learned = std::get_if<Learned>(&number)) {
     const Expression first = learned->init;
     number = first;
   }
 }
 
-void fix(std::optional<Number>& number) {
-  if (number) fix(*number);
+void freeze(std::optional<Number>& number) {
+  if (number) freeze(*number);
 }
 
-void fix(Residual& add) {
-  fix(add.skip_scale);
-  fix(add.branch_scale);
+void freeze(Residual& add) {
+  freeze(add.skip_scale);
+  freeze(add.branch_scale);
 }
 
-void fix(Norm& norm) {
+void freeze(Norm& norm) {
   // A formula of the step, or of the steps planned, stays.
   if (!norm.out_scale.names().empty() || !norm.gain_init.names().empty()) return;
   const double gain = norm.affine == Affine::none ? 1 : norm.gain_init.value({});
@@ -33,31 +33,31 @@ void fix(Norm& norm) {
   norm.stored_at.reset();
 }
 
-void fix(std::optional<Norm>& norm) {
-  if (norm) fix(*norm);
+void freeze(std::optional<Norm>& norm) {
+  if (norm) freeze(*norm);
 }
 
 }  // namespace
 
-Scheme before_training(Scheme scheme) {
-  fix(scheme.embedding_norm);
-  fix(scheme.embedding_scale);
+Scheme at_initialization(Scheme scheme) {
+  freeze(scheme.embedding_norm);
+  freeze(scheme.embedding_scale);
   for (auto& [attention, feed_forward, damp] : scheme.blocks) {
     for (auto* const norm :
          {&attention.input, &attention.q, &attention.k, &attention.v, &attention.context,
           &attention.output, &attention.residual, &feed_forward.input, &feed_forward.hidden,
           &feed_forward.output, &feed_forward.residual}) {
-      fix(*norm);
+      freeze(*norm);
     }
-    fix(damp);
-    fix(attention.add);
-    fix(attention.score_scale);
-    fix(feed_forward.add);
-    fix(feed_forward.up_gate_scale);
+    freeze(damp);
+    freeze(attention.add);
+    freeze(attention.score_scale);
+    freeze(feed_forward.add);
+    freeze(feed_forward.up_gate_scale);
   }
-  fix(scheme.final);
-  fix(scheme.logits_scale);
-  if (scheme.dual) fix(scheme.dual->norm);
+  freeze(scheme.final);
+  freeze(scheme.logits_scale);
+  if (scheme.dual) freeze(scheme.dual->norm);
   return scheme;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/computed.h"
+#include "evenkeel/norm/canonical_form.h"
 
 #include <cmath>
 #include <cstdio>
@@ -19,10 +19,10 @@ double rounded(double value) {
 
 namespace {
 
-/// Puts numbers in place of formulas, with the variables of one place.
-class Computer {
+/// Replaces formulas by their values (constant folding), with the variables of one place.
+class ConstantFolder {
  public:
-  explicit Computer(Variables variables) : variables_(std::move(variables)) {}
+  explicit ConstantFolder(Variables variables) : variables_(std::move(variables)) {}
 
   void operator()(Expression& formula) const {
     for (const auto& name : formula.names()) {
@@ -59,14 +59,14 @@ class Computer {
     auto variables = variables_;
     const auto row = norm->scope == Scope::head ? width / heads : width;
     variables["width"] = static_cast<double>(row);
-    const Computer compute(std::move(variables));
+    const ConstantFolder fold(std::move(variables));
     for (auto* const formula :
          {&norm->gain_init, &norm->out_scale, &norm->alpha_init, &norm->shift_init,
           &norm->beta_init, &norm->rate_max, &norm->shift_max}) {
-      compute(*formula);
+      fold(*formula);
     }
-    compute(norm->stored_at);
-    compute(norm->groups);
+    fold(norm->stored_at);
+    fold(norm->groups);
   }
 
   /// The numbers of "normal(1/sqrt(d))".
@@ -85,57 +85,57 @@ class Computer {
   Variables variables_;
 };
 
-void compute_block(Block& block, const Shape& shape, const Computer& compute) {
+void fold_block(Block& block, const Shape& shape, const ConstantFolder& fold) {
   auto& [attention, feed_forward, damp] = block;
   const auto query = shape.heads * shape.head_width();
   const auto key = shape.kv_heads * shape.head_width();
   for (auto* const norm : {&attention.input, &attention.output, &attention.residual}) {
-    compute(*norm, shape.width);
+    fold(*norm, shape.width);
   }
-  compute(attention.q, query, shape.heads);
-  compute(attention.k, key, shape.kv_heads);
-  compute(attention.v, key, shape.kv_heads);
-  compute(attention.context, query, shape.heads);
-  compute(attention.add);
-  compute(attention.score_scale);
-  compute(attention.softcap);
+  fold(attention.q, query, shape.heads);
+  fold(attention.k, key, shape.kv_heads);
+  fold(attention.v, key, shape.kv_heads);
+  fold(attention.context, query, shape.heads);
+  fold(attention.add);
+  fold(attention.score_scale);
+  fold(attention.softcap);
   for (auto* const norm : {&feed_forward.input, &feed_forward.output, &feed_forward.residual}) {
-    compute(*norm, shape.width);
+    fold(*norm, shape.width);
   }
-  compute(feed_forward.hidden, shape.inner);
-  compute(feed_forward.add);
-  compute(feed_forward.up_gate_scale);
-  compute(damp);
+  fold(feed_forward.hidden, shape.inner);
+  fold(feed_forward.add);
+  fold(feed_forward.up_gate_scale);
+  fold(damp);
 }
 
-void compute_dual(Dual& dual, const Shape& shape, const Computer& compute) {
+void fold_dual(Dual& dual, const Shape& shape, const ConstantFolder& fold) {
   std::optional<Norm> norm = dual.norm;
-  compute(norm, shape.width);
+  fold(norm, shape.width);
   dual.norm = *norm;
-  compute(dual.write_y);
-  compute(dual.y_init);
+  fold(dual.write_y);
+  fold(dual.y_init);
 }
 
 }  // namespace
 
-Scheme computed(Scheme scheme) {
+Scheme evaluated(Scheme scheme) {
   const auto& shape = scheme.shape;
   std::int64_t l = 0;
   for (auto& block : scheme.blocks) {
     auto& scale = block.attention.score_scale;
     if (!scale) scale = Number(Expression(1 / std::sqrt(static_cast<double>(shape.head_width()))));
-    compute_block(block, shape, Computer(shape.variables_of_block(++l)));
+    fold_block(block, shape, ConstantFolder(shape.variables_of_block(++l)));
   }
-  const Computer compute(shape.variables());
-  compute(scheme.embedding_norm, shape.width);
-  compute(scheme.final, shape.width);
-  compute(scheme.embedding_scale);
-  compute(scheme.logits_scale);
-  compute(scheme.logits_softcap);
-  compute(scheme.base_init);
-  compute(scheme.embedding_init);
-  for (auto& rule : scheme.init) compute(rule.factor);
-  if (scheme.dual) compute_dual(*scheme.dual, shape, compute);
+  const ConstantFolder fold(shape.variables());
+  fold(scheme.embedding_norm, shape.width);
+  fold(scheme.final, shape.width);
+  fold(scheme.embedding_scale);
+  fold(scheme.logits_scale);
+  fold(scheme.logits_softcap);
+  fold(scheme.base_init);
+  fold(scheme.embedding_init);
+  for (auto& rule : scheme.init) fold(rule.factor);
+  if (scheme.dual) fold_dual(*scheme.dual, shape, fold);
   return scheme;
 }
 
