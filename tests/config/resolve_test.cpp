@@ -80,8 +80,8 @@ TEST_F(Resolve, ReadsAMixtureOfExperts) {
   EXPECT_EQ(config.experts.count, 8);  // of the preset: tables merge key by key at any depth
   EXPECT_EQ(config.experts.shared, 1);
   const auto shape = shape_of(config, 257);
-  EXPECT_TRUE(shape.chooses(0));
-  EXPECT_EQ(shape.experts.working(), 3);
+  EXPECT_TRUE(shape.has_router(0));
+  EXPECT_EQ(shape.experts.per_token(), 3);
   EXPECT_EQ(file_error("[model.experts]\nqqqqqq = 1"),
             "mine.toml:2: model.experts.qqqqqq: unknown key; known: active, balance, bias_rate, "
             "count, dense_layers, renormalize, router_z, shared");

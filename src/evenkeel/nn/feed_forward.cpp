@@ -18,8 +18,8 @@ at::Tensor gated(const FeedForward& feed_forward, const at::Tensor& products) {
 
 at::Tensor normed(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
   const auto& norm = *feed_forward.hidden_norm;
-  if (feed_forward.parts == 1) return norm(hidden, mode);
-  return norm(hidden.unflatten(-1, {feed_forward.parts, -1}), mode).flatten(-2);
+  if (feed_forward.expert_count == 1) return norm(hidden, mode);
+  return norm(hidden.unflatten(-1, {feed_forward.expert_count, -1}), mode).flatten(-2);
 }
 
 /// The input of `down` after a norm of the hidden values, which are saved anyway.

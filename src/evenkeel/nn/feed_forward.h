@@ -20,8 +20,8 @@ struct FeedForward {
   Matrix down;           // [width, inner]
   Factor up_gate_scale;  // of both products: [1] or [2 * inner]
   std::optional<NormLayer> hidden_norm;
-  /// Feed-forwards beside each other, each with a norm of its own hidden values; together `inner`.
-  std::int64_t parts = 1;
+  /// Experts in parallel, each with a norm of its own hidden values; together `inner` wide.
+  std::int64_t expert_count = 1;
   bool fused = true;  // false: the formula of ops/reference.h
   Recompute recompute = Recompute::none;
 

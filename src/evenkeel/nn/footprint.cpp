@@ -135,13 +135,13 @@ SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, st
   if (a.add.update != norm::Update::add) saved.values += d;  // what the step goes towards
   saved.add_norm_input(a.residual, d, options);
   const auto& b = block.feed_forward;
-  add_sublayer_input(b.input, !shape.chooses(i));  // the router reads it, too
-  if (shape.chooses(i)) {
+  add_sublayer_input(b.input, !shape.has_router(i));  // the router reads it, too
+  if (shape.has_router(i)) {
     const auto mixture = saved_by_mixture(b, shape, options);
     saved.values += mixture.values;
     saved.bytes += mixture.bytes;
   }
-  const auto always_active = shape.chooses(i) ? shape.experts.shared : shape.dense_parts();
+  const auto always_active = shape.has_router(i) ? shape.experts.shared : shape.dense_experts();
   for (std::int64_t j = 0; j < always_active; ++j) {
     // Up and gate, and what the gate writes if a norm reads it; a formula keeps it, and silu(gate).
     saved.values += !options.fused ? 4 * f : b.hidden ? 3 * f : 2 * f;
@@ -201,7 +201,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   const bool is_separate =
       options.accumulation_steps > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
   const double head_gradients = is_separate ? static_cast<double>(padded_vocabulary) * d * wide : 0;
-  const auto rows_per_token = static_cast<double>(shape.is_mixture() ? shape.experts.working() : 1);
+  const auto rows_per_token = static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
   const double in_a_block = tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.
   out.temporary = logits + head_gradients + in_a_block + temporary_scores;

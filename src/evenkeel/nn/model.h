@@ -113,7 +113,7 @@ class Model {
                 const norm::Variables& variables) const;
   Matrix matrix(std::int64_t i, const std::string& stored) const;
   FeedForward feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
-                           std::int64_t parts) const;
+                           std::int64_t expert_count) const;
   MixtureOfExperts mixture(const Slots& slots, std::int64_t i) const;
   SublayerConnection sublayer_connection(const Slots& slots, const std::string& prefix, const norm::Residual& add,
                        const norm::Variables& variables) const;

@@ -109,12 +109,12 @@ Model::SublayerConnection Model::sublayer_connection(const Slots& slots, const s
 
 /// \param where  "feed_forward", or what of it: where its matrices are
 FeedForward Model::feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
-                                std::int64_t parts) const {
+                                std::int64_t expert_count) const {
   return {.up_gate = matrix(i, where + ".up_gate"),
           .down = matrix(i, where + ".down"),
           .up_gate_scale = Factor(),
           .hidden_norm = norm_layer(slots, text("blocks.", i, ".feed_forward.hidden_norm")),
-          .parts = parts,
+          .expert_count = expert_count,
           .fused = options_.fused,
           .recompute = options_.recompute};
 }
@@ -177,11 +177,11 @@ Model::Block Model::block(const Slots& slots, std::int64_t i) const {
   at.recompute = options_.recompute;
   at.l = i + 1;
 
-  if (shape.chooses(i)) {
+  if (shape.has_router(i)) {
     b.mixture = mixture(slots, i);
     return b;
   }
-  b.feed_forward = this->feed_forward(slots, i, "feed_forward", shape.dense_parts());
+  b.feed_forward = this->feed_forward(slots, i, "feed_forward", shape.dense_experts());
   if (feed_forward.up_gate_scale) {
     b.feed_forward.up_gate_scale = factor(f + "up_gate_scale", *feed_forward.up_gate_scale, v);
   }

@@ -93,11 +93,11 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   const auto f = text("blocks.", i, ".feed_forward.");
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
   const auto& experts = shape.experts;
-  const bool chooses = shape.chooses(i);
+  const bool has_router = shape.has_router(i);
   // Width of the feed-forwards that every token goes through: all of a block without a router.
-  const auto dense_width = (chooses ? experts.shared : shape.dense_parts()) * shape.inner;
-  const auto dense_prefix = chooses ? f + "shared." : f;
-  if (chooses) {
+  const auto dense_width = (has_router ? experts.shared : shape.dense_experts()) * shape.inner;
+  const auto dense_prefix = has_router ? f + "shared." : f;
+  if (has_router) {
     list.add(f + "router.weight", {experts.count, shape.width}, ParameterRole::router);
     if (experts.has_bias) list.add(f + "router.bias", {experts.count}, ParameterRole::state);
     list.add(f + "experts.up_gate.weight", {experts.count, 2 * shape.inner, shape.width},
@@ -105,7 +105,7 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   }
   if (dense_width > 0) list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width}, ParameterRole::matrix);
   list.norm(f + "hidden_norm");
-  if (chooses) {
+  if (has_router) {
     list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, ParameterRole::matrix);
   }
   if (dense_width > 0) list.add(dense_prefix + "down.weight", {shape.width, dense_width}, ParameterRole::matrix);
@@ -164,7 +164,7 @@ namespace {
 
 /// How many feed-forwards of width `inner` work on a token in block i, from 0.
 double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
-  return static_cast<double>(shape.chooses(i) ? shape.experts.working() : shape.dense_parts());
+  return static_cast<double>(shape.has_router(i) ? shape.experts.per_token() : shape.dense_experts());
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabular
   double weights = layers * attention + static_cast<double>(padded_vocabulary) * d;
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     weights += 3 * d * inner * feed_forwards_per_token(shape, i);
-    if (shape.chooses(i)) weights += d * static_cast<double>(shape.experts.count);
+    if (shape.has_router(i)) weights += d * static_cast<double>(shape.experts.count);
   }
   return 6 * (weights + layers * static_cast<double>(shape.context) * d);
 }

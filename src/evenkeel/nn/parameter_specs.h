@@ -14,7 +14,7 @@ namespace evenkeel::nn {
 enum class ParameterRole {
   embedding,  // rows of tokens; tied, it is the head too
   matrix,  // every other matrix, an untied head included; experts are stacked: [E, rows, columns]
-  router,  // what chooses experts: a matrix, but at least float32
+  router,  // selects experts: a matrix, but at least float32
   gain,    // parameters of norms: one dimension, at least float32
   scale,   // learned numbers that are no parameter of a norm: the same
   state,   // no parameter: what is kept from step to step without a gradient

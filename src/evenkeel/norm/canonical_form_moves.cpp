@@ -31,11 +31,11 @@ bool goes_into_next(const std::optional<Norm>& from, const Block& next) {
   return from && !depends_on_block(*from) && !uses_block_input(next) && !next.attention.input;
 }
 
-/// The norm becomes the input norm of the half that reads the sum.
-template <typename Half>
-void move_into(std::optional<Norm>& from, Half& half) {
-  half.input = std::exchange(from, std::nullopt);
-  for (auto& tap : half.add.skip) {
+/// The norm becomes the input norm of the sublayer that reads the sum.
+template <typename Sublayer>
+void move_into(std::optional<Norm>& from, Sublayer& sublayer) {
+  sublayer.input = std::exchange(from, std::nullopt);
+  for (auto& tap : sublayer.add.skip) {
     if (tap == Tap::stream) tap = Tap::normed;
   }
 }

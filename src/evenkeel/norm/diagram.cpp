@@ -30,7 +30,7 @@ bool is_one(const Number& number) {
   return number == Number(Expression(1));
 }
 
-/// Steps of a half block, joined by arrows.
+/// Steps of a sublayer, joined by arrows.
 class Steps {
  public:
   void add(const std::string& step) { line_ += text(line_.empty() ? "" : " -> ", step); }
@@ -86,7 +86,7 @@ std::string attention_line(const Attention& attention) {
   return std::move(steps).line();
 }
 
-/// \param work  what the half computes: "feed-forward", "2 of 8 experts"
+/// \param work  what the sublayer computes: "feed-forward", "2 of 8 experts"
 std::string feed_forward_line(const FeedForward& feed_forward, const std::string& work) {
   Steps steps;
   if (feed_forward.shares_input) steps.add("what attention reads");
@@ -155,15 +155,15 @@ std::string diagram(const Scheme& scheme) {
   const auto& blocks = scheme.blocks;
   for (std::size_t first = 0; first < blocks.size();) {
     std::size_t last = first;
-    const auto chooses = [&](std::size_t i) {
-      return scheme.shape.chooses(static_cast<std::int64_t>(i));
+    const auto has_router = [&](std::size_t i) {
+      return scheme.shape.has_router(static_cast<std::int64_t>(i));
     };
     while (last + 1 < blocks.size() && blocks[last + 1] == blocks[first] &&
-           chooses(last + 1) == chooses(first)) {
+           has_router(last + 1) == has_router(first)) {
       ++last;
     }
     out += block_lines(blocks[first], first + 1, last + 1,
-                       chooses(first) ? describe(scheme.shape.experts) : "feed-forward");
+                       has_router(first) ? describe(scheme.shape.experts) : "feed-forward");
     first = last + 1;
   }
   if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");

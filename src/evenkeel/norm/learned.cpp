@@ -25,23 +25,23 @@ class List {
     numbers_.push_back({prefix() + name, *learned, size, block_});
   }
 
-  void add_half(const std::string& half, const Residual& rules) {
-    add(half + ".skip_scale", rules.skip_scale, shape_.width);
-    add(half + ".branch_scale", rules.branch_scale, shape_.width);
+  void add_sublayer(const std::string& sublayer, const Residual& rules) {
+    add(sublayer + ".skip_scale", rules.skip_scale, shape_.width);
+    add(sublayer + ".branch_scale", rules.branch_scale, shape_.width);
     if (rules.update != Update::geodesic) return;
-    add(half + ".angle_scale", Learned{.init = 1}, 1);
-    add(half + ".angle_bias", Learned{.init = 0}, 1);
+    add(sublayer + ".angle_scale", Learned{.init = 1}, 1);
+    add(sublayer + ".angle_bias", Learned{.init = 0}, 1);
   }
 
   void add_block(const Block& block, std::int64_t l) {
     block_ = l;
     const auto& [attention, feed_forward, damp] = block;
     if (attention.score_scale) add("attention.score_scale", *attention.score_scale, shape_.heads);
-    add_half("attention", attention.add);
+    add_sublayer("attention", attention.add);
     if (feed_forward.up_gate_scale) {
       add("feed_forward.up_gate_scale", *feed_forward.up_gate_scale, 2 * shape_.inner);
     }
-    add_half("feed_forward", feed_forward.add);
+    add_sublayer("feed_forward", feed_forward.add);
     if (damp) add("damp", *damp, 1);
     block_ = 0;
   }

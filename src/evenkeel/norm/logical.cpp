@@ -43,8 +43,8 @@ std::vector<LogicalMatrix> logical_matrices(const Shape& shape, std::int64_t i) 
       {"attention.k", "attention.qkv", query, key, d, "attention.k"},
       {"attention.v", "attention.qkv", query + key, key, d, "attention.v"},
       {"attention.output", "attention.output", 0, d, query, "attention.output"}};
-  if (!shape.chooses(i)) {
-    add_dense(all, "feed_forward", d, shape.dense_parts() * shape.inner);
+  if (!shape.has_router(i)) {
+    add_dense(all, "feed_forward", d, shape.dense_experts() * shape.inner);
     return all;
   }
   add_experts(all, shape);

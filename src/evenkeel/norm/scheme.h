@@ -10,9 +10,9 @@
 
 #include "evenkeel/norm/expression.h"
 
-/// A normalization scheme as data: which norm stands in which place, and how each half block adds
-/// its branch to the stream. `config::read_scheme` makes one from TOML for a model of a given
-/// shape, `nn` runs it. The words are those of docs/schemes.md.
+/// A normalization scheme as data: which norm stands in which place, and how each sublayer adds
+/// its branch to the residual stream. `config::bind` makes one from TOML for a model of a given
+/// shape, `nn` runs it. The terms are those of docs/schemes.md.
 namespace evenkeel::norm {
 
 enum class Kind {
@@ -82,7 +82,7 @@ using Number = std::variant<Expression, Learned>;
 enum class Tap { stream, normed, block_input };
 enum class Update { add, sphere, geodesic };
 
-/// The rules by which a half block adds its branch to the stream:
+/// The rules by which a sublayer adds its branch to the residual stream:
 ///   s = skip_scale * (sum of the taps in skip) + branch_scale * branch
 struct Residual {
   std::vector<Tap> skip = {Tap::stream};
@@ -158,11 +158,11 @@ struct Experts {
   std::int64_t count = 0;         // 0: no mixture
   std::int64_t active = 0;        // that each token goes to
   std::int64_t shared = 0;        // that every token goes to besides
-  std::int64_t dense_layers = 0;  // first blocks without a choice
+  std::int64_t dense_layers = 0;  // first blocks without a router
   bool renormalize = false;       // the weights of a token's experts add up to 1
   bool has_bias = false;          // on the choice, moved to balance it
-  /// Experts that work on every token.
-  std::int64_t working() const { return active + shared; }
+  /// Experts that are active for each token: top-k and shared.
+  std::int64_t per_token() const { return active + shared; }
 };
 
 /// The sizes that expressions, patches and checks need. `inner` is the width of one expert.
@@ -172,11 +172,11 @@ struct Shape {
   Experts experts = {};
   std::int64_t head_width() const { return heads > 0 ? width / heads : 0; }
   bool is_mixture() const { return experts.count > 0; }
-  /// Whether block i, from 0, chooses experts.
-  bool chooses(std::int64_t i) const { return is_mixture() && i >= experts.dense_layers; }
-  /// How many feed-forwards of width `inner` a block without a choice has beside each other: in a
-  /// mixture as many as work on a token elsewhere.
-  std::int64_t dense_parts() const { return is_mixture() ? experts.working() : 1; }
+  /// Whether block i, from 0, has a router and experts.
+  bool has_router(std::int64_t i) const { return is_mixture() && i >= experts.dense_layers; }
+  /// How many feed-forwards of width `inner` a block without a router has in parallel: in a
+  /// mixture as many as are active for a token in the other blocks.
+  std::int64_t dense_experts() const { return is_mixture() ? experts.per_token() : 1; }
 
   /// N, S, d, dk, f, h, kv, vocab, context; t and T have a value only if `steps` are given.
   Variables variables(const std::optional<Steps>& steps = {}) const;

@@ -30,12 +30,12 @@ std::string value_of(const std::vector<Tap>& taps) {
   return sum;
 }
 
-void add_rules(SchemeEntries& entries, const std::string& half, const Residual& add) {
-  entries.push_back({half + ".skip", value_of(add.skip)});
-  entries.push_back({half + ".skip_scale", describe(add.skip_scale)});
-  entries.push_back({half + ".branch_scale", describe(add.branch_scale)});
-  entries.push_back({half + ".update", std::string(name_of(add.update))});
-  entries.push_back({half + ".angle_decay",
+void add_rules(SchemeEntries& entries, const std::string& sublayer, const Residual& add) {
+  entries.push_back({sublayer + ".skip", value_of(add.skip)});
+  entries.push_back({sublayer + ".skip_scale", describe(add.skip_scale)});
+  entries.push_back({sublayer + ".branch_scale", describe(add.branch_scale)});
+  entries.push_back({sublayer + ".update", std::string(name_of(add.update))});
+  entries.push_back({sublayer + ".angle_decay",
                       add.update == Update::geodesic ? add.angle_decay.formula() : kNothing});
 }
 

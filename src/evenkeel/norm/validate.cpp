@@ -15,8 +15,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// One half of one block, as the rules see it.
-struct Half {
+/// One sublayer of one block, as the rules see it.
+struct SublayerView {
   std::string name;
   const Residual& add;
   bool has_input;
@@ -63,20 +63,20 @@ void check_slot(const Scheme& scheme, const Slot& slot) {
   }
 }
 
-void check_half(const Scheme& scheme, std::int64_t l, const Half& half) {
-  const auto& taps = half.add.skip;
+void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& sublayer) {
+  const auto& taps = sublayer.add.skip;
   if (taps.empty()) {
-    throw SchemeError("bad_skip", place_in(scheme, l, half.name + ".skip"),
+    throw SchemeError("bad_skip", place_in(scheme, l, sublayer.name + ".skip"),
                       "wanted at least one tap, but found none");
   }
-  if (std::count(taps.begin(), taps.end(), Tap::normed) > 0 && !half.has_input) {
-    throw SchemeError("normed_without_input", place_in(scheme, l, half.name + ".skip"),
-                      text("\"normed\" is what the input norm gives, but ", half.name,
+  if (std::count(taps.begin(), taps.end(), Tap::normed) > 0 && !sublayer.has_input) {
+    throw SchemeError("normed_without_input", place_in(scheme, l, sublayer.name + ".skip"),
+                      text("\"normed\" is what the input norm gives, but ", sublayer.name,
                            ".input is empty here; fill it, or take \"stream\""));
   }
-  if (half.add.update != Update::add && half.has_residual) {
-    throw SchemeError("update_with_residual_norm", place_in(scheme, l, half.name + ".residual"),
-                      text("the update \"", name_of(half.add.update),
+  if (sublayer.add.update != Update::add && sublayer.has_residual) {
+    throw SchemeError("update_with_residual_norm", place_in(scheme, l, sublayer.name + ".residual"),
+                      text("the update \"", name_of(sublayer.add.update),
                            "\" keeps the stream's length by itself; leave the residual norm out"));
   }
 }
@@ -119,10 +119,10 @@ void check_layout(const Scheme& scheme, std::int64_t l, const Block& block) {
 
 void check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
   const auto& [attention, feed_forward, damp] = block;
-  check_half(
+  check_sublayer(
       scheme, l,
       {"attention", attention.add, attention.input.has_value(), attention.residual.has_value()});
-  check_half(scheme, l,
+  check_sublayer(scheme, l,
              {"feed_forward", feed_forward.add,
               feed_forward.input.has_value() || feed_forward.shares_input,
               feed_forward.residual.has_value()});
@@ -169,33 +169,33 @@ void check_profile(const Scheme& scheme) {
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) {
     ++l;
-    for (const auto& [half, add] : {std::pair("attention", &block.attention.add),
+    for (const auto& [sublayer, add] : {std::pair("attention", &block.attention.add),
                                     std::pair("feed_forward", &block.feed_forward.add)}) {
       const auto* const learned = std::get_if<Learned>(&add->skip_scale);
       const bool plain = learned != nullptr && !learned->stored_at &&
                          learned->transform == Learned::Transform::identity;
       if (plain && add->skip == std::vector{Tap::stream}) continue;
-      refuse(l, std::string(half) + ".skip_scale",
+      refuse(l, std::string(sublayer) + ".skip_scale",
              "fills a learned number that weighs the stream alone, without through or stored_at");
     }
   }
 }
 
-/// What has no meaning where a feed-forward half is a mixture of experts.
+/// What has no meaning where the feed-forward is a mixture of experts.
 void check_mixture(const Scheme& scheme) {
   if (!scheme.shape.is_mixture()) return;
   constexpr const char* kNone = "has no meaning in a mixture of experts (model.experts.count)";
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) {
     ++l;
-    const auto& half = block.feed_forward;
-    if (half.up_gate_scale) {
+    const auto& feed_forward = block.feed_forward;
+    if (feed_forward.up_gate_scale) {
       throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.up_gate_scale"),
                         text("\"up_gate_scale\" ", kNone, "; leave it out, or take a dense model"));
     }
-    if (half.hidden && sees_other_tokens(half.hidden->kind)) {
+    if (feed_forward.hidden && sees_other_tokens(feed_forward.hidden->kind)) {
       throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.hidden"),
-                        text("a ", name_of(half.hidden->kind), " inside the experts ", kNone,
+                        text("a ", name_of(feed_forward.hidden->kind), " inside the experts ", kNone,
                              ": an expert sees no whole sequence; leave it out, or take a dense "
                              "model"));
     }

@@ -123,10 +123,10 @@ void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
   if (norm.kind == Kind::group_norm) check_groups(slot, at, variables.at("width"));
 }
 
-void check_residual(const std::string& half, const Residual& add, const Evaluator& at) {
-  at.number(half + ".skip_scale", add.skip_scale);
-  at.number(half + ".branch_scale", add.branch_scale);
-  at.value(half + ".angle_decay", add.angle_decay);
+void check_residual(const std::string& sublayer, const Residual& add, const Evaluator& at) {
+  at.number(sublayer + ".skip_scale", add.skip_scale);
+  at.number(sublayer + ".branch_scale", add.branch_scale);
+  at.value(sublayer + ".angle_decay", add.angle_decay);
 }
 
 void check_block(const Scheme& scheme, const Block& block, std::int64_t l, const Steps& last) {

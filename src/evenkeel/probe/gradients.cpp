@@ -60,7 +60,7 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
       const auto part = last_word(name);
       out.add({l, part}, std::sqrt(parts.at(part)));
     }
-    if (scheme.shape.chooses(l - 1)) {
+    if (scheme.shape.has_router(l - 1)) {
       const auto router = text("blocks.", i, ".feed_forward.router.weight");
       out.add({l, "router"}, std::sqrt(squares.at(router)));
     }
