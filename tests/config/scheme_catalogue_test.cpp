@@ -11,7 +11,7 @@
 #include "config/scheme_of.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/norm/describe.h"
-#include "evenkeel/norm/initial.h"
+#include "evenkeel/norm/initial_values.h"
 
 namespace evenkeel::config {
 namespace {

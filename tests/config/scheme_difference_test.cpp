@@ -4,13 +4,13 @@
 
 #include "config/scheme_of.h"
 #include "evenkeel/norm/canonical_form.h"
-#include "evenkeel/norm/difference.h"
-#include "evenkeel/norm/relation.h"
+#include "evenkeel/norm/scheme_difference.h"
+#include "evenkeel/norm/scheme_relation.h"
 
 namespace evenkeel::config {
 namespace {
 
-using norm::Relation;
+using norm::SchemeRelation;
 
 /// "blocks 2-4: attention.input: rms_norm | -", a line each.
 std::string lines(std::string_view left, std::string_view right) {
@@ -23,7 +23,7 @@ std::string lines(std::string_view left, std::string_view right) {
   return out;
 }
 
-Relation relation(std::string_view left, std::string_view right) {
+SchemeRelation relation(std::string_view left, std::string_view right) {
   return norm::relation(scheme_of(left), scheme_of(right));
 }
 
@@ -43,7 +43,7 @@ TEST(Difference, MovesFormulasOfTheBlock) {
     return text("extends = 'post_norm'\nnorm = { kind = 'rms_norm', gain_init = ", gain, " }");
   };
   EXPECT_EQ(lines(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), "");
-  EXPECT_EQ(relation(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), Relation::same);
+  EXPECT_EQ(relation(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), SchemeRelation::same);
 }
 
 // n on the sum is the input norm of the half that reads it: only block 1 reads the bare embedding.
@@ -125,12 +125,12 @@ TEST(Evaluated, PutsTheRowsOwnWidthIntoANorm) {
 }
 
 TEST(Relation, KnowsNamesOfOneScheme) {
-  EXPECT_EQ(relation("extends = 'hybrid_norm'", "extends = 'qkv_post'"), Relation::same);
-  EXPECT_EQ(relation("extends = 'qkv_norm'", "extends = 'qkv_pre'"), Relation::other_start);
-  EXPECT_EQ(relation("extends = 'pre_norm'", "extends = 'post_norm'"), Relation::different);
+  EXPECT_EQ(relation("extends = 'hybrid_norm'", "extends = 'qkv_post'"), SchemeRelation::same);
+  EXPECT_EQ(relation("extends = 'qkv_norm'", "extends = 'qkv_pre'"), SchemeRelation::other_start);
+  EXPECT_EQ(relation("extends = 'pre_norm'", "extends = 'post_norm'"), SchemeRelation::different);
   EXPECT_EQ(relation("extends = 'pre_norm'",
                      "extends = 'pre_norm'\nattention.score_scale = '1/sqrt(dk)'"),
-            Relation::same);
+            SchemeRelation::same);
 }
 
 // n on the sum is the input norm of the half that reads it (docs/schemes.md, "Rules of a half").
@@ -139,10 +139,10 @@ TEST(Relation, KnowsANormThatIsWrittenInAnotherPlace) {
   const std::string inputs =
       "attention = { input = 'norm', skip = 'normed' }\n"
       "feed_forward = { input = 'norm', skip = 'normed' }\nfinal = 'norm'\n";
-  EXPECT_EQ(relation(post + "embedding.norm = 'norm'", inputs), Relation::moved);
-  EXPECT_EQ(relation(post, inputs), Relation::different) << "block 1 reads the bare embedding";
+  EXPECT_EQ(relation(post + "embedding.norm = 'norm'", inputs), SchemeRelation::moved);
+  EXPECT_EQ(relation(post, inputs), SchemeRelation::different) << "block 1 reads the bare embedding";
   EXPECT_EQ(relation(post + "embedding = { norm = 'norm', scale = 2 }", inputs),
-            Relation::different);
+            SchemeRelation::different);
 }
 
 // The gain's gradient differs by the factor: one function, trained differently.
@@ -151,23 +151,23 @@ TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
   const std::string gain = "norm = { kind = 'rms_norm', gain_init = 0.5 }\n";
   const std::string bare = "norm = { kind = 'rms_norm', affine = 'none', out_scale = 0.5 }\n";
   const std::string parent = "extends = 'hybrid_norm'\n";
-  EXPECT_EQ(relation(parent + fixed, parent + gain), Relation::until_step);
-  EXPECT_EQ(relation(parent + fixed, parent + bare), Relation::until_step);
-  EXPECT_EQ(relation(parent + fixed, parent), Relation::different);
+  EXPECT_EQ(relation(parent + fixed, parent + gain), SchemeRelation::until_step);
+  EXPECT_EQ(relation(parent + fixed, parent + bare), SchemeRelation::until_step);
+  EXPECT_EQ(relation(parent + fixed, parent), SchemeRelation::different);
   EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }",
                      parent + "attention.branch_scale = 2"),
-            Relation::until_step);
+            SchemeRelation::until_step);
   EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }", parent),
-            Relation::different);
+            SchemeRelation::different);
   EXPECT_EQ(relation(parent + "damp = { learned = 'scalar', init = 0.1 }", parent + "damp = 0.1"),
-            Relation::until_step);
+            SchemeRelation::until_step);
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', out_scale = 0.1, gain_init = 3 }",
                      parent + "norm = { kind = 'rms_norm', out_scale = 0.3 }"),
-            Relation::until_step);
+            SchemeRelation::until_step);
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', gain_init = '1/T' }", parent),
-            Relation::different);
+            SchemeRelation::different);
   EXPECT_EQ(relation(parent + fixed, parent + gain + "base_init = 'normal(0.02)'"),
-            Relation::different);
+            SchemeRelation::different);
 }
 
 TEST(Relation, LeavesANormThatMoreThanOneReads) {

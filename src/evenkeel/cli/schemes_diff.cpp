@@ -8,15 +8,15 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/schemes.h"
-#include "evenkeel/norm/difference.h"
-#include "evenkeel/norm/relation.h"
+#include "evenkeel/norm/scheme_difference.h"
+#include "evenkeel/norm/scheme_relation.h"
 
 namespace evenkeel::cli {
 
 namespace {
 
-using norm::Difference;
-using norm::Relation;
+using norm::SchemeDifference;
+using norm::SchemeRelation;
 
 constexpr const char* kSchemesDiffExamples = R"(Examples:
   evenkeel schemes diff pre_norm peri_ln
@@ -30,8 +30,8 @@ struct SchemesDiffOptions {
 /// Two schemes in one model.
 struct Comparison {
   BoundScheme left, right;
-  std::vector<Difference> differences;
-  Relation relation = Relation::different;
+  std::vector<SchemeDifference> differences;
+  SchemeRelation relation = SchemeRelation::different;
   bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
@@ -49,32 +49,32 @@ Comparison comparison_of(const SchemesDiffOptions& options) {
 }
 
 /// What a table of differences does not say by itself; empty if nothing.
-const char* relation_text(Relation relation) {
+const char* relation_text(SchemeRelation relation) {
   switch (relation) {
-    case Relation::same:
-    case Relation::moved:
+    case SchemeRelation::same:
+    case SchemeRelation::moved:
       return "the same function";
-    case Relation::other_start:
+    case SchemeRelation::other_start:
       return "the same function from other initial weights";
-    case Relation::until_step:
+    case SchemeRelation::until_step:
       return "the same function before the first step; then they part: what is trained differs";
-    case Relation::different:
+    case SchemeRelation::different:
       break;
   }
   return "";
 }
 
-const char* relation_name(Relation relation) {
+const char* relation_name(SchemeRelation relation) {
   switch (relation) {
-    case Relation::same:
+    case SchemeRelation::same:
       return "same";
-    case Relation::moved:
+    case SchemeRelation::moved:
       return "moved";
-    case Relation::other_start:
+    case SchemeRelation::other_start:
       return "other_start";
-    case Relation::until_step:
+    case SchemeRelation::until_step:
       return "until_step";
-    case Relation::different:
+    case SchemeRelation::different:
       break;
   }
   return "different";
@@ -89,7 +89,7 @@ std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison
               comparison.right_moved ? options.right : "");
 }
 
-std::string blocks(const Difference& each) {
+std::string blocks(const SchemeDifference& each) {
   if (each.first == 0) return each.at_start ? "start" : "model";
   return each.first == each.last ? text("block ", each.first)
                                  : text("blocks ", each.first, "-", each.last);

@@ -157,12 +157,12 @@ Config read_back(const std::string& toml, const std::string& name);
 std::string to_toml(const Config& config);
 
 /// One key whose value differs between two configurations.
-struct Difference {
+struct KeyDifference {
   std::string key;            // "model.width"; "scheme" for a scheme that differs anywhere
   std::string before, after;  // as TOML; "unset" for the one of train.steps and train.tokens
 };
 /// The keys that differ, in the order of run.toml. `preset` is only a name and is not compared.
-std::vector<Difference> differences(const Config& before, const Config& after);
+std::vector<KeyDifference> differences(const Config& before, const Config& after);
 
 /// True if `names` has `key` or a table above it: "train" names "train.steps".
 bool is_named(const std::string& key, const std::vector<std::string>& names);

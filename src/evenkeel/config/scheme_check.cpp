@@ -7,7 +7,7 @@
 
 #include "evenkeel/config/scheme_patch.h"
 #include "evenkeel/norm/count_formula.h"
-#include "evenkeel/norm/initial.h"
+#include "evenkeel/norm/initial_values.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -87,9 +87,9 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   const auto print = norm::fingerprint(scheme);
   for (const auto& [name, other] : known) {
     const auto relation = norm::relation(print, other);
-    if (name == scheme.info.name || relation == norm::Relation::different) continue;
-    const char* words = relation == norm::Relation::other_start  ? " (with other initial weights)"
-                        : relation == norm::Relation::until_step ? " (before the first step only)"
+    if (name == scheme.info.name || relation == norm::SchemeRelation::different) continue;
+    const char* words = relation == norm::SchemeRelation::other_start  ? " (with other initial weights)"
+                        : relation == norm::SchemeRelation::until_step ? " (before the first step only)"
                                                                  : "";
     same.push_back(name + words);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/norm/relation.h"
+#include "evenkeel/norm/scheme_relation.h"
 #include "evenkeel/norm/validate.h"
 
 namespace evenkeel::config {

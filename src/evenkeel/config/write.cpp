@@ -45,8 +45,8 @@ std::string to_toml(const Config& config) {
   return named ? out : out + scheme_table(config.scheme);
 }
 
-std::vector<Difference> differences(const Config& before, const Config& after) {
-  std::vector<Difference> out;
+std::vector<KeyDifference> differences(const Config& before, const Config& after) {
+  std::vector<KeyDifference> out;
   if (before.scheme.merged != after.scheme.merged) {
     const auto shown = [](const SchemeSource& scheme) {
       return is_of_catalogue(scheme) ? in_quotes(scheme.name) : toml_text(scheme.merged);

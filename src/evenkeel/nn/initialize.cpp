@@ -14,8 +14,8 @@
 #include "evenkeel/config/init.h"
 #include "evenkeel/nn/reparameterized_weight.h"
 #include "evenkeel/norm/distribution.h"
-#include "evenkeel/norm/initial.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/initial_values.h"
+#include "evenkeel/norm/logical_matrices.h"
 
 namespace evenkeel::nn {
 

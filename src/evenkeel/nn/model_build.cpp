@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/model.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/logical_matrices.h"
 
 namespace evenkeel::nn {
 

@@ -7,8 +7,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/norm/learned.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/learned_numbers.h"
+#include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/validate.h"
 

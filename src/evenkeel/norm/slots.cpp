@@ -10,9 +10,9 @@ namespace evenkeel::norm {
 
 namespace {
 
-class List {
+class SlotList {
  public:
-  explicit List(const Scheme& scheme) : scheme_(scheme) {}
+  explicit SlotList(const Scheme& scheme) : scheme_(scheme) {}
 
   void add(const std::string& place, const std::optional<Norm>& norm, std::int64_t width) {
     if (norm) slots_.push_back({place, name_of(place), &*norm, width, 1, block_, false});
@@ -68,7 +68,7 @@ class List {
 }  // namespace
 
 std::vector<Slot> slots_of(const Scheme& scheme) {
-  List list(scheme);
+  SlotList list(scheme);
   list.add("embedding.norm", scheme.embedding_norm, scheme.shape.width);
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) list.add_block(block, ++l);

@@ -8,7 +8,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
-#include "evenkeel/norm/values.h"
+#include "evenkeel/norm/check_values.h"
 #include "evenkeel/norm/warnings.h"
 
 namespace evenkeel::norm {

@@ -11,7 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/probe/random.h"
 #include "evenkeel/probe/small_model.h"
 #include "evenkeel/probe/streams.h"

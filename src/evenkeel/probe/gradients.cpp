@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/ops/sum_of_squares.h"
 #include "evenkeel/probe/by_layer.h"

@@ -11,7 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/attention_stats.h"
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/row_norm.h"
 

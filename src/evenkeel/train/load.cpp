@@ -16,7 +16,7 @@ namespace {
 const std::vector<std::string> kFree = {"data", "kernels", "train.precision", "train.threads",
                                         "train.micro_batch"};
 
-[[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
+[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the model was trained with ", difference.key, " = ",
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));

@@ -37,7 +37,7 @@ class Unsaved {
   nlohmann::json changes_;
 };
 
-[[noreturn]] void refuse(const std::filesystem::path& run, const config::Difference& difference) {
+[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the run was started with ", difference.key, " = ",
                    difference.before, ", but ", difference.after,

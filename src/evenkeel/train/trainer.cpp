@@ -10,7 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/initialize.h"
-#include "evenkeel/norm/values.h"
+#include "evenkeel/norm/check_values.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/train/load.h"
 #include "evenkeel/train/machine.h"

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/initial.h"
+#include "evenkeel/norm/initial_values.h"
 
 #include <cmath>
 #include <limits>
 
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/norm/learned.h"
+#include "evenkeel/norm/learned_numbers.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 
 namespace evenkeel::norm {
 
-std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps) {
-  std::vector<Initial> all;
+std::vector<InitialValue> initial_values(const Scheme& scheme, const Steps& steps) {
+  std::vector<InitialValue> all;
   for (const auto& slot : slots_of(scheme)) {
     const auto variables = variables_of(slot, scheme.shape, steps);
     for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {

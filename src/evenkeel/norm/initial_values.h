@@ -9,7 +9,7 @@
 namespace evenkeel::norm {
 
 /// A tensor whose values are all equal at the start of a run, and that value, as it is stored.
-struct Initial {
+struct InitialValue {
   std::string name;  // "final_norm.gain", "blocks.0.attention.branch_scale", ...
   double value = 0;
 };
@@ -17,6 +17,6 @@ struct Initial {
 /// The parts and states of every norm, and every learned number. What an `init` says is the value
 /// as it acts: behind gain_form = "1+w", stored_at and `through` another one is stored.
 /// \throws SchemeError (bad_value) for a value that `through` cannot give, or float32 cannot hold
-std::vector<Initial> initial_values(const Scheme& scheme, const Steps& steps);
+std::vector<InitialValue> initial_values(const Scheme& scheme, const Steps& steps);
 
 }  // namespace evenkeel::norm

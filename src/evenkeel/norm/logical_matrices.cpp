@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/logical.h"
+#include "evenkeel/norm/logical_matrices.h"
 
 #include "evenkeel/base/error.h"
 

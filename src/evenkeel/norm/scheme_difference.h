@@ -10,7 +10,7 @@
 namespace evenkeel::norm {
 
 /// One thing in which two schemes differ.
-struct Difference {
+struct SchemeDifference {
   std::int64_t first = 0, last = 0;  // blocks, from 1; 0 outside the blocks
   std::string place;                 // "attention.q", "final", "init of attention.v"
   std::string left, right;           // in words; "-" where there is nothing
@@ -20,6 +20,6 @@ struct Difference {
 /// All differences of two schemes of one shape in their canonical() form, those of equal
 /// neighbouring blocks together, in the order of the forward pass; what only matters at the start
 /// comes last. Formulas that give the same number are equal.
-std::vector<Difference> differences(const Scheme& left, const Scheme& right);
+std::vector<SchemeDifference> differences(const Scheme& left, const Scheme& right);
 
 }  // namespace evenkeel::norm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/difference.h"
+#include "evenkeel/norm/scheme_difference.h"
 
 #include <algorithm>
 #include <string_view>
@@ -19,7 +19,7 @@ struct Pair {
 };
 
 /// "init of attention.v", then "init of attention.output": "init of attention.v, attention.output".
-bool try_merge(Difference& before, const Difference& next) {
+bool try_merge(SchemeDifference& before, const SchemeDifference& next) {
   for (const std::string_view start : {"init of ", "reparameterize ", "hooks on "}) {
     if (!before.place.starts_with(start) || !next.place.starts_with(start)) continue;
     if (before.left != next.left || before.right != next.right) continue;
@@ -29,30 +29,30 @@ bool try_merge(Difference& before, const Difference& next) {
   return false;
 }
 
-std::vector<Difference> compare(const Pair& pair, std::int64_t block) {
-  std::vector<Difference> found;
+std::vector<SchemeDifference> compare(const Pair& pair, std::int64_t block) {
+  std::vector<SchemeDifference> found;
   for (std::size_t i = 0; i < pair.left.size(); ++i) {
     if (pair.evaluated_left[i].value == pair.evaluated_right[i].value) continue;
     const auto& left = pair.left[i];
-    const Difference next = {block,        block, left.place, left.value, pair.right[i].value,
+    const SchemeDifference next = {block,        block, left.place, left.value, pair.right[i].value,
                              left.at_start};
     if (found.empty() || !try_merge(found.back(), next)) found.push_back(next);
   }
   return found;
 }
 
-bool are_equal(const std::vector<Difference>& left, const std::vector<Difference>& right) {
+bool are_equal(const std::vector<SchemeDifference>& left, const std::vector<SchemeDifference>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const Difference& a, const Difference& b) {
+                    [](const SchemeDifference& a, const SchemeDifference& b) {
                       return a.place == b.place && a.left == b.left && a.right == b.right;
                     });
 }
 
 /// Block by block, equal neighbours in one group.
-std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
+std::vector<SchemeDifference> compare_blocks(const Scheme& left, const Scheme& right,
                                        const Scheme& evaluated_left, const Scheme& evaluated_right) {
-  std::vector<Difference> all;
-  std::vector<Difference> group;
+  std::vector<SchemeDifference> all;
+  std::vector<SchemeDifference> group;
   const auto append = [&] { all.insert(all.end(), group.begin(), group.end()); };
   for (std::size_t i = 0; i < left.blocks.size(); ++i) {
     const auto block = static_cast<std::int64_t>(i) + 1;
@@ -73,7 +73,7 @@ std::vector<Difference> compare_blocks(const Scheme& left, const Scheme& right,
 
 }  // namespace
 
-std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
+std::vector<SchemeDifference> differences(const Scheme& first, const Scheme& second) {
   EK_ASSERT(first.blocks.size() == second.blocks.size());
   const auto first_evaluated = evaluated(first);
   const auto second_evaluated = evaluated(second);
@@ -83,7 +83,7 @@ std::vector<Difference> differences(const Scheme& first, const Scheme& second) {
   const auto b = canonical(second_evaluated);
   auto all = compare(
       {entries_before_blocks(left), entries_before_blocks(right), entries_before_blocks(a), entries_before_blocks(b)}, 0);
-  const auto add = [&](const std::vector<Difference>& more) {
+  const auto add = [&](const std::vector<SchemeDifference>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
   add(compare_blocks(left, right, a, b));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/values.h"
+#include "evenkeel/norm/check_values.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/relation.h"
+#include "evenkeel/norm/scheme_relation.h"
 
 #include "evenkeel/norm/canonical_form.h"
 #include "evenkeel/norm/scheme_entries.h"
@@ -35,18 +35,18 @@ Fingerprint fingerprint(const Scheme& scheme) {
   return print;
 }
 
-Relation relation(const Fingerprint& left, const Fingerprint& right) {
+SchemeRelation relation(const Fingerprint& left, const Fingerprint& right) {
   const bool same = left.function == right.function;
   const bool moved = left.moved == right.moved;
-  if (same && left.start == right.start) return Relation::same;
-  if (moved && left.moved_start == right.moved_start) return Relation::moved;
-  if (same || moved) return Relation::other_start;
+  if (same && left.start == right.start) return SchemeRelation::same;
+  if (moved && left.moved_start == right.moved_start) return SchemeRelation::moved;
+  if (same || moved) return SchemeRelation::other_start;
   const bool same_start =
       left.untrained == right.untrained && left.moved_start == right.moved_start;
-  return same_start ? Relation::until_step : Relation::different;
+  return same_start ? SchemeRelation::until_step : SchemeRelation::different;
 }
 
-Relation relation(const Scheme& left, const Scheme& right) {
+SchemeRelation relation(const Scheme& left, const Scheme& right) {
   return relation(fingerprint(left), fingerprint(right));
 }
 

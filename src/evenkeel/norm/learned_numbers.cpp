@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/norm/learned.h"
+#include "evenkeel/norm/learned_numbers.h"
 
 #include <cmath>
 #include <utility>
@@ -11,9 +11,9 @@ namespace evenkeel::norm {
 
 namespace {
 
-class List {
+class LearnedNumberList {
  public:
-  explicit List(const Shape& shape) : shape_(shape) {}
+  explicit LearnedNumberList(const Shape& shape) : shape_(shape) {}
 
   /// \param vector  values of one that is learned by "vector"
   void add(const std::string& name, const Number& number, std::int64_t vector) {
@@ -59,7 +59,7 @@ class List {
 }  // namespace
 
 std::vector<LearnedNumber> learned_numbers_of(const Scheme& scheme) {
-  List list(scheme.shape);
+  LearnedNumberList list(scheme.shape);
   list.add("embedding_scale", scheme.embedding_scale, scheme.shape.width);
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) list.add_block(block, ++l);

@@ -8,7 +8,7 @@
 namespace evenkeel::norm {
 
 /// How two schemes are related.
-enum class Relation {
+enum class SchemeRelation {
   same,         // the same function, which starts from the same distribution
   moved,        // the same, with norms written in other places (canonical())
   other_start,  // the same function, in place or moved, but other initial weights
@@ -26,7 +26,7 @@ struct Fingerprint {
 Fingerprint fingerprint(const Scheme& scheme);
 
 /// Of two schemes of one shape.
-Relation relation(const Fingerprint& left, const Fingerprint& right);
-Relation relation(const Scheme& left, const Scheme& right);
+SchemeRelation relation(const Fingerprint& left, const Fingerprint& right);
+SchemeRelation relation(const Scheme& left, const Scheme& right);
 
 }  // namespace evenkeel::norm
