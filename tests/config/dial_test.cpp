@@ -16,7 +16,7 @@ std::string merged(const Config& config, std::string_view path) {
   return node ? toml_text(*node.node()) : "-";
 }
 
-TEST_F(Dial, TakesTheSchemeFromTheHighestLayer) {
+TEST_F(Dial, TakesTheSchemeFromTheLastSource) {
   write_file("mine.toml", "scheme = \"post_norm\"");
   const std::vector<std::filesystem::path> files = {"mine.toml"};
   EXPECT_EQ(resolve({.preset = {}, .files = files, .scheme = {}, .sets = {}}).scheme.name,

@@ -15,7 +15,7 @@ TEST_F(Resolve, StartsFromThePresetTiny) {
   EXPECT_EQ(config.train.steps, 400);
 }
 
-TEST_F(Resolve, LaysFilesOverThePresetAndSettingsOverFiles) {
+TEST_F(Resolve, MergesFilesOverThePresetAndSettingsOverFiles) {
   write_file("a.toml", "[model]\nlayers = 6\nwidth = 64\ncontext = 32\n[train]\nbatch = 8");
   write_file("b.toml", "[model]\nwidth = 96\ncontext = 48");
   const auto config = resolve({.preset = "nano",
@@ -202,7 +202,7 @@ TEST_F(Resolve, RefusesPartsOfTheScheduleThatItsKindDoesNotRead) {
             "it out");
 }
 
-TEST_F(Resolve, LetsAKindOfScheduleDropWhatOnlyTheKindBelowReads) {
+TEST_F(Resolve, LetsAKindOfScheduleDropWhatOnlyAnEarlierKindReads) {
   write_file("mine.toml", "schedule = { kind = \"wsd\", floor = 0.2, decay = \"5%\" }");
   const auto schedule =
       resolve(
@@ -212,7 +212,7 @@ TEST_F(Resolve, LetsAKindOfScheduleDropWhatOnlyTheKindBelowReads) {
   EXPECT_EQ(schedule.decay, Schedule().decay);
 }
 
-TEST_F(Resolve, LetsTheHighestLayerDecideBetweenStepsAndTokens) {
+TEST_F(Resolve, LetsTheLastSourceDecideBetweenStepsAndTokens) {
   const auto tokens = of_sets({"train.tokens=2kt"}).train;
   EXPECT_EQ(tokens.steps, 0);
   EXPECT_EQ(tokens.tokens, 2000);
@@ -228,7 +228,7 @@ TEST_F(Resolve, LetsTheHighestLayerDecideBetweenStepsAndTokens) {
   EXPECT_EQ(again.train.tokens, 9);
 }
 
-TEST_F(Resolve, RefusesStepsAndTokensInOneLayer) {
+TEST_F(Resolve, RefusesStepsAndTokensInOneSource) {
   EXPECT_EQ(file_error("[train]\nsteps = 3\ntokens = 4"),
             "mine.toml:3: train.tokens excludes train.steps, which is 3; keep one of them");
   EXPECT_EQ(

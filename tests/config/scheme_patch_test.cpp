@@ -49,7 +49,7 @@ TEST(Where, TakesAList) {
   EXPECT_EQ(named("[2, 5]", 3), Blocks({2}));
 }
 
-TEST(Layers, ApplyInOrderAndLaterOnesWin) {
+TEST(Patches, ApplyInOrderAndLaterOnesWin) {
   const auto scheme = scheme_of(R"(attention.softcap = 1
                                    [[layers]]
                                    where = 'first(2)'
@@ -63,7 +63,7 @@ TEST(Layers, ApplyInOrderAndLaterOnesWin) {
   EXPECT_TRUE(scheme.blocks[1].attention.input);
 }
 
-TEST(Layers, MayChangeOneKeyOfALearnedValueAndDropADamp) {
+TEST(Patches, MayChangeOneKeyOfALearnedValueAndDropADamp) {
   const auto scheme = scheme_of(R"(damp = { learned = 'scalar', init = 0, through = 'silu' }
                                    attention.branch_scale = { learned = 'vector', init = 0.1 }
                                    [[layers]]
@@ -77,14 +77,14 @@ TEST(Layers, MayChangeOneKeyOfALearnedValueAndDropADamp) {
   EXPECT_TRUE(scheme.blocks[2].damp);
 }
 
-TEST(Layers, HybridNormStarDiffersFromHybridNormInBlockOneOnly) {
+TEST(Patches, HybridNormStarDiffersFromHybridNormInBlockOneOnly) {
   const auto star = bind(find_scheme("hybrid_norm_star"), tiny_shape(4));
   const auto plain = bind(find_scheme("hybrid_norm"), tiny_shape(4));
   EXPECT_FALSE(star.blocks[0] == plain.blocks[0]);
   for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(star.blocks[i] == plain.blocks[i]) << i;
 }
 
-TEST(Layers, MixLnIsPostNormForTheFirstQuarterOfTheDepth) {
+TEST(Patches, MixLnIsPostNormForTheFirstQuarterOfTheDepth) {
   const auto scheme = bind(find_scheme("mix_ln"), tiny_shape(12));
   for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_EQ(scheme.blocks[i].attention.residual.has_value(), i < 3) << i;

@@ -193,7 +193,7 @@ Section data() {
   return keys.done();
 }
 
-/// `steps` and `tokens` exclude each other; the layers below have left only one of them.
+/// `steps` and `tokens` exclude each other; merge_sources() has left only one of them.
 void add_run_length(Keys<Train>& keys) {
   keys.other({"steps",
               [](Config& config, Table& table) {

@@ -11,7 +11,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/init.h"
 #include "evenkeel/config/keys.h"
-#include "evenkeel/config/layers.h"
+#include "evenkeel/config/merge_sources.h"
 #include "evenkeel/config/table.h"
 #include "evenkeel/config/toml_text.h"
 
@@ -106,7 +106,7 @@ void check_schedule(const Schedule& schedule, const toml::table& tree) {
 }
 
 /// The scheme's word on the head wins over a preset's; against the user's it is an error.
-void settle_head(Config& config, bool user_states_tied, const norm::Scheme& scheme) {
+void resolve_head(Config& config, bool user_states_tied, const norm::Scheme& scheme) {
   if (!scheme.tied || *scheme.tied == config.model.tied) return;
   if (user_states_tied) {
     throw Error(Exit::usage, text("model.tied must be ", *scheme.tied ? "true" : "false",
@@ -152,30 +152,30 @@ void check_experts(const Config& config, const toml::table& tree) {
        model.layers, " layers of this size are beyond all machines; take fewer or smaller ones");
 }
 
-Config resolved(Layers layers) {
-  auto config = read(layers.tree);
-  config.preset = layers.preset;
-  config.scheme = scheme_of(layers.tree);
+Config resolved(MergedSources merged) {
+  auto config = read(merged.tree);
+  config.preset = merged.preset;
+  config.scheme = scheme_of(merged.tree);
   check_batch(config.train);
-  check_schedule(config.schedule, layers.tree);
-  check_experts(config, layers.tree);
+  check_schedule(config.schedule, merged.tree);
+  check_experts(config, merged.tree);
   const auto shape = shape_of(config, kByteTokens);
   if (config.model.init != "scheme") {
-    const auto* const init = layers.tree.at_path("model.init").node();
+    const auto* const init = merged.tree.at_path("model.init").node();
     parse_init(config.model.init, shape.variables(), place(*init) + "model.init");
   }
-  settle_head(config, layers.states_tied, bind(config.scheme, shape));
+  resolve_head(config, merged.states_tied, bind(config.scheme, shape));
   return config;
 }
 
 }  // namespace
 
 Config resolve(const Sources& sources) {
-  return resolved(lay(sources));
+  return resolved(merge_sources(sources));
 }
 
 Config read_back(const std::string& toml, const std::string& name) {
-  return resolved(lay_text(toml, name));
+  return resolved(merge_text(toml, name));
 }
 
 norm::Shape shape_of(const Config& config, std::int64_t tokens) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/layers.h"
+#include "evenkeel/config/merge_sources.h"
 
 #include <utility>
 #include <vector>
@@ -30,10 +30,10 @@ std::optional<std::string> take_preset(toml::table& file, const std::optional<st
   return name;
 }
 
-/// Of train.steps and train.tokens a layer states at most one, which replaces the one below.
-void settle_run_length(toml::table& tree, toml::table& layer) {
-  const auto* const steps = layer.at_path("train.steps").node();
-  const auto* const tokens = layer.at_path("train.tokens").node();
+/// A source states at most one of train.steps and train.tokens; it replaces an earlier one.
+void resolve_run_length(toml::table& tree, toml::table& source) {
+  const auto* const steps = source.at_path("train.steps").node();
+  const auto* const tokens = source.at_path("train.tokens").node();
   if (steps != nullptr && tokens != nullptr) {
     throw Error(Exit::usage, text(place(*tokens), "train.tokens excludes train.steps, which is ",
                                   toml_text(*steps), "; keep one of them"));
@@ -44,9 +44,9 @@ void settle_run_length(toml::table& tree, toml::table& layer) {
   if (tokens != nullptr) train->erase("steps");
 }
 
-/// A layer that states schedule.kind drops from the layers below what this kind does not read.
-void settle_schedule(toml::table& tree, const toml::table& layer) {
-  const auto kind = layer.at_path("schedule.kind").value<std::string>();
+/// A source that states schedule.kind drops from earlier ones what this kind does not read.
+void resolve_schedule(toml::table& tree, const toml::table& source) {
+  const auto kind = source.at_path("schedule.kind").value<std::string>();
   auto* const below = tree["schedule"].as_table();
   if (!kind || below == nullptr) return;
   if (*kind == "constant") below->erase("floor");
@@ -54,8 +54,8 @@ void settle_schedule(toml::table& tree, const toml::table& layer) {
 }
 
 /// Tables key by key, any other value whole.
-void merge_keys(toml::table& tree, toml::table&& layer, bool is_top) {
-  for (auto&& [key, node] : layer) {
+void merge_keys(toml::table& tree, toml::table&& source, bool is_top) {
+  for (auto&& [key, node] : source) {
     auto* const below = tree[key].as_table();
     auto* const above = node.as_table();
     if (below == nullptr || above == nullptr || (is_top && key == "scheme")) {
@@ -66,13 +66,13 @@ void merge_keys(toml::table& tree, toml::table&& layer, bool is_top) {
   }
 }
 
-void merge(toml::table& tree, toml::table&& layer) {
-  settle_run_length(tree, layer);
-  settle_schedule(tree, layer);
-  merge_keys(tree, std::move(layer), /*is_top=*/true);
+void merge(toml::table& tree, toml::table&& source) {
+  resolve_run_length(tree, source);
+  resolve_schedule(tree, source);
+  merge_keys(tree, std::move(source), /*is_top=*/true);
 }
 
-/// `--set scheme.norm=...` changes the scheme of the layers below; a named one is extended.
+/// `--set scheme.norm=...` changes the scheme of the earlier sources; a named one is extended.
 void change_scheme(toml::table& tree, Setting setting) {
   if (const auto name = tree["scheme"].value_exact<std::string>()) {
     tree.insert_or_assign("scheme", toml::table{{"extends", *name}});
@@ -80,9 +80,9 @@ void change_scheme(toml::table& tree, Setting setting) {
   apply(std::move(setting), tree);
 }
 
-/// The --set of a command line are one layer, in which later ones win.
-void lay_settings(Layers& layers, const std::vector<std::string>& sets) {
-  toml::table layer;
+/// The --set of a command line are one source, in which later ones win.
+void merge_settings(MergedSources& merged, const std::vector<std::string>& sets) {
+  toml::table source;
   std::vector<Setting> changes;
   for (const auto& set : sets) {
     auto setting = parse_setting(set);
@@ -95,46 +95,46 @@ void lay_settings(Layers& layers, const std::vector<std::string>& sets) {
       continue;
     }
     if (setting.path.size() == 1) {
-      merge(layer, toml::table{{setting.path.front(), std::move(*setting.value.get("value"))}});
+      merge(source, toml::table{{setting.path.front(), std::move(*setting.value.get("value"))}});
     } else {
-      apply(std::move(setting), layer);
+      apply(std::move(setting), source);
     }
   }
-  layers.states_tied = layers.states_tied || layer.at_path("model.tied");
-  merge(layers.tree, std::move(layer));
-  for (auto& change : changes) change_scheme(layers.tree, std::move(change));
+  merged.states_tied = merged.states_tied || source.at_path("model.tied");
+  merge(merged.tree, std::move(source));
+  for (auto& change : changes) change_scheme(merged.tree, std::move(change));
 }
 
-Layers lay_files(const Sources& sources, std::vector<toml::table> files) {
-  Layers layers;
-  layers.preset = sources.preset.value_or(kDefaultPreset);
+MergedSources merge_files(const Sources& sources, std::vector<toml::table> files) {
+  MergedSources merged;
+  merged.preset = sources.preset.value_or(kDefaultPreset);
   for (auto& file : files) {
-    layers.preset = take_preset(file, sources.preset).value_or(layers.preset);
+    merged.preset = take_preset(file, sources.preset).value_or(merged.preset);
   }
-  layers.tree = parse_toml(preset_source(layers.preset, "--preset"), "preset " + layers.preset);
+  merged.tree = parse_toml(preset_source(merged.preset, "--preset"), "preset " + merged.preset);
   for (auto& file : files) {
-    layers.states_tied = layers.states_tied || file.at_path("model.tied");
-    merge(layers.tree, std::move(file));
+    merged.states_tied = merged.states_tied || file.at_path("model.tied");
+    merge(merged.tree, std::move(file));
   }
-  if (sources.scheme) layers.tree.insert_or_assign("scheme", *sources.scheme);
-  lay_settings(layers, sources.sets);
-  return layers;
+  if (sources.scheme) merged.tree.insert_or_assign("scheme", *sources.scheme);
+  merge_settings(merged, sources.sets);
+  return merged;
 }
 
 }  // namespace
 
-Layers lay(const Sources& sources) {
+MergedSources merge_sources(const Sources& sources) {
   std::vector<toml::table> files;
   for (const auto& file : sources.files) {
     files.push_back(parse_toml(read_file(file), file.string()));
   }
-  return lay_files(sources, std::move(files));
+  return merge_files(sources, std::move(files));
 }
 
-Layers lay_text(const std::string& toml, const std::string& name) {
+MergedSources merge_text(const std::string& toml, const std::string& name) {
   std::vector<toml::table> files;
   files.push_back(parse_toml(toml, name));
-  return lay_files({}, std::move(files));
+  return merge_files({}, std::move(files));
 }
 
 }  // namespace evenkeel::config
