@@ -30,7 +30,7 @@ std::string list_text(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
-/// Adds keys that stand for the fields of one part of Config. Each getter of Table has its twin
+/// Adds keys that stand for the fields of one part of Config. Each getter of TableReader has its twin
 /// here, which also knows how to write the value.
 template <typename Part>
 class Keys {
@@ -40,43 +40,43 @@ class Keys {
 
   void flag(std::string_view key, bool Part::* field) {
     add(
-        key, field, [key](Table& table, bool value) { return table.flag(key, value); },
+        key, field, [key](TableReader& table, bool value) { return table.flag(key, value); },
         [](bool value) { return std::string(value ? "true" : "false"); });
   }
   void integer(std::string_view key, int64_t Part::* field, IntegerRange range) {
     add(
         key, field,
-        [key, range](Table& table, int64_t value) { return table.integer(key, value, range); },
+        [key, range](TableReader& table, int64_t value) { return table.integer(key, value, range); },
         [](int64_t value) { return std::to_string(value); });
   }
   void integer_or(std::string_view word, std::string_view key, int64_t Part::* field,
                   IntegerRange range = kSize) {
     add(
         key, field,
-        [=](Table& table, int64_t value) { return table.integer_or(word, key, value, range); },
+        [=](TableReader& table, int64_t value) { return table.integer_or(word, key, value, range); },
         [word](int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
   }
   void number(std::string_view key, double Part::* field, const NumberRange& range) {
     add(
         key, field,
-        [key, range](Table& table, double value) { return table.number(key, value, range); },
+        [key, range](TableReader& table, double value) { return table.number(key, value, range); },
         [](double value) { return shortest(value); });
   }
   void length(std::string_view key, Length Part::* field) {
     add(
-        key, field, [key](Table& table, const Length& value) { return table.length(key, value); },
+        key, field, [key](TableReader& table, const Length& value) { return table.length(key, value); },
         [](const Length& value) { return length_text(value); });
   }
   void string(std::string_view key, std::string Part::* field) {
     add(
         key, field,
-        [key](Table& table, const std::string& value) { return table.string(key, value); },
+        [key](TableReader& table, const std::string& value) { return table.string(key, value); },
         [](const std::string& value) { return in_quotes(value); });
   }
   void word(std::string_view key, std::string Part::* field, std::vector<std::string> choices) {
     add(
         key, field,
-        [key, choices = std::move(choices)](Table& table, const std::string& value) {
+        [key, choices = std::move(choices)](TableReader& table, const std::string& value) {
           return table.word(key, value, choices);
         },
         [](const std::string& value) { return in_quotes(value); });
@@ -84,7 +84,7 @@ class Keys {
   void strings(std::string_view key, std::vector<std::string> Part::* field) {
     add(
         key, field,
-        [key](Table& table, const std::vector<std::string>& value) {
+        [key](TableReader& table, const std::vector<std::string>& value) {
           return table.strings(key, value);
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
@@ -93,7 +93,7 @@ class Keys {
              std::vector<std::string> choices) {
     add(
         key, field,
-        [key, choices = std::move(choices)](Table& table, const std::vector<std::string>& value) {
+        [key, choices = std::move(choices)](TableReader& table, const std::vector<std::string>& value) {
           return table.words(key, value, choices);
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
@@ -101,7 +101,7 @@ class Keys {
   void integers(std::string_view key, std::vector<int64_t> Part::* field, IntegerRange range) {
     add(
         key, field,
-        [key, range](Table& table, const std::vector<int64_t>& value) {
+        [key, range](TableReader& table, const std::vector<int64_t>& value) {
           return table.integers(key, value, range);
         },
         [](const std::vector<int64_t>& value) {
@@ -119,7 +119,7 @@ class Keys {
   void add(std::string_view key, Value Part::* field, Read read, Write write) {
     const auto part = part_;
     section_.keys.push_back({key,
-                             [=](Config& config, Table& table) {
+                             [=](Config& config, TableReader& table) {
                                auto& value = config.*part.*field;
                                value = read(table, value);
                              },
@@ -135,7 +135,7 @@ Section top() {
       "",
       "",
       {{"seed",
-        [](Config& config, Table& table) { config.seed = table.integer("seed", config.seed, {0}); },
+        [](Config& config, TableReader& table) { config.seed = table.integer("seed", config.seed, {0}); },
         [](const Config& config) { return std::to_string(config.seed); }}}};
 }
 
@@ -177,7 +177,7 @@ Section data() {
   keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
   keys.flag("mask_documents", &Data::mask_documents);
   keys.other({"ood",
-              [](Config& config, Table& table) {
+              [](Config& config, TableReader& table) {
                 auto& ood = config.data.ood;
                 ood = table.strings("ood", ood);
                 if (ood == std::vector<std::string>{"none"}) ood.clear();
@@ -186,7 +186,7 @@ Section data() {
                 return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
               }});
   keys.other({"tokenizer",
-              [](Config&, Table& table) { table.word("tokenizer", "bytes", {"bytes"}); },
+              [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
               [](const Config&) { return in_quotes("bytes"); }});
   keys.word("format", &Data::format, {"auto", "text", "jsonl"});
   keys.string("text_key", &Data::text_key);
@@ -196,7 +196,7 @@ Section data() {
 /// `steps` and `tokens` exclude each other; merge_sources() has left only one of them.
 void add_run_length(Keys<Train>& keys) {
   keys.other({"steps",
-              [](Config& config, Table& table) {
+              [](Config& config, TableReader& table) {
                 auto& steps = config.train.steps;
                 steps = table.node("tokens") ? 0 : table.integer("steps", steps, kAtLeastOne);
               },
@@ -204,7 +204,7 @@ void add_run_length(Keys<Train>& keys) {
                 return config.train.steps == 0 ? std::string() : std::to_string(config.train.steps);
               }});
   keys.other({"tokens",
-              [](Config& config, Table& table) {
+              [](Config& config, TableReader& table) {
                 config.train.tokens = table.tokens("tokens", config.train.tokens);
               },
               [](const Config& config) {
@@ -228,7 +228,7 @@ Section optimizer() {
   Keys<Optimizer> keys("optimizer", "The rule of each update.", &Config::optimizer);
   keys.word("kind", &Optimizer::kind, {"adamw"});
   keys.other({"betas",
-              [](Config& config, Table& table) {
+              [](Config& config, TableReader& table) {
                 auto& at = config.optimizer;
                 const auto betas = table.pair("betas", {at.beta1, at.beta2}, kBelowOne);
                 at.beta1 = betas[0];

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 
 /// The one list of all keys: reading, writing and comparing configurations go through it.
 namespace evenkeel::config {
@@ -15,7 +15,7 @@ namespace evenkeel::config {
 struct Key {
   std::string_view name;  // "steps"
   /// Takes the key's value from its table; leaves the default if the table has none.
-  std::function<void(Config&, Table&)> read;
+  std::function<void(Config&, TableReader&)> read;
   /// The value as TOML; empty if it is not written (`tokens`, where `steps` decides).
   std::function<std::string(const Config&)> write;
 };

@@ -8,7 +8,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/config/presets.h"
 #include "evenkeel/config/setting.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
@@ -19,7 +19,7 @@ namespace {
 std::optional<std::string> take_preset(toml::table& file, const std::optional<std::string>& asked) {
   const auto* const node = file.get("preset");
   if (node == nullptr) return std::nullopt;
-  if (!node->is_string()) Table(file, "").refuse("preset", "a string", *node);
+  if (!node->is_string()) TableReader(file, "").refuse("preset", "a string", *node);
   auto name = node->value_or(std::string());
   preset_source(name, place(*node) + "preset");
   if (asked && *asked != name) {

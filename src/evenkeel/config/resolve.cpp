@@ -12,7 +12,7 @@
 #include "evenkeel/config/init.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/merge_sources.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
@@ -24,7 +24,7 @@ constexpr std::int64_t kByteTokens = 257;  // 256 bytes and the end of text
 /// All keys but the scheme, each read strictly.
 Config read(const toml::table& tree) {
   Config config;
-  Table top(tree, "");
+  TableReader top(tree, "");
   top.node("scheme");
   top.node("preset");  // not in the tree any more, but a known key
   for (const auto& section : sections()) {
@@ -35,15 +35,15 @@ Config read(const toml::table& tree) {
     if (const auto dot = section.name.find('.'); dot != std::string_view::npos) {
       auto table = top.section(section.name.substr(0, dot)).section(section.name.substr(dot + 1));
       for (const auto& key : section.keys) key.read(config, table);
-      table.finish();
+      table.refuse_unknown_keys();
       continue;
     }
     auto table = top.section(section.name);
     if (section.name == "model") table.node("experts");  // a table of its own
     for (const auto& key : section.keys) key.read(config, table);
-    table.finish();
+    table.refuse_unknown_keys();
   }
-  top.finish();
+  top.refuse_unknown_keys();
   return config;
 }
 
@@ -70,8 +70,8 @@ SchemeSource scheme_of(toml::table& tree) {
                                   ", since runs are named after it; rename it"));
   }
   auto* const table = node->as_table();
-  if (table == nullptr) Table(tree, "").refuse("scheme", "a name, a file or a table", *node);
-  Table reader(*table, "scheme");
+  if (table == nullptr) TableReader(tree, "").refuse("scheme", "a name, a file or a table", *node);
+  TableReader reader(*table, "scheme");
   const auto name = reader.string("name", "");
   if (!fits_a_folder(name)) {
     reader.refuse("name", kFits, *reader.node("name"));

@@ -11,7 +11,7 @@
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/config/scheme_merge.h"
 #include "evenkeel/config/scheme_value.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {

@@ -5,7 +5,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme_norm.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/norm/describe.h"
 
 namespace evenkeel::config {
@@ -88,7 +88,7 @@ std::vector<norm::Tap> read_skip(const toml::node& node, const Place& place) {
       if (word == norm::name_of(known)) return known;
     }
     refuse("bad_skip", place, each,
-           text("wanted stream, normed or block_input, but found ", found(each)));
+           text("wanted stream, normed or block_input, but found ", description(each)));
   };
   if (!node.is_array()) return {tap(node)};
   std::vector<norm::Tap> taps;
@@ -103,7 +103,7 @@ norm::Update read_update(const toml::node& node, const Place& place) {
     if (word == norm::name_of(known)) return known;
   }
   refuse("bad_update", place, node,
-         text("wanted add, sphere or geodesic, but found ", found(node)));
+         text("wanted add, sphere or geodesic, but found ", description(node)));
 }
 
 /// The node at `key`, or nullptr if there is none or it says "none".

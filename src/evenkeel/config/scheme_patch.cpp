@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "evenkeel/config/scheme_merge.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/norm/call.h"
 #include "evenkeel/norm/scheme_error.h"
 
@@ -43,7 +43,7 @@ std::optional<bool> selects(const std::string& name, const std::vector<double>& 
   refuse("bad_where", place, node,
          text("wanted first(n), last(n), fraction(a, b), every(k), every(k, offset) with k >= 1, "
               "or a list of block numbers from 1, but found ",
-              found(node)));
+              description(node)));
 }
 
 bool is_listed(const toml::array& list, const Place& place, std::int64_t l) {

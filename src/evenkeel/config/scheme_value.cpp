@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "evenkeel/base/nearest.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -13,7 +13,7 @@ namespace evenkeel::config {
 namespace {
 
 [[noreturn]] void refuse_type(const char* wanted, const Place& place, const toml::node& node) {
-  refuse("bad_value", place, node, text("wanted ", wanted, ", but found ", found(node)));
+  refuse("bad_value", place, node, text("wanted ", wanted, ", but found ", description(node)));
 }
 
 const toml::array& read_array(const char* wanted, const toml::node& node, const Place& place) {

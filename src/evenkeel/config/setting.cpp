@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
@@ -70,7 +70,7 @@ void apply(Setting setting, toml::table& tree) {
     auto& next = *table->get(setting.path[i]);
     if (!next.is_table()) {
       throw Error(Exit::usage, text(place(value), name, " must be a table to hold ",
-                                    setting.path[i + 1], ", but is ", found(next)));
+                                    setting.path[i + 1], ", but is ", description(next)));
     }
     table = next.as_table();
   }

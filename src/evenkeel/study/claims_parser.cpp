@@ -16,7 +16,7 @@ namespace evenkeel::study {
 namespace {
 
 using config::place;
-using config::Table;
+using config::TableReader;
 
 template <typename Enum>
 using EnumNames = std::vector<std::pair<std::string, Enum>>;
@@ -61,7 +61,7 @@ std::string enum_name(const EnumNames<Enum>& names, Enum value) {
 }
 
 /// `measure = "val_loss"`, or `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
-Measure measure_of(Table& table, const Measure& fallback) {
+Measure measure_of(TableReader& table, const Measure& fallback) {
   const auto* const node = table.node("measure");
   if (node == nullptr) return fallback;
   Measure measure;
@@ -75,7 +75,7 @@ Measure measure_of(Table& table, const Measure& fallback) {
   measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
   measure.step = probe.integer("step", 0, {.least = 0});
   measure.reduction = enum_value(kReductions, probe.word("as", "mean", enum_names(kReductions)));
-  probe.finish();
+  probe.refuse_unknown_keys();
   if (measure.probe.empty()) {
     throw Error(Exit::usage, text(place(*node),
                                   "a measure of a probe must name it: { probe = "
@@ -116,7 +116,7 @@ void add_selection(const Study& study, const toml::table& table, const std::stri
   }
 }
 
-Selection selection_of(const Study& study, Table& table, const std::string& key) {
+Selection selection_of(const Study& study, TableReader& table, const std::string& key) {
   Selection selection;
   const auto* const node = table.node(key);
   if (node == nullptr) return selection;
@@ -180,7 +180,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
   }
 }
 
-Claim claim_of(const Study& study, Table& table) {
+Claim claim_of(const Study& study, TableReader& table) {
   Claim claim;
   claim.says = table.string("says", "");
   claim.kind = enum_value(kKinds, table.word("is", "lower", enum_names(kKinds)));
@@ -195,7 +195,7 @@ Claim claim_of(const Study& study, Table& table) {
     claim.paper = node->value_or(0.0);
   }
   claim.source = table.string("source", "");
-  table.finish();
+  table.refuse_unknown_keys();
   return claim;
 }
 
@@ -241,7 +241,7 @@ std::optional<double> number_of(const std::string& label) {
   return value;
 }
 
-void parse_claims(Study& study, Table& top, const std::string& where) {
+void parse_claims(Study& study, TableReader& top, const std::string& where) {
   study.measure = measure_of(top, Measure{});
   study.baseline = selection_of(study, top, "baseline");
   const auto* const node = top.node("claims");
@@ -250,7 +250,7 @@ void parse_claims(Study& study, Table& top, const std::string& where) {
   const bool good = list != nullptr && list->is_homogeneous(toml::node_type::table);
   if (!good) top.refuse("claims", "tables: [[claims]]", *node);
   for (const auto& each : *list) {
-    Table table(*each.as_table(), "claims");
+    TableReader table(*each.as_table(), "claims");
     const auto place_of_it = place(each).empty() ? where + ": " : place(each);
     study.claims.push_back(claim_of(study, table));
     check_claim(study, study.claims.back(), place_of_it);

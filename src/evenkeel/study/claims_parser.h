@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/study/definition.h"
 
 namespace evenkeel::study {
 
 /// `measure`, `baseline` and `claims` of a study file, whose axes `study` has.
 /// \throws Error (usage) for what names no axis, value, measure or kind
-void parse_claims(Study& study, config::Table& top, const std::string& where);
+void parse_claims(Study& study, config::TableReader& top, const std::string& where);
 
 }  // namespace evenkeel::study

@@ -10,7 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/study/claims_parser.h"
 #include "evenkeel/study/definition.h"
@@ -20,7 +20,7 @@ namespace evenkeel::study {
 namespace {
 
 using config::place;
-using config::Table;
+using config::TableReader;
 
 /// The leaves of a table as settings: "train.steps=400". A scheme stays in one piece.
 void flatten(const toml::table& table, const std::string& prefix,
@@ -62,7 +62,7 @@ Axis axis_of(const std::string& name, const toml::node& node) {
   if (list == nullptr || list->empty()) {
     throw Error(Exit::usage,
                 text(place(node), "grid.", name, " must be a list of at least one value, but is ",
-                     config::found(node)));
+                     config::description(node)));
   }
   Axis axis{name, {}};
   for (const auto& each : *list) {
@@ -142,7 +142,7 @@ void check_conflicts(const Study& study, const std::string& where) {
   add("seed", "seeds");
 }
 
-SearchConfig search_config_of(Table table) {
+SearchConfig search_config_of(TableReader table) {
   SearchConfig tune;
   constexpr std::int64_t kOwnSeed = 1001;
   tune.key = table.string("key", "schedule.peak");
@@ -168,7 +168,7 @@ SearchConfig search_config_of(Table table) {
   }
   if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
   tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
-  table.finish();
+  table.refuse_unknown_keys();
   return tune;
 }
 
@@ -218,7 +218,7 @@ toml::table at_size(toml::table tree, const std::string& where, const std::strin
   return tree;
 }
 
-std::vector<std::int64_t> seeds_of(Table& top) {
+std::vector<std::int64_t> seeds_of(TableReader& top) {
   auto seeds = top.integers("seeds", {1, 2, 3}, {.least = 0});
   const auto* const node = top.node("seeds");
   if (seeds.empty()) top.refuse("seeds", "a list of at least one seed", *node);
@@ -237,7 +237,7 @@ void check_seeds(const Study& study, const std::string& where) {
 }
 
 /// What stands above the grid.
-void parse_scalars(Study& study, Table& top) {
+void parse_scalars(Study& study, TableReader& top) {
   study.title = top.string("title", study.name);
   study.question = top.string("question", "");
   study.source = top.string("source", "");
@@ -305,7 +305,7 @@ std::vector<std::string> sizes_of(const std::string& toml, const std::string& wh
 Study parse_study(const std::string& toml, const std::string& where, const std::string& size) {
   const auto tree = at_size(config::parse_toml(toml, where), where, size);
   Study study{.name = stem_of(where), .size = size, .text = toml};
-  Table top(tree, "");
+  TableReader top(tree, "");
   parse_scalars(study, top);
   if (const auto* const settings = top.node("settings")) {
     if (!settings->is_table()) top.refuse("settings", "a table", *settings);
@@ -332,7 +332,7 @@ Study parse_study(const std::string& toml, const std::string& where, const std::
   check_seeds(study, where);
   check_conflicts(study, where);
   parse_claims(study, top, where);
-  top.finish();
+  top.refuse_unknown_keys();
   return study;
 }
 

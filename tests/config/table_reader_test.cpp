@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +11,14 @@ namespace evenkeel::config {
 namespace {
 
 /// The message of reading `[train]` of this text with `read`.
-std::string error_of(std::string_view toml, const std::function<void(Table&)>& read) {
+std::string error_of(std::string_view toml, const std::function<void(TableReader&)>& read) {
   try {
     const auto file = parse_toml(toml, "mine.toml");
-    Table top(file, "");
+    TableReader top(file, "");
     auto train = top.section("train");
     read(train);
-    train.finish();
-    top.finish();
+    train.refuse_unknown_keys();
+    top.refuse_unknown_keys();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);
     return error.what();
@@ -26,14 +26,14 @@ std::string error_of(std::string_view toml, const std::function<void(Table&)>& r
   return "no error";
 }
 
-void read_two(Table& table) {
+void read_two(TableReader& table) {
   table.integer("steps", 400, {1});
   table.word("precision", "auto", {"auto", "float32"});
 }
 
-TEST(Table, GivesWhatIsThereAndElseTheFallback) {
+TEST(TableReader, GivesWhatIsThereAndElseTheFallback) {
   const auto file = toml::parse("[train]\nsteps = 5\nfraction = 1");
-  Table top(file, "");
+  TableReader top(file, "");
   auto train = top.section("train");
   EXPECT_EQ(train.integer("steps", 400, {1}), 5);
   EXPECT_EQ(train.integer("batch", 16, {1}), 16);
@@ -42,7 +42,7 @@ TEST(Table, GivesWhatIsThereAndElseTheFallback) {
   EXPECT_EQ(error_of("[train]\nsteps = 5\nprecision = \"float32\"", read_two), "no error");
 }
 
-TEST(Table, PointsAtAKeyThatNobodyRead) {
+TEST(TableReader, PointsAtAKeyThatNobodyRead) {
   EXPECT_EQ(
       error_of("[train]\nsteps = 3\nstesp = 5", read_two),
       "mine.toml:3: train.stesp: unknown key; did you mean \"steps\"? known: precision, steps");
@@ -50,7 +50,7 @@ TEST(Table, PointsAtAKeyThatNobodyRead) {
             "mine.toml:1: \"a b\\u000A\": unknown key; known: train");
 }
 
-TEST(Table, PointsAtAValueOfAnotherType) {
+TEST(TableReader, PointsAtAValueOfAnotherType) {
   EXPECT_EQ(error_of("[train]\nsteps = \"many\"", read_two),
             "mine.toml:2: train.steps must be an integer >= 1, but is the string \"many\"");
   EXPECT_EQ(error_of("[train]\nsteps = 1.0", read_two),
@@ -65,20 +65,20 @@ TEST(Table, PointsAtAValueOfAnotherType) {
             "mine.toml:1: train must be a table, but is 2025-03-06");
 }
 
-TEST(Table, PointsAtAWordItDoesNotKnow) {
+TEST(TableReader, PointsAtAWordItDoesNotKnow) {
   EXPECT_EQ(error_of("[train]\nprecision = \"floot32\"", read_two),
             "mine.toml:2: train.precision: unknown word \"floot32\"; did you mean \"float32\"? "
             "known: auto, float32");
 }
 
-TEST(Table, PointsAtANumberOutOfItsRange) {
-  const auto integer = [](Table& table) { table.integer("x", 1, {2, 9}); };
+TEST(TableReader, PointsAtANumberOutOfItsRange) {
+  const auto integer = [](TableReader& table) { table.integer("x", 1, {2, 9}); };
   EXPECT_EQ(error_of("[train]\nx = 1", integer),
             "mine.toml:2: train.x must be an integer >= 2, but is 1");
   EXPECT_EQ(error_of("[train]\nx = 10", integer),
             "mine.toml:2: train.x must be an integer <= 9, but is 10");
   const auto number = [](const NumberRange& range) {
-    return [&range](Table& table) { table.number("x", 1, range); };
+    return [&range](TableReader& table) { table.number("x", 1, range); };
   };
   EXPECT_EQ(error_of("[train]\nx = 0", number(kPositive)),
             "mine.toml:2: train.x must be a number > 0, but is 0");
@@ -96,8 +96,8 @@ TEST(Table, PointsAtANumberOutOfItsRange) {
             "mine.toml:2: train.x must be a number >= 0, but is nan");
 }
 
-TEST(Table, TakesAWordForZeroWhereOneIsOffered) {
-  const auto read = [](Table& table) { table.integer_or("auto", "threads", 0, {1}); };
+TEST(TableReader, TakesAWordForZeroWhereOneIsOffered) {
+  const auto read = [](TableReader& table) { table.integer_or("auto", "threads", 0, {1}); };
   EXPECT_EQ(error_of("[train]\nthreads = \"auto\"", read), "no error");
   EXPECT_EQ(error_of("[train]\nthreads = 2", read), "no error");
   EXPECT_EQ(error_of("[train]\nthreads = 0", read),
@@ -107,32 +107,32 @@ TEST(Table, TakesAWordForZeroWhereOneIsOffered) {
             "\"all\"");
 }
 
-TEST(Table, TakesTokensAsANumberOrWithAUnit) {
+TEST(TableReader, TakesTokensAsANumberOrWithAUnit) {
   const auto file = toml::parse("a = 5\nb = \"2kt\"");
-  Table table(file, "");
+  TableReader table(file, "");
   EXPECT_EQ(table.tokens("a", 0), 5);
   EXPECT_EQ(table.tokens("b", 0), 2000);
   for (const auto* const value : {"0", "\"5%\"", "\"0t\"", "\"many\"", "1.5"}) {
     const auto shown = value[0] == '"' ? text("the string ", value) : value;
-    EXPECT_EQ(error_of(text("[train]\nx = ", value), [](Table& t) { t.tokens("x", 0); }),
+    EXPECT_EQ(error_of(text("[train]\nx = ", value), [](TableReader& t) { t.tokens("x", 0); }),
               text("mine.toml:2: train.x must be an integer >= 1 or tokens as \"100Mt\", but is ",
                    shown));
   }
 }
 
-TEST(Table, TakesALengthInStepsTokensOrPercent) {
+TEST(TableReader, TakesALengthInStepsTokensOrPercent) {
   const auto file = toml::parse("a = 60\nb = \"2kt\"\nc = \"5%\"");
-  Table table(file, "");
+  TableReader table(file, "");
   EXPECT_EQ(table.length("a", {}), (Length{60, Length::Unit::steps}));
   EXPECT_EQ(table.length("b", {}), (Length{2000, Length::Unit::tokens}));
   EXPECT_EQ(table.length("c", {}), (Length{5, Length::Unit::percent}));
-  EXPECT_EQ(error_of("[train]\nx = \"2k\"", [](Table& t) { t.length("x", {}); }),
+  EXPECT_EQ(error_of("[train]\nx = \"2k\"", [](TableReader& t) { t.length("x", {}); }),
             "mine.toml:2: train.x must be steps (an integer >= 0), tokens as \"100Mt\" or a part "
             "as \"5%\", but is the string \"2k\"");
 }
 
-TEST(Table, TakesAPairOfNumbers) {
-  const auto read = [](Table& table) { table.pair("betas", {0.9, 0.95}, kBelowOne); };
+TEST(TableReader, TakesAPairOfNumbers) {
+  const auto read = [](TableReader& table) { table.pair("betas", {0.9, 0.95}, kBelowOne); };
   EXPECT_EQ(error_of("[train]\nbetas = [0, 0.999]", read), "no error");
   EXPECT_EQ(error_of("[train]\nbetas = [0.9]", read),
             "mine.toml:2: train.betas must be a list of 2, each a number in [0, 1), but is the "
@@ -141,12 +141,12 @@ TEST(Table, TakesAPairOfNumbers) {
             "mine.toml:2: train.betas[1] must be a number in [0, 1), but is 1");
 }
 
-TEST(Table, TakesOneStringOrAList) {
+TEST(TableReader, TakesOneStringOrAList) {
   const auto file = toml::parse("a = \"x\"\nb = [\"x\", \"y\"]");
-  Table table(file, "");
+  TableReader table(file, "");
   EXPECT_EQ(table.strings("a", {}), std::vector<std::string>{"x"});
   EXPECT_EQ(table.strings("b", {}), (std::vector<std::string>{"x", "y"}));
-  const auto read = [](Table& t) { t.strings("x", {}); };
+  const auto read = [](TableReader& t) { t.strings("x", {}); };
   const std::string wanted =
       "mine.toml:2: train.x must be a string or a list of strings, none of them empty, but is ";
   EXPECT_EQ(error_of("[train]\nx = 3", read), wanted + "3");
@@ -155,8 +155,8 @@ TEST(Table, TakesOneStringOrAList) {
   EXPECT_EQ(error_of("[train]\nx = \"\"", read), wanted + "the string \"\"");
 }
 
-TEST(Table, TakesTrueAndFalseOnlyForAFlag) {
-  EXPECT_EQ(error_of("[train]\nx = 1", [](Table& table) { table.flag("x", true); }),
+TEST(TableReader, TakesTrueAndFalseOnlyForAFlag) {
+  EXPECT_EQ(error_of("[train]\nx = 1", [](TableReader& table) { table.flag("x", true); }),
             "mine.toml:2: train.x must be true or false, but is 1");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/table.h"
+#include "evenkeel/config/table_reader.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +57,7 @@ std::string place(const toml::node& node) {
   return node.source().path ? start(*node.source().path, node.source()) : "";
 }
 
-std::string found(const toml::node& node) {
+std::string description(const toml::node& node) {
   if (node.is_table()) return "a table";
   if (const auto* const list = node.as_array()) {
     if (list->empty()) return "an empty list";
@@ -93,26 +93,26 @@ toml::table parse_toml(std::string_view toml, const std::string& source) {
   }
 }
 
-const toml::node* Table::node(std::string_view key) {
+const toml::node* TableReader::node(std::string_view key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   return table_->get(key);
 }
 
-bool Table::flag(std::string_view key, bool fallback) {
+bool TableReader::flag(std::string_view key, bool fallback) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (!at->is_boolean()) refuse(key, "true or false", *at);
   return at->value_or(fallback);
 }
 
-std::int64_t Table::integer(std::string_view key, std::int64_t fallback, IntegerRange range) {
+std::int64_t TableReader::integer(std::string_view key, std::int64_t fallback, IntegerRange range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (!holds(range, *at)) refuse(key, wanted(range, *at), *at);
   return at->value_or(fallback);
 }
 
-std::int64_t Table::integer_or(std::string_view word, std::string_view key, std::int64_t fallback,
+std::int64_t TableReader::integer_or(std::string_view word, std::string_view key, std::int64_t fallback,
                                IntegerRange range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
@@ -121,7 +121,7 @@ std::int64_t Table::integer_or(std::string_view word, std::string_view key, std:
   return at->value_or(fallback);
 }
 
-std::int64_t Table::tokens(std::string_view key, std::int64_t fallback) {
+std::int64_t TableReader::tokens(std::string_view key, std::int64_t fallback) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (holds(IntegerRange{1}, *at)) return at->value_or(fallback);
@@ -132,14 +132,14 @@ std::int64_t Table::tokens(std::string_view key, std::int64_t fallback) {
   return static_cast<std::int64_t>(length->amount);
 }
 
-double Table::number(std::string_view key, double fallback, const NumberRange& range) {
+double TableReader::number(std::string_view key, double fallback, const NumberRange& range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (!holds(range, *at)) refuse(key, range.wanted, *at);
   return at->value_or(fallback);
 }
 
-std::array<double, 2> Table::pair(std::string_view key, std::array<double, 2> fallback,
+std::array<double, 2> TableReader::pair(std::string_view key, std::array<double, 2> fallback,
                                   const NumberRange& range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
@@ -156,7 +156,7 @@ std::array<double, 2> Table::pair(std::string_view key, std::array<double, 2> fa
   return out;
 }
 
-Length Table::length(std::string_view key, const Length& fallback) {
+Length TableReader::length(std::string_view key, const Length& fallback) {
   constexpr IntegerRange kSteps = {0, 1'000'000'000'000};
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
@@ -166,35 +166,35 @@ Length Table::length(std::string_view key, const Length& fallback) {
   return *length;
 }
 
-std::string Table::string(std::string_view key, std::string fallback) {
+std::string TableReader::string(std::string_view key, std::string fallback) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (!at->is_string()) refuse(key, "a string", *at);
   return at->value_or(std::string());
 }
 
-std::string Table::word(std::string_view key, std::string fallback,
+std::string TableReader::word(std::string_view key, std::string fallback,
                         const std::vector<std::string>& choices) {
   auto word = string(key, std::move(fallback));
   check_word(key, word, choices);
   return word;
 }
 
-std::vector<std::string> Table::words(std::string_view key, std::vector<std::string> fallback,
+std::vector<std::string> TableReader::words(std::string_view key, std::vector<std::string> fallback,
                                       const std::vector<std::string>& choices) {
   auto words = strings(key, std::move(fallback));
   for (const auto& word : words) check_word(key, word, choices);
   return words;
 }
 
-void Table::check_word(std::string_view key, const std::string& word,
+void TableReader::check_word(std::string_view key, const std::string& word,
                        const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), word) != choices.end()) return;
   throw Error(Exit::usage, text(place(*node(key)), full_name(key), ": unknown word ",
                                 in_quotes(word), did_you_mean(word, choices)));
 }
 
-std::vector<std::int64_t> Table::integers(std::string_view key, std::vector<std::int64_t> fallback,
+std::vector<std::int64_t> TableReader::integers(std::string_view key, std::vector<std::int64_t> fallback,
                                           IntegerRange range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
@@ -208,7 +208,7 @@ std::vector<std::int64_t> Table::integers(std::string_view key, std::vector<std:
   return out;
 }
 
-std::vector<std::string> Table::strings(std::string_view key, std::vector<std::string> fallback) {
+std::vector<std::string> TableReader::strings(std::string_view key, std::vector<std::string> fallback) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   std::vector<std::string> out;
@@ -227,7 +227,7 @@ std::vector<std::string> Table::strings(std::string_view key, std::vector<std::s
   return out;
 }
 
-Table Table::section(std::string_view key) {
+TableReader TableReader::section(std::string_view key) {
   static const toml::table kEmpty;
   const auto* const at = node(key);
   if (at == nullptr) return {kEmpty, full_name(key)};
@@ -235,7 +235,7 @@ Table Table::section(std::string_view key) {
   return {*at->as_table(), full_name(key)};
 }
 
-void Table::finish() const {
+void TableReader::refuse_unknown_keys() const {
   for (const auto& [key, each] : *table_) {
     if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
     throw Error(Exit::usage, text(place(each), full_name(key_text(key.str())), ": unknown key",
@@ -243,12 +243,12 @@ void Table::finish() const {
   }
 }
 
-void Table::refuse(std::string_view key, std::string_view wanted, const toml::node& node) const {
+void TableReader::refuse(std::string_view key, std::string_view wanted, const toml::node& node) const {
   throw Error(Exit::usage,
-              text(place(node), full_name(key), " must be ", wanted, ", but is ", found(node)));
+              text(place(node), full_name(key), " must be ", wanted, ", but is ", description(node)));
 }
 
-std::string Table::full_name(std::string_view key) const {
+std::string TableReader::full_name(std::string_view key) const {
   return name_.empty() ? std::string(key) : text(name_, ".", key);
 }
 

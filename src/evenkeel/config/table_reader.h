@@ -12,7 +12,7 @@
 
 #include "evenkeel/config/config.h"
 
-/// Strict reading of TOML: each key has a type and a range, and what nobody read is a mistake.
+/// Strict reading of TOML: each key has a type and a range, and a key that is never read is an error.
 namespace evenkeel::config {
 
 /// Where a node was written, as the start of a message: "mine.toml:3: ", "--set train.steps=5: ";
@@ -20,7 +20,7 @@ namespace evenkeel::config {
 std::string place(const toml::node& node);
 
 /// What a node is, for "but is ...": `5`, `the string "many"`, `a list`, `a table`.
-std::string found(const toml::node& node);
+std::string description(const toml::node& node);
 
 /// Parses a whole TOML text; its nodes remember `source` and their lines.
 /// \throws Error (usage): "mine.toml:3: not TOML: ..."
@@ -46,10 +46,10 @@ inline constexpr NumberRange kBetweenZeroAndOne = {"a number in (0, 1)",
 
 /// One table, read key by key. A getter gives the value of `key`, or `fallback` if it is absent,
 /// and throws Error (usage) if the value has another type or lies outside the range.
-class Table {
+class TableReader {
  public:
   /// \param name  the dotted name of the table, "train"; empty for the whole file
-  Table(const toml::table& table, std::string name) : table_(&table), name_(std::move(name)) {}
+  TableReader(const toml::table& table, std::string name) : table_(&table), name_(std::move(name)) {}
 
   /// The node at `key`, or nullptr; `key` counts as known from now on.
   const toml::node* node(std::string_view key);
@@ -78,11 +78,11 @@ class Table {
   std::vector<std::string> strings(std::string_view key, std::vector<std::string> fallback);
 
   /// The table at `key`; an empty one if it is absent.
-  Table section(std::string_view key);
+  TableReader section(std::string_view key);
 
   /// \throws Error (usage) at the first key that was never asked for, with the nearest and all
   ///         known keys
-  void finish() const;
+  void refuse_unknown_keys() const;
 
   /// "mine.toml:3: train.steps must be `wanted`, but is ..."
   [[noreturn]] void refuse(std::string_view key, std::string_view wanted,
