@@ -21,7 +21,7 @@ constexpr IntegerRange kSize = {1, 1 << 24};
 constexpr IntegerRange kLayers = {1, 4096};  // seven matrices of 2^24 squared in each fit 63 bits
 constexpr IntegerRange kContext = {2, kSize.most};
 constexpr IntegerRange kThreads = {1, 4096};
-constexpr IntegerRange kKept = {2, kCount.most};  // the newest may be the one that is damaged
+constexpr IntegerRange kCheckpoints = {2, kCount.most};  // the newest may be the one that is damaged
 
 std::string list_text(const std::vector<std::string>& list) {
   if (list.size() == 1) return in_quotes(list.front());
@@ -30,50 +30,50 @@ std::string list_text(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
-/// Adds keys that stand for the fields of one part of Config. Each getter of TableReader has its twin
+/// Adds keys that stand for the fields of one struct of Config. Each getter of TableReader has its twin
 /// here, which also knows how to write the value.
-template <typename Part>
-class Keys {
+template <typename Fields>
+class SectionBuilder {
  public:
-  Keys(std::string_view name, std::string_view comment, Part Config::* part)
-      : section_{name, comment, {}}, part_(part) {}
+  SectionBuilder(std::string_view name, std::string_view comment, Fields Config::* fields)
+      : section_{name, comment, {}}, fields_(fields) {}
 
-  void flag(std::string_view key, bool Part::* field) {
+  void flag(std::string_view key, bool Fields::* field) {
     add(
         key, field, [key](TableReader& table, bool value) { return table.flag(key, value); },
         [](bool value) { return std::string(value ? "true" : "false"); });
   }
-  void integer(std::string_view key, int64_t Part::* field, IntegerRange range) {
+  void integer(std::string_view key, int64_t Fields::* field, IntegerRange range) {
     add(
         key, field,
         [key, range](TableReader& table, int64_t value) { return table.integer(key, value, range); },
         [](int64_t value) { return std::to_string(value); });
   }
-  void integer_or(std::string_view word, std::string_view key, int64_t Part::* field,
+  void integer_or(std::string_view word, std::string_view key, int64_t Fields::* field,
                   IntegerRange range = kSize) {
     add(
         key, field,
         [=](TableReader& table, int64_t value) { return table.integer_or(word, key, value, range); },
         [word](int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
   }
-  void number(std::string_view key, double Part::* field, const NumberRange& range) {
+  void number(std::string_view key, double Fields::* field, const NumberRange& range) {
     add(
         key, field,
         [key, range](TableReader& table, double value) { return table.number(key, value, range); },
         [](double value) { return shortest(value); });
   }
-  void length(std::string_view key, Length Part::* field) {
+  void length(std::string_view key, Length Fields::* field) {
     add(
         key, field, [key](TableReader& table, const Length& value) { return table.length(key, value); },
         [](const Length& value) { return length_text(value); });
   }
-  void string(std::string_view key, std::string Part::* field) {
+  void string(std::string_view key, std::string Fields::* field) {
     add(
         key, field,
         [key](TableReader& table, const std::string& value) { return table.string(key, value); },
         [](const std::string& value) { return in_quotes(value); });
   }
-  void word(std::string_view key, std::string Part::* field, std::vector<std::string> choices) {
+  void word(std::string_view key, std::string Fields::* field, std::vector<std::string> choices) {
     add(
         key, field,
         [key, choices = std::move(choices)](TableReader& table, const std::string& value) {
@@ -81,7 +81,7 @@ class Keys {
         },
         [](const std::string& value) { return in_quotes(value); });
   }
-  void strings(std::string_view key, std::vector<std::string> Part::* field) {
+  void strings(std::string_view key, std::vector<std::string> Fields::* field) {
     add(
         key, field,
         [key](TableReader& table, const std::vector<std::string>& value) {
@@ -89,7 +89,7 @@ class Keys {
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
   }
-  void words(std::string_view key, std::vector<std::string> Part::* field,
+  void words(std::string_view key, std::vector<std::string> Fields::* field,
              std::vector<std::string> choices) {
     add(
         key, field,
@@ -98,7 +98,7 @@ class Keys {
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
   }
-  void integers(std::string_view key, std::vector<int64_t> Part::* field, IntegerRange range) {
+  void integers(std::string_view key, std::vector<int64_t> Fields::* field, IntegerRange range) {
     add(
         key, field,
         [key, range](TableReader& table, const std::vector<int64_t>& value) {
@@ -110,24 +110,24 @@ class Keys {
           return "[" + out + "]";
         });
   }
-  void other(Key key) { section_.keys.push_back(std::move(key)); }
+  void custom(Key key) { section_.keys.push_back(std::move(key)); }
 
-  Section done() { return std::move(section_); }
+  Section section() { return std::move(section_); }
 
  private:
   template <typename Value, typename Read, typename Write>
-  void add(std::string_view key, Value Part::* field, Read read, Write write) {
-    const auto part = part_;
+  void add(std::string_view key, Value Fields::* field, Read read, Write write) {
+    const auto fields = fields_;
     section_.keys.push_back({key,
                              [=](Config& config, TableReader& table) {
-                               auto& value = config.*part.*field;
+                               auto& value = config.*fields.*field;
                                value = read(table, value);
                              },
-                             [=](const Config& config) { return write(config.*part.*field); }});
+                             [=](const Config& config) { return write(config.*fields.*field); }});
   }
 
   Section section_;
-  Part Config::* part_;
+  Fields Config::* fields_;
 };
 
 Section top() {
@@ -140,7 +140,7 @@ Section top() {
 }
 
 Section model() {
-  Keys<Model> keys("model", "The shape of the transformer.", &Config::model);
+  SectionBuilder<Model> keys("model", "The shape of the transformer.", &Config::model);
   keys.integer("layers", &Model::layers, kLayers);
   keys.integer("width", &Model::width, kSize);
   keys.integer("heads", &Model::heads, kSize);
@@ -153,11 +153,11 @@ Section model() {
   keys.flag("tied", &Model::tied);
   keys.string("init", &Model::init);
   keys.word("recompute", &Model::recompute, {"none", "norms", "block"});
-  return keys.done();
+  return keys.section();
 }
 
 Section experts() {
-  Keys<Experts> keys("model.experts", "A mixture of experts; count = 0 is a dense model.",
+  SectionBuilder<Experts> keys("model.experts", "A mixture of experts; count = 0 is a dense model.",
                      &Config::experts);
   keys.integer("count", &Experts::count, {0, 1 << 16});
   keys.integer("active", &Experts::active, kSize);
@@ -167,16 +167,16 @@ Section experts() {
   keys.number("balance", &Experts::balance, kNotNegative);
   keys.number("router_z", &Experts::router_z, kNotNegative);
   keys.number("bias_rate", &Experts::bias_rate, kNotNegative);
-  return keys.done();
+  return keys.section();
 }
 
 Section data() {
-  Keys<Data> keys("data", "The text.", &Config::data);
+  SectionBuilder<Data> keys("data", "The text.", &Config::data);
   keys.strings("train", &Data::train);
   keys.strings("validation", &Data::validation);
   keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
   keys.flag("mask_documents", &Data::mask_documents);
-  keys.other({"ood",
+  keys.custom({"ood",
               [](Config& config, TableReader& table) {
                 auto& ood = config.data.ood;
                 ood = table.strings("ood", ood);
@@ -185,17 +185,17 @@ Section data() {
               [](const Config& config) {
                 return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
               }});
-  keys.other({"tokenizer",
+  keys.custom({"tokenizer",
               [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
               [](const Config&) { return in_quotes("bytes"); }});
   keys.word("format", &Data::format, {"auto", "text", "jsonl"});
   keys.string("text_key", &Data::text_key);
-  return keys.done();
+  return keys.section();
 }
 
 /// `steps` and `tokens` exclude each other; merge_sources() has left only one of them.
-void add_run_length(Keys<Train>& keys) {
-  keys.other({"steps",
+void add_run_length(SectionBuilder<Train>& keys) {
+  keys.custom({"steps",
               [](Config& config, TableReader& table) {
                 auto& steps = config.train.steps;
                 steps = table.node("tokens") ? 0 : table.integer("steps", steps, kAtLeastOne);
@@ -203,7 +203,7 @@ void add_run_length(Keys<Train>& keys) {
               [](const Config& config) {
                 return config.train.steps == 0 ? std::string() : std::to_string(config.train.steps);
               }});
-  keys.other({"tokens",
+  keys.custom({"tokens",
               [](Config& config, TableReader& table) {
                 config.train.tokens = table.tokens("tokens", config.train.tokens);
               },
@@ -214,20 +214,20 @@ void add_run_length(Keys<Train>& keys) {
 }
 
 Section train() {
-  Keys<Train> keys("train", "How long and how.", &Config::train);
+  SectionBuilder<Train> keys("train", "How long and how.", &Config::train);
   add_run_length(keys);
   keys.integer("batch", &Train::batch, kSize);
   keys.integer_or("auto", "micro_batch", &Train::micro_batch);
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
   keys.integer_or("auto", "threads", &Train::threads, kThreads);
   keys.string("from", &Train::from);
-  return keys.done();
+  return keys.section();
 }
 
 Section optimizer() {
-  Keys<Optimizer> keys("optimizer", "The rule of each update.", &Config::optimizer);
+  SectionBuilder<Optimizer> keys("optimizer", "The rule of each update.", &Config::optimizer);
   keys.word("kind", &Optimizer::kind, {"adamw"});
-  keys.other({"betas",
+  keys.custom({"betas",
               [](Config& config, TableReader& table) {
                 auto& at = config.optimizer;
                 const auto betas = table.pair("betas", {at.beta1, at.beta2}, kBelowOne);
@@ -243,11 +243,11 @@ Section optimizer() {
   keys.flag("decay_gains", &Optimizer::decay_gains);
   keys.flag("decay_embedding", &Optimizer::decay_embedding);
   keys.number("clip", &Optimizer::clip, kNotNegative);
-  return keys.done();
+  return keys.section();
 }
 
 Section schedule() {
-  Keys<Schedule> keys("schedule", "The learning rate over the run.", &Config::schedule);
+  SectionBuilder<Schedule> keys("schedule", "The learning rate over the run.", &Config::schedule);
   keys.word("kind", &Schedule::kind, {"cosine", "linear", "constant", "wsd"});
   keys.integer_or("auto", "steps", &Schedule::steps, kAtLeastOne);
   keys.number("peak", &Schedule::peak, kPositive);
@@ -255,51 +255,51 @@ Section schedule() {
   keys.number("start", &Schedule::start, kFromZeroToOne);
   keys.length("warmup", &Schedule::warmup);
   keys.length("decay", &Schedule::decay);
-  return keys.done();
+  return keys.section();
 }
 
 Section evaluate() {
-  Keys<Evaluate> keys("evaluate", "Loss on held-out text.", &Config::evaluate);
+  SectionBuilder<Evaluate> keys("evaluate", "Loss on held-out text.", &Config::evaluate);
   keys.integer("every", &Evaluate::every, kCount);
   keys.integer("sequences", &Evaluate::sequences, kCount);
-  return keys.done();
+  return keys.section();
 }
 
 Section checkpoint() {
-  Keys<Checkpoint> keys("checkpoint", "What a stopped run goes on from.", &Config::checkpoint);
+  SectionBuilder<Checkpoint> keys("checkpoint", "What a stopped run goes on from.", &Config::checkpoint);
   keys.integer("every", &Checkpoint::every, kCount);
-  keys.integer("keep", &Checkpoint::keep, kKept);
+  keys.integer("keep", &Checkpoint::keep, kCheckpoints);
   keys.number("seconds", &Checkpoint::seconds, kNotNegative);
-  return keys.done();
+  return keys.section();
 }
 
 Section probe() {
-  Keys<Probe> keys("probe", "A look inside: measures by layer.", &Config::probe);
+  SectionBuilder<Probe> keys("probe", "A look inside: measures by layer.", &Config::probe);
   keys.integers("steps", &Probe::steps, kAtLeastOne);
   keys.integer("every", &Probe::every, kCount);
   keys.words("what", &Probe::what, measure_words());
-  return keys.done();
+  return keys.section();
 }
 
 Section health() {
-  Keys<Health> keys("health", "What to do about a bad step.", &Config::health);
+  SectionBuilder<Health> keys("health", "What to do about a bad step.", &Config::health);
   keys.word("on_spike", &Health::on_spike, {"warn", "skip", "stop"});
   keys.word("on_nonfinite", &Health::on_nonfinite, {"skip", "stop"});
   keys.integer("budget", &Health::budget, kAtLeastOne);
-  return keys.done();
+  return keys.section();
 }
 
 Section log() {
-  Keys<Log> keys("log", "Lines of metrics.", &Config::log);
+  SectionBuilder<Log> keys("log", "Lines of metrics.", &Config::log);
   keys.integer("every", &Log::every, kAtLeastOne);
-  return keys.done();
+  return keys.section();
 }
 
 Section kernels() {
-  Keys<Kernels> keys("kernels", "How the operators are computed.", &Config::kernels);
+  SectionBuilder<Kernels> keys("kernels", "How the operators are computed.", &Config::kernels);
   keys.flag("fused", &Kernels::fused);
   keys.word("attention", &Kernels::attention, {"auto", "flash", "explicit"});
-  return keys.done();
+  return keys.section();
 }
 
 }  // namespace
