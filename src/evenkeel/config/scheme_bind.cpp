@@ -3,8 +3,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/config/scheme_half.h"
-#include "evenkeel/config/scheme_lists.h"
+#include "evenkeel/config/scheme_sublayer.h"
+#include "evenkeel/config/scheme_rules.h"
 #include "evenkeel/config/scheme_norm.h"
 #include "evenkeel/config/scheme_patch.h"
 #include "evenkeel/norm/kind.h"
@@ -27,20 +27,20 @@ class Binder {
   Binder(const SchemeSource& source, const norm::Shape& shape)
       : table_(source.merged), shape_(shape), top_{source.name, ""} {
     check_keys(table_, kKeys, top_);
-    around_.norm = norm::default_norm(norm::Kind::rms_norm);
-    around_.sizes = fixed_variables(shape);
-    if (const auto* const node = at("norm")) around_.norm = own_norm(*node);
+    context_.norm = norm::default_norm(norm::Kind::rms_norm);
+    context_.sizes = fixed_variables(shape);
+    if (const auto* const node = at("norm")) context_.norm = own_norm(*node);
     scheme_.info = scheme_info(source);
     scheme_.shape = shape;
   }
 
   norm::Scheme bind() && {
-    try_halves();
+    check_sublayer_tables();
     for (std::int64_t l = 1; l <= shape_.layers; ++l) scheme_.blocks.push_back(block(l));
-    read_ends();
+    read_embedding_and_head();
     if (const auto* const node = at("dual"))
       scheme_.dual = dual(read_table(*node, top_.in("dual")));
-    read_starts();
+    read_initialization();
     read_rules();
     return std::move(scheme_);
   }
@@ -49,39 +49,39 @@ class Binder {
   const toml::node* at(const char* key) const { return table_.get(key); }
 
   norm::Norm own_norm(const toml::node& node) const {
-    auto norm = read_norm(node, top_.in("norm"), around_.norm, around_.sizes);
+    auto norm = read_norm(node, top_.in("norm"), context_.norm, context_.sizes);
     if (norm) return *norm;
     refuse("bad_value", top_.in("norm"), node,
            "the scheme's own norm cannot be \"none\"; empty its slots instead");
   }
 
-  /// Reads the halves and each patch as they stand in their files, so that a mistake is told with
-  /// its line, and also in a patch that names no block of this shape.
-  void try_halves() {
-    try_half(table_, top_);
-    auto around = around_;
-    around_.is_patch = true;
+  /// Reads the sublayers and each patch as they are in their files, so that an error names
+  /// its line, also in a patch that names no block of this shape.
+  void check_sublayer_tables() {
+    check_sublayer_table(table_, top_);
+    auto context = context_;
+    context_.is_patch = true;
     patches_ = patches_of(table_, top_);
-    for (const auto& patch : patches_) try_half(*patch.table, patch.place);
-    around_ = std::move(around);
+    for (const auto& patch : patches_) check_sublayer_table(*patch.table, patch.place);
+    context_ = std::move(context);
   }
 
-  void try_half(const toml::table& table, const Place& place) { read_block(table, place, 1); }
+  void check_sublayer_table(const toml::table& table, const Place& place) { read_block(table, place, 1); }
 
   norm::Block read_block(const toml::table& table, const Place& place, std::int64_t l) {
-    auto around = around_;
-    around.sizes["l"] = static_cast<double>(l);
+    auto context = context_;
+    context.sizes["l"] = static_cast<double>(l);
     norm::Block block;
     if (const auto* const node = table.get("attention")) {
-      const auto half = place.in("attention");
-      block.attention = read_attention(read_table(*node, half), half, around);
+      const auto sublayer = place.in("attention");
+      block.attention = read_attention(read_table(*node, sublayer), sublayer, context);
     }
     if (const auto* const node = table.get("feed_forward")) {
-      const auto half = place.in("feed_forward");
-      block.feed_forward = read_feed_forward(read_table(*node, half), half, around);
+      const auto sublayer = place.in("feed_forward");
+      block.feed_forward = read_feed_forward(read_table(*node, sublayer), sublayer, context);
     }
     if (const auto* const node = table.get("damp"); node != nullptr && !is_none(*node)) {
-      block.damp = read_number(*node, place.in("damp"), {"scalar"}, around);
+      block.damp = read_number(*node, place.in("damp"), {"scalar"}, context);
     }
     return block;
   }
@@ -91,19 +91,19 @@ class Binder {
     return read_block(table, top_.in(text("block ", l)), l);
   }
 
-  /// embedding, final, logits: what stands before and after the blocks.
-  void read_ends() {
+  /// embedding, final, logits: what is before and after the blocks.
+  void read_embedding_and_head() {
     if (const auto* const node = at("embedding")) {
       const auto place = top_.in("embedding");
       const auto& table = read_table(*node, place);
       check_keys(table, {"norm", "scale"}, place);
       if (const auto* const norm = table.get("norm")) {
-        scheme_.embedding_norm = read_norm(*norm, place.in("norm"), around_.norm, around_.sizes);
+        scheme_.embedding_norm = read_norm(*norm, place.in("norm"), context_.norm, context_.sizes);
       }
       read_scale(table, place, scheme_.embedding_scale);
     }
     if (const auto* const node = at("final")) {
-      scheme_.final = read_norm(*node, top_.in("final"), around_.norm, around_.sizes);
+      scheme_.final = read_norm(*node, top_.in("final"), context_.norm, context_.sizes);
     }
     if (const auto* const node = at("logits")) {
       const auto place = top_.in("logits");
@@ -122,7 +122,7 @@ class Binder {
   void read_scale(const toml::table& table, const Place& place, norm::Number& scale) const {
     const auto* const node = table.get("scale");
     if (node == nullptr || is_none(*node)) return;
-    scale = read_number(*node, place.in("scale"), {"scalar", "vector"}, around_);
+    scale = read_number(*node, place.in("scale"), {"scalar", "vector"}, context_);
   }
 
   norm::Dual dual(const toml::table& table) const {
@@ -138,9 +138,9 @@ class Binder {
     dual.norms_both_at_end =
         read_choice<bool>(*table.get("output"), place.in("output"),
                           {{"x + norm(y)", false}, {"norm(norm(x) + norm(y))", true}});
-    dual.norm = around_.norm;
+    dual.norm = context_.norm;
     if (const auto* const node = table.get("norm")) {
-      const auto norm = read_norm(*node, place.in("norm"), around_.norm, around_.sizes);
+      const auto norm = read_norm(*node, place.in("norm"), context_.norm, context_.sizes);
       if (!norm) refuse("bad_value", place.in("norm"), *node, "the second stream needs a norm");
       dual.norm = *norm;
     }
@@ -154,7 +154,7 @@ class Binder {
   }
 
   /// What initial values are drawn from.
-  void read_starts() {
+  void read_initialization() {
     if (const auto* const node = at("base_init")) {
       scheme_.base_init = read_word(*node, top_.in("base_init"));
     }
@@ -173,7 +173,7 @@ class Binder {
       scheme_.reparameterize = read_reparameterize(*node, top_.in("reparameterize"));
     }
     if (const auto* const node = at("hooks")) {
-      scheme_.hooks = read_hooks(*node, top_.in("hooks"), around_.sizes);
+      scheme_.hooks = read_hooks(*node, top_.in("hooks"), context_.sizes);
     }
     if (const auto* const node = at("norm_parameters"); node != nullptr && !is_none(*node)) {
       scheme_.norm_parameters = read_expression(*node, top_.in("norm_parameters"));
@@ -183,7 +183,7 @@ class Binder {
   const toml::table& table_;
   const norm::Shape& shape_;
   Place top_;
-  Around around_;
+  SublayerContext context_;
   std::vector<Patch> patches_;
   norm::Scheme scheme_;
 };

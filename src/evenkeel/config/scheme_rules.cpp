@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/scheme_lists.h"
+#include "evenkeel/config/scheme_rules.h"
 
 #include "evenkeel/base/error.h"
 

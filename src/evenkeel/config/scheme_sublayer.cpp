@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/scheme_half.h"
+#include "evenkeel/config/scheme_sublayer.h"
 
 #include <array>
 
@@ -18,10 +18,10 @@ using norm::Learned;
 using norm::Norm;
 using norm::Residual;
 
-template <typename Half>
+template <typename Sublayer>
 struct NormSlot {
   const char* key;
-  std::optional<Norm> Half::* norm;
+  std::optional<Norm> Sublayer::* norm;
 };
 
 constexpr std::array<NormSlot<Attention>, 7> kAttentionSlots = {{
@@ -112,15 +112,15 @@ const toml::node* rule(const toml::table& table, const char* key) {
   return node == nullptr || is_none(*node) ? nullptr : node;
 }
 
-Residual read_residual(const toml::table& table, const Place& place, const Around& around) {
+Residual read_residual(const toml::table& table, const Place& place, const SublayerContext& context) {
   const std::vector<std::string> sizes = {"scalar", "vector"};
   Residual add;
   if (const auto* const node = rule(table, "skip")) add.skip = read_skip(*node, place.in("skip"));
   if (const auto* const node = rule(table, "skip_scale")) {
-    add.skip_scale = read_number(*node, place.in("skip_scale"), sizes, around);
+    add.skip_scale = read_number(*node, place.in("skip_scale"), sizes, context);
   }
   if (const auto* const node = rule(table, "branch_scale")) {
-    add.branch_scale = read_number(*node, place.in("branch_scale"), sizes, around);
+    add.branch_scale = read_number(*node, place.in("branch_scale"), sizes, context);
   }
   if (const auto* const node = rule(table, "update")) {
     add.update = read_update(*node, place.in("update"));
@@ -131,34 +131,34 @@ Residual read_residual(const toml::table& table, const Place& place, const Aroun
   return add;
 }
 
-template <typename Half, typename Slots>
-void read_slots(Half& half, const Slots& slots, const toml::table& table, const Place& place,
-                const Around& around, const toml::node* except = nullptr) {
+template <typename Sublayer, typename Slots>
+void read_slots(Sublayer& sublayer, const Slots& slots, const toml::table& table, const Place& place,
+                const SublayerContext& context, const toml::node* except = nullptr) {
   for (const auto& slot : slots) {
     const auto* const node = table.get(slot.key);
     if (node == nullptr || node == except) continue;
-    half.*slot.norm = read_norm(*node, place.in(slot.key), around.norm, around.sizes);
+    sublayer.*slot.norm = read_norm(*node, place.in(slot.key), context.norm, context.sizes);
   }
 }
 
 }  // namespace
 
 norm::Number read_number(const toml::node& node, const Place& place,
-                         const std::vector<std::string>& sizes, const Around& around) {
+                         const std::vector<std::string>& sizes, const SublayerContext& context) {
   if (const auto* const table = node.as_table()) {
-    return read_learned(*table, place, sizes, around.is_patch);
+    return read_learned(*table, place, sizes, context.is_patch);
   }
   return read_expression(node, place);
 }
 
-Attention read_attention(const toml::table& table, const Place& place, const Around& around) {
+Attention read_attention(const toml::table& table, const Place& place, const SublayerContext& context) {
   check_keys(table, known_keys(kAttentionSlots, {"score_scale", "softcap"}), place);
   Attention attention;
-  read_slots(attention, kAttentionSlots, table, place, around);
-  attention.add = read_residual(table, place, around);
+  read_slots(attention, kAttentionSlots, table, place, context);
+  attention.add = read_residual(table, place, context);
   if (const auto* const node = rule(table, "score_scale")) {
     attention.score_scale =
-        read_number(*node, place.in("score_scale"), {"scalar", "per_head"}, around);
+        read_number(*node, place.in("score_scale"), {"scalar", "per_head"}, context);
   }
   if (const auto* const node = rule(table, "softcap")) {
     attention.softcap = read_expression(*node, place.in("softcap"));
@@ -166,18 +166,18 @@ Attention read_attention(const toml::table& table, const Place& place, const Aro
   return attention;
 }
 
-FeedForward read_feed_forward(const toml::table& table, const Place& place, const Around& around) {
+FeedForward read_feed_forward(const toml::table& table, const Place& place, const SublayerContext& context) {
   check_keys(table, known_keys(kFeedForwardSlots, {"up_gate_scale"}), place);
   FeedForward feed_forward;
   const auto* const input = table.get("input");
   feed_forward.shares_input =
       input != nullptr && input->value_exact<std::string_view>() == "shared";
-  read_slots(feed_forward, kFeedForwardSlots, table, place, around,
+  read_slots(feed_forward, kFeedForwardSlots, table, place, context,
              feed_forward.shares_input ? input : nullptr);
-  feed_forward.add = read_residual(table, place, around);
+  feed_forward.add = read_residual(table, place, context);
   if (const auto* const node = rule(table, "up_gate_scale")) {
     feed_forward.up_gate_scale =
-        read_number(*node, place.in("up_gate_scale"), {"scalar", "vector"}, around);
+        read_number(*node, place.in("up_gate_scale"), {"scalar", "vector"}, context);
   }
   return feed_forward;
 }
