@@ -15,7 +15,7 @@ namespace {
 class SchemeCheck : public InAFolder {
  protected:
   /// What is found of a file "mine.toml" with this text.
-  static Findings check(const std::string& toml, const std::vector<Known>& known = {}) {
+  static Findings check(const std::string& toml, const std::vector<KnownScheme>& known = {}) {
     std::ofstream("mine.toml") << toml;
     return check_scheme(find_scheme("mine.toml"), known);
   }
@@ -71,10 +71,10 @@ TEST_F(SchemeCheck, TellsAtWhichDepthsAWarningArises) {
       check("title = 'Mine'\nextends = 'post_norm'\nwarnings = ['double_final_norm']");
   ASSERT_EQ(found.warnings.size(), 1u);
   EXPECT_EQ(found.warnings[0].warning.code, "deep_post_norm");
-  EXPECT_EQ(found.warnings[0].layers, std::vector<std::int64_t>({29}));
+  EXPECT_EQ(found.warnings[0].depths, std::vector<std::int64_t>({29}));
   EXPECT_FALSE(found.warnings[0].is_expected);
-  EXPECT_EQ(found.layers, std::vector<std::int64_t>({1, 2, 4, 12, 29}));
-  EXPECT_EQ(found.idle, std::vector<std::string>({"double_final_norm"}));
+  EXPECT_EQ(found.depths, std::vector<std::int64_t>({1, 2, 4, 12, 29}));
+  EXPECT_EQ(found.never_raised, std::vector<std::string>({"double_final_norm"}));
 }
 
 TEST_F(SchemeCheck, NotesWhatHasNoEffectAndWhatLeavesNothing) {
@@ -93,12 +93,12 @@ TEST_F(SchemeCheck, KnowsExpectedWarnings) {
   const auto found = check_scheme(find_scheme("qk_post"), {});
   ASSERT_EQ(found.warnings.size(), 1u);
   EXPECT_TRUE(found.warnings[0].is_expected);
-  EXPECT_EQ(found.warnings[0].layers, std::vector<std::int64_t>({2, 4, 12, 29}));
-  EXPECT_EQ(found.idle, std::vector<std::string>());
+  EXPECT_EQ(found.warnings[0].depths, std::vector<std::int64_t>({2, 4, 12, 29}));
+  EXPECT_EQ(found.never_raised, std::vector<std::string>());
 }
 
 TEST_F(SchemeCheck, NamesCatalogueSchemesOfTheSameFunction) {
-  const auto known = known_schemes(usual_catalogue());
+  const auto known = known_schemes(catalogue_in_default_shape());
   using Names = std::vector<std::string>;
   EXPECT_EQ(check("extends = 'hybrid_norm'", known).same_as, Names({"hybrid_norm", "qkv_post"}));
   EXPECT_EQ(check("extends = 'qkv_norm'", known).same_as,
@@ -116,7 +116,7 @@ TEST(CountFormula, GivesTheCountOfEveryCatalogueScheme) {
     const auto source = find_scheme(name);
     std::vector<norm::Scheme> schemes;
     for (const std::int64_t layers : {1, 2, 4, 12}) {
-      schemes.push_back(bind(source, usual_shape(layers)));
+      schemes.push_back(bind(source, default_shape(layers)));
     }
     const auto formula = norm::count_formula(schemes);
     ASSERT_TRUE(formula.has_value()) << name;

@@ -143,7 +143,7 @@ void add_filters(const Command& command, SchemesOptions& options,
 
 std::vector<CatalogueEntry> catalogue_entries() {
   std::vector<CatalogueEntry> all;
-  for (const auto& scheme : config::usual_catalogue()) {
+  for (const auto& scheme : config::catalogue_in_default_shape()) {
     std::vector<std::string> kinds;
     for (const auto kind : norm::kinds_of(scheme)) kinds.emplace_back(norm::name_of(kind));
     all.push_back({scheme.info, std::move(kinds),

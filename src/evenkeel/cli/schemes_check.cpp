@@ -16,7 +16,7 @@ namespace evenkeel::cli {
 namespace {
 
 using config::Findings;
-using config::Occurrence;
+using config::WarningOccurrence;
 
 constexpr const char* kSchemesCheckExamples = R"(Examples:
   evenkeel schemes check mine.toml             is it sound, at every depth?
@@ -44,11 +44,11 @@ void print_check_line(const char* name, const std::string& value) {
   if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
 }
 
-std::string warning_text(const Findings& findings, const Occurrence& each) {
+std::string warning_text(const Findings& findings, const WarningOccurrence& each) {
   const auto where =
-      each.layers == findings.layers
+      each.depths == findings.depths
           ? std::string()
-          : text(" (of ", joined(findings.layers), " blocks: at ", joined(each.layers), ")");
+          : text(" (of ", joined(findings.depths), " blocks: at ", joined(each.depths), ")");
   return text(each.warning.code, each.is_expected ? " (expected)" : "", ": ",
               each.warning.explanation, where);
 }
@@ -67,7 +67,7 @@ void print(const std::string& name, const Findings& findings) {
   for (const auto& each : findings.warnings)
     print_check_line("warning", warning_text(findings, each));
   for (const auto& each : findings.notes) print_check_line("note", each);
-  for (const auto& code : findings.idle) {
+  for (const auto& code : findings.never_raised) {
     print_check_line("note", text("`warnings` expects ", code, ", which does not arise"));
   }
 }
@@ -79,7 +79,7 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
     warnings.push_back({{"code", each.warning.code},
                         {"explanation", each.warning.explanation},
                         {"expected", each.is_expected},
-                        {"layers", each.layers}});
+                        {"layers", each.depths}});
   }
   return {{"scheme", name},
           {"fine", true},
@@ -90,9 +90,9 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
           {"same_as", findings.same_as},
           {"leaks", norm::leaks_of(scheme)},
           {"warnings", warnings},
-          {"idle_warnings", findings.idle},
+          {"idle_warnings", findings.never_raised},
           {"notes", findings.notes},
-          {"layers", findings.layers}};
+          {"layers", findings.depths}};
 }
 
 /// A mistake in the file's own text starts with its name already.
@@ -110,7 +110,7 @@ Exit verdict(const Error& error) {
 /// A file that is wrong does not stop the others.
 Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
-  const auto known = config::known_schemes(config::usual_catalogue());
+  const auto known = config::known_schemes(config::catalogue_in_default_shape());
   auto all = nlohmann::ordered_json::array();
   auto exit_code = Exit::done;
   for (const auto& name : options.schemes) {

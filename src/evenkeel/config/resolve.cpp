@@ -93,16 +93,16 @@ void check_batch(const Train& train) {
 /// A key of [schedule] that its kind does not read must not be there; run.toml, which holds all
 /// keys, may state it with its default.
 void check_schedule(const Schedule& schedule, const toml::table& tree) {
-  const Schedule usual;
-  const auto check = [&](std::string_view key, bool is_usual) {
+  const Schedule defaults;
+  const auto check = [&](std::string_view key, bool is_default) {
     const auto* const node = tree.at_path(text("schedule.", key)).node();
-    if (node == nullptr || (is_usual && !place(*node).starts_with("--set"))) return;
+    if (node == nullptr || (is_default && !place(*node).starts_with("--set"))) return;
     throw Error(Exit::usage,
                 text(place(*node), "schedule.", key, " has no effect where schedule.kind is ",
                      in_quotes(schedule.kind), "; leave it out"));
   };
-  if (schedule.kind == "constant") check("floor", schedule.floor == usual.floor);
-  if (schedule.kind != "wsd") check("decay", schedule.decay == usual.decay);
+  if (schedule.kind == "constant") check("floor", schedule.floor == defaults.floor);
+  if (schedule.kind != "wsd") check("decay", schedule.decay == defaults.decay);
 }
 
 /// The scheme's word on the head wins over a preset's; against the user's it is an error.

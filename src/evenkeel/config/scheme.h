@@ -27,7 +27,7 @@ struct SchemeSource {
 };
 
 /// What `scheme = ...` says: a catalogue name, the path of a .toml file, or a table. `extends`
-/// looks for a name first beside the file, then in ./schemes, then in the catalogue; a catalogue
+/// looks for a name first in the file's folder, then in ./schemes, then in the catalogue; a catalogue
 /// scheme for its parent in the catalogue only.
 /// \throws SchemeError, Error (usage)
 SchemeSource find_scheme(const std::string& name_or_file);
@@ -37,7 +37,7 @@ SchemeSource find_scheme(const std::string& name_or_file);
 /// works. It is named "keel+layer_norm" and keeps title and equations of the parent, since the
 /// places are the same; a table that changes more is named "keel+own", one without a parent
 /// "inline".
-SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside);
+SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder);
 
 /// What a scheme says of itself (title, family, source, equations, ...), which needs no shape.
 /// \throws SchemeError

@@ -15,9 +15,9 @@ namespace evenkeel::config {
 namespace {
 
 constexpr std::array<std::int64_t, 5> kDepths = {1, 2, 4, 12, 29};
-constexpr std::int64_t kUsual = 12;
+constexpr std::int64_t kDefaultDepth = 12;
 
-/// Beside the usual one: an odd number of heads, which share one key head.
+/// Besides the default one: an odd number of heads, which share one key head.
 norm::Shape other_shape(std::int64_t layers) {
   return {.layers = layers,
           .width = 192,
@@ -28,7 +28,7 @@ norm::Shape other_shape(std::int64_t layers) {
           .context = 100};
 }
 
-std::string words(const norm::Shape& shape) {
+std::string shape_text(const norm::Shape& shape) {
   return text(shape.layers, shape.layers == 1 ? " block" : " blocks", " of width ", shape.width,
               ", ", shape.heads, " heads and ", shape.kv_heads,
               shape.kv_heads == 1 ? " key head" : " key heads");
@@ -38,12 +38,12 @@ std::string words(const norm::Shape& shape) {
 std::string suggestion(SchemeSource source) {
   source.merged.erase("norm_parameters");
   std::vector<norm::Scheme> schemes;
-  for (const auto layers : kDepths) schemes.push_back(bind(source, usual_shape(layers)));
+  for (const auto layers : kDepths) schemes.push_back(bind(source, default_shape(layers)));
   const auto formula = norm::count_formula(schemes);
   return formula ? text("; here that is norm_parameters = \"", *formula, "\"") : "";
 }
 
-norm::Scheme try_at(const SchemeSource& source, const norm::Shape& shape, bool is_first) {
+norm::Scheme bind_at(const SchemeSource& source, const norm::Shape& shape, bool is_first) {
   try {
     auto scheme = bind(source, shape);
     norm::initial_values(scheme, {.done = 0, .planned = 1});  // throws what a run would
@@ -51,38 +51,38 @@ norm::Scheme try_at(const SchemeSource& source, const norm::Shape& shape, bool i
   } catch (const norm::SchemeError& error) {
     const auto more = error.code() == "norm_parameters" ? suggestion(source)
                       : is_first                        ? ""
-                                                        : text("; in a model of ", words(shape));
+                                                        : text("; in a model of ", shape_text(shape));
     if (more.empty()) throw;
     throw error.with(more);
   }
 }
 
-void note(Findings& findings, const norm::Scheme& scheme) {
+void add_warnings(Findings& findings, const norm::Scheme& scheme) {
   const auto& expected = scheme.info.warnings;
   for (const auto& warning : norm::validate(scheme)) {
     auto& all = findings.warnings;
-    auto known = std::find_if(all.begin(), all.end(), [&](const Occurrence& each) {
+    auto known = std::find_if(all.begin(), all.end(), [&](const WarningOccurrence& each) {
       return each.warning.code == warning.code;
     });
     const bool is_expected =
         std::find(expected.begin(), expected.end(), warning.code) != expected.end();
-    if (known == all.end()) known = all.insert(known, Occurrence{warning, {}, is_expected});
-    known->layers.push_back(scheme.shape.layers);
+    if (known == all.end()) known = all.insert(known, WarningOccurrence{warning, {}, is_expected});
+    known->depths.push_back(scheme.shape.layers);
   }
 }
 
-std::vector<std::string> idle_warnings(const Findings& findings) {
-  auto idle = findings.scheme.info.warnings;
-  std::erase_if(idle, [&](const std::string& code) {
+std::vector<std::string> never_raised_warnings(const Findings& findings) {
+  auto unused = findings.scheme.info.warnings;
+  std::erase_if(unused, [&](const std::string& code) {
     return std::any_of(findings.warnings.begin(), findings.warnings.end(),
-                       [&](const Occurrence& each) { return each.warning.code == code; });
+                       [&](const WarningOccurrence& each) { return each.warning.code == code; });
   });
-  return idle;
+  return unused;
 }
 
 /// Those of `known` that are the same function.
 std::vector<std::string> same_function(const norm::Scheme& scheme,
-                                       const std::vector<Known>& known) {
+                                       const std::vector<KnownScheme>& known) {
   std::vector<std::string> same;
   const auto print = norm::fingerprint(scheme);
   for (const auto& [name, other] : known) {
@@ -103,7 +103,7 @@ std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme
   for (const auto& patch : patches_of(source.merged, top)) {
     const bool names_one = std::any_of(kDepths.begin(), kDepths.end(), [&](std::int64_t layers) {
       std::int64_t l = 0;
-      while (l < layers && !selects(patch, l + 1, usual_shape(layers))) ++l;
+      while (l < layers && !selects(patch, l + 1, default_shape(layers))) ++l;
       return l < layers;
     });
     if (names_one) continue;
@@ -126,7 +126,7 @@ std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme
 
 }  // namespace
 
-norm::Shape usual_shape(std::int64_t layers) {
+norm::Shape default_shape(std::int64_t layers) {
   return {.layers = layers,
           .width = 128,
           .heads = 4,
@@ -136,33 +136,33 @@ norm::Shape usual_shape(std::int64_t layers) {
           .context = 256};
 }
 
-std::vector<norm::Scheme> usual_catalogue() {
+std::vector<norm::Scheme> catalogue_in_default_shape() {
   std::vector<norm::Scheme> schemes;
   for (const auto& name : catalogue()) {
-    schemes.push_back(bind(find_scheme(name), usual_shape(kUsual)));
+    schemes.push_back(bind(find_scheme(name), default_shape(kDefaultDepth)));
   }
   return schemes;
 }
 
-std::vector<Known> known_schemes(const std::vector<norm::Scheme>& schemes) {
-  std::vector<Known> known;
+std::vector<KnownScheme> known_schemes(const std::vector<norm::Scheme>& schemes) {
+  std::vector<KnownScheme> known;
   for (const auto& scheme : schemes) {
     known.push_back({scheme.info.name, norm::fingerprint(scheme)});
   }
   return known;
 }
 
-Findings check_scheme(const SchemeSource& source, const std::vector<Known>& known) {
+Findings check_scheme(const SchemeSource& source, const std::vector<KnownScheme>& known) {
   Findings findings;
-  findings.scheme = try_at(source, usual_shape(kUsual), true);
+  findings.scheme = bind_at(source, default_shape(kDefaultDepth), true);
   std::vector<norm::Scheme> schemes;
   for (const auto layers : kDepths) {
-    schemes.push_back(try_at(source, usual_shape(layers), false));
-    try_at(source, other_shape(layers), false);
-    note(findings, schemes.back());
+    schemes.push_back(bind_at(source, default_shape(layers), false));
+    bind_at(source, other_shape(layers), false);
+    add_warnings(findings, schemes.back());
   }
-  findings.layers.assign(kDepths.begin(), kDepths.end());
-  findings.idle = idle_warnings(findings);
+  findings.depths.assign(kDepths.begin(), kDepths.end());
+  findings.never_raised = never_raised_warnings(findings);
   findings.notes = notes_of(source, findings.scheme);
   findings.same_as = same_function(findings.scheme, known);
   findings.count = norm::count_formula(schemes).value_or("");

@@ -11,41 +11,41 @@
 
 namespace evenkeel::config {
 
-/// The small model in which schemes are looked at when no other is named.
-norm::Shape usual_shape(std::int64_t layers);
+/// The shape of the small model in which schemes are checked and shown by default.
+norm::Shape default_shape(std::int64_t layers);
 
 /// A warning, and the depths at which it arises.
-struct Occurrence {
+struct WarningOccurrence {
   norm::Warning warning;
-  std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> depths;
   bool is_expected = false;  // the scheme lists its code
 };
 
-/// What there is to know of a scheme that is sound.
+/// What a check finds on a scheme that is sound.
 struct Findings {
   norm::Scheme scheme;               // at 12 blocks
-  std::vector<std::int64_t> layers;  // the depths tried
-  std::vector<Occurrence> warnings;  // in the order of their codes
-  std::vector<std::string> idle;     // codes that the scheme expects, but that never arise
+  std::vector<std::int64_t> depths;  // the numbers of blocks that were tried
+  std::vector<WarningOccurrence> warnings;  // in the order of their codes
+  std::vector<std::string> never_raised;     // codes that the scheme expects, but that never arise
   std::vector<std::string> same_as;  // catalogue schemes of the same function
   std::vector<std::string> notes;    // what has no effect, or leaves nothing
   std::string count;                 // the formula of its norms' parameters; empty if there is none
 };
 
-/// The catalogue in usual_shape(12).
-std::vector<norm::Scheme> usual_catalogue();
+/// The catalogue in default_shape(12).
+std::vector<norm::Scheme> catalogue_in_default_shape();
 
 /// A scheme to compare others with.
-struct Known {
+struct KnownScheme {
   std::string name;
   norm::Fingerprint print;
 };
-std::vector<Known> known_schemes(const std::vector<norm::Scheme>& schemes);
+std::vector<KnownScheme> known_schemes(const std::vector<norm::Scheme>& schemes);
 
-/// Binds a scheme at several depths, widths and numbers of heads, and looks what comes of it.
-/// \param known  in usual_shape(12), what may be named in `same_as`
+/// Binds a scheme at several depths, widths and numbers of heads, and collects the findings.
+/// \param known  in default_shape(12), what may be named in `same_as`
 /// \throws SchemeError; it names the shape if the scheme is sound in another one, and a right
 ///         formula if `norm_parameters` is wrong
-Findings check_scheme(const SchemeSource& source, const std::vector<Known>& known);
+Findings check_scheme(const SchemeSource& source, const std::vector<KnownScheme>& known);
 
 }  // namespace evenkeel::config

@@ -24,19 +24,19 @@ constexpr const char* kSchemesFolder = "schemes";
 constexpr const char* kSuffix = ".toml";
 
 /// A scheme as it was found, before its parent is merged.
-struct Found {
+struct UnmergedScheme {
   std::string name;
   std::string identity;            // equal for the same scheme, however it was reached
   std::optional<fs::path> folder;  // none: of the catalogue
   toml::table table;
 };
 
-Found in_catalogue(const std::string& name) {
+UnmergedScheme from_catalogue(const std::string& name) {
   const auto label = text(kSchemesFolder, "/", name, kSuffix);
   return {name, text("catalogue ", name), std::nullopt, parse_toml(catalogue_source(name), label)};
 }
 
-Found in_file(const fs::path& path) {
+UnmergedScheme from_file(const fs::path& path) {
   return {path.stem().string(), fs::weakly_canonical(path).string(), path.parent_path(),
           parse_toml(read_file(path), path.string())};
 }
@@ -46,16 +46,16 @@ bool is_path(const std::string& name) {
 }
 
 /// The parent that `child` extends: beside it, as given or in ./schemes, in the catalogue.
-Found parent_of(const Found& child, const std::string& name, const toml::node& node) {
+UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name, const toml::node& node) {
   if (child.folder) {
     const auto file = is_path(name) ? name : name + kSuffix;
     const auto elsewhere = is_path(name) ? fs::path(file) : kSchemesFolder / fs::path(file);
     for (const auto& path : {*child.folder / file, elsewhere}) {
-      if (fs::is_regular_file(path)) return in_file(path);
+      if (fs::is_regular_file(path)) return from_file(path);
     }
   }
   const auto known = catalogue();
-  if (std::count(known.begin(), known.end(), name) > 0) return in_catalogue(name);
+  if (std::count(known.begin(), known.end(), name) > 0) return from_catalogue(name);
   refuse("unknown_parent", {child.name, "extends"}, node,
          text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
               " or in the catalogue",
@@ -63,7 +63,7 @@ Found parent_of(const Found& child, const std::string& name, const toml::node& n
 }
 
 /// A norm of its own without `kind` changes fields of the parent's norm, not of the default one.
-void keep_kind(toml::table& own, const toml::table& inherited) {
+void inherit_kind(toml::table& own, const toml::table& inherited) {
   auto* const norm = own.get_as<toml::table>("norm");
   const auto* const before = inherited.get("norm");
   if (norm == nullptr || before == nullptr || norm->contains("kind")) return;
@@ -73,7 +73,7 @@ void keep_kind(toml::table& own, const toml::table& inherited) {
 }
 
 /// \param chain  names and identities from the first child down to this one's child
-toml::table with_parents(Found own, std::vector<std::pair<std::string, std::string>> chain) {
+toml::table merged_with_parents(UnmergedScheme own, std::vector<std::pair<std::string, std::string>> chain) {
   const auto* const node = own.table.get("extends");
   if (node == nullptr) return std::move(own.table);
   const auto name = read_word(*node, {own.name, "extends"});
@@ -86,10 +86,10 @@ toml::table with_parents(Found own, std::vector<std::pair<std::string, std::stri
     refuse("extends_cycle", {own.name, "extends"}, *node,
            text("a scheme cannot descend from itself: ", circle, parent.name));
   }
-  auto inherited = with_parents(std::move(parent), std::move(chain));
+  auto inherited = merged_with_parents(std::move(parent), std::move(chain));
   for (const auto* const word : kInfoKeys) inherited.erase(word);
   own.table.erase("extends");
-  keep_kind(own.table, inherited);
+  inherit_kind(own.table, inherited);
   return merge(std::move(inherited), std::move(own.table));
 }
 
@@ -114,7 +114,7 @@ std::string name_of(const toml::table& table) {
 }
 
 /// Another kind of norm in the same places: the parent's title and equations still hold.
-void keep_words(toml::table& merged, const Found& own) {
+void inherit_info(toml::table& merged, const UnmergedScheme& own) {
   const auto& node = *own.table.get("extends");
   const auto parent = parent_of(own, read_word(node, {own.name, "extends"}), node);
   for (const auto* const word : {"title", "equation"}) {
@@ -125,16 +125,16 @@ void keep_words(toml::table& merged, const Found& own) {
 }  // namespace
 
 SchemeSource find_scheme(const std::string& name_or_file) {
-  auto own = is_path(name_or_file) ? in_file(name_or_file) : in_catalogue(name_or_file);
+  auto own = is_path(name_or_file) ? from_file(name_or_file) : from_catalogue(name_or_file);
   auto name = own.name;
-  return {std::move(name), with_parents(std::move(own), {})};
+  return {std::move(name), merged_with_parents(std::move(own), {})};
 }
 
-SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& beside) {
-  const Found own{name_of(table), "inline", beside, table};
-  auto merged = with_parents(own, {});
+SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder) {
+  const UnmergedScheme own{name_of(table), "inline", base_folder, table};
+  auto merged = merged_with_parents(own, {});
   if (!table.contains("norm_parameters")) merged.erase("norm_parameters");
-  if (changes_only_the_norm(table)) keep_words(merged, own);
+  if (changes_only_the_norm(table)) inherit_info(merged, own);
   return {own.name, std::move(merged)};
 }
 

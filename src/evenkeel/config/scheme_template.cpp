@@ -58,7 +58,7 @@ std::string lines_of(const toml::table& scheme) {
 std::string count_of(const SchemeSource& source) {
   std::vector<norm::Scheme> schemes;
   for (const std::int64_t layers : {1, 2, 4, 12}) {
-    schemes.push_back(bind(source, usual_shape(layers)));
+    schemes.push_back(bind(source, default_shape(layers)));
   }
   return norm::count_formula(schemes).value_or("none");
 }
@@ -70,7 +70,7 @@ std::string scheme_template(const std::filesystem::path& file, const std::string
   child.insert("extends", parent);
   const auto source = inline_scheme(child, file.parent_path());
   std::string out(embedded_templates().front().second);
-  out = replaced(out, "@DIAGRAM@", commented(norm::diagram(bind(source, usual_shape(4)))));
+  out = replaced(out, "@DIAGRAM@", commented(norm::diagram(bind(source, default_shape(4)))));
   out = replaced(out, "@INHERITED@", commented(lines_of(source.merged)));
   out = replaced(out, "@COUNT@", count_of(source));
   out = replaced(out, "\"@PARENT@\"", in_quotes(parent));
