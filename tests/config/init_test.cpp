@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 
 namespace evenkeel::config {
 namespace {

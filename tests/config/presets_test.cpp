@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "evenkeel/norm/validate.h"
 
 namespace evenkeel::config {

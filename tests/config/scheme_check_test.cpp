@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "config/scheme_of.h"
 #include "evenkeel/norm/count_formula.h"
 #include "evenkeel/norm/slots.h"
@@ -12,7 +12,7 @@
 namespace evenkeel::config {
 namespace {
 
-class SchemeCheck : public InAFolder {
+class SchemeCheck : public TemporaryFolderTest {
  protected:
   /// What is found of a file "mine.toml" with this text.
   static Findings check(const std::string& toml, const std::vector<KnownScheme>& known = {}) {

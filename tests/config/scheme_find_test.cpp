@@ -2,13 +2,13 @@
 // Schemes in files: where a parent is found, and where a message points.
 #include <gtest/gtest.h>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "config/scheme_of.h"
 
 namespace evenkeel::config {
 namespace {
 
-class SchemeFile : public InAFolder {
+class SchemeFile : public TemporaryFolderTest {
  protected:
   static std::string error(const std::string& name) {
     return message_of([&] { bind(find_scheme(name), tiny_shape(4)); });

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {

@@ -42,7 +42,7 @@ TEST(TableReader, GivesWhatIsThereAndElseTheFallback) {
   EXPECT_EQ(error_of("[train]\nsteps = 5\nprecision = \"float32\"", read_two), "no error");
 }
 
-TEST(TableReader, PointsAtAKeyThatNobodyRead) {
+TEST(TableReader, PointsAtAnUnknownKey) {
   EXPECT_EQ(
       error_of("[train]\nsteps = 3\nstesp = 5", read_two),
       "mine.toml:3: train.stesp: unknown key; did you mean \"steps\"? known: precision, steps");

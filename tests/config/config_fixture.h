@@ -16,18 +16,18 @@
 namespace evenkeel::config {
 
 /// A test in a folder of its own, so that messages name files as a user would: "mine.toml".
-class InAFolder : public testing::Test {
+class TemporaryFolderTest : public testing::Test {
  protected:
-  InAFolder() : before_(std::filesystem::current_path()) {
+  TemporaryFolderTest() : before_(std::filesystem::current_path()) {
     auto name = (std::filesystem::temp_directory_path() / "evenkeel-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     std::filesystem::current_path(folder_);
   }
-  InAFolder(const InAFolder&) = delete;
-  InAFolder& operator=(const InAFolder&) = delete;
-  InAFolder(InAFolder&&) = delete;
-  InAFolder& operator=(InAFolder&&) = delete;
-  ~InAFolder() override {
+  TemporaryFolderTest(const TemporaryFolderTest&) = delete;
+  TemporaryFolderTest& operator=(const TemporaryFolderTest&) = delete;
+  TemporaryFolderTest(TemporaryFolderTest&&) = delete;
+  TemporaryFolderTest& operator=(TemporaryFolderTest&&) = delete;
+  ~TemporaryFolderTest() override {
     std::filesystem::current_path(before_);
     std::filesystem::remove_all(folder_);
   }
@@ -37,13 +37,13 @@ class InAFolder : public testing::Test {
 };
 
 /// The configuration of a file "mine.toml" with this text.
-inline Config of_file(const std::string& toml) {
+inline Config config_of_file(const std::string& toml) {
   std::ofstream("mine.toml") << toml;
   return resolve({.preset = {}, .files = {"mine.toml"}, .scheme = {}, .sets = {}});
 }
 
 /// The configuration of a command line with these --set.
-inline Config of_sets(const std::vector<std::string>& sets) {
+inline Config config_of_sets(const std::vector<std::string>& sets) {
   return resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
 }
 
@@ -60,11 +60,11 @@ std::string message_of(Make make) {
 }
 
 inline std::string file_error(const std::string& toml) {
-  return message_of([&] { of_file(toml); });
+  return message_of([&] { config_of_file(toml); });
 }
 
 inline std::string set_error(const std::vector<std::string>& sets) {
-  return message_of([&] { of_sets(sets); });
+  return message_of([&] { config_of_sets(sets); });
 }
 
 }  // namespace evenkeel::config

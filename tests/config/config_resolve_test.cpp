@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 
 namespace evenkeel::config {
 namespace {
 
-class Resolve : public InAFolder {};
+class Resolve : public TemporaryFolderTest {};
 
 TEST_F(Resolve, StartsFromThePresetTiny) {
   const auto config = resolve({});
@@ -31,7 +31,7 @@ TEST_F(Resolve, MergesFilesOverThePresetAndSettingsOverFiles) {
 }
 
 TEST_F(Resolve, ReadsEveryKindOfValueFromASetting) {
-  const auto config = of_sets(
+  const auto config = config_of_sets(
       {"train.steps=2_000", "data.train=a.txt", "schedule.warmup=5%", "schedule.kind=wsd",
        "schedule.decay=100Mt", "optimizer.betas=[0.8, 0.9]", "model.vocabulary=300",
        "data.validation=[\"a b.txt\", \"c\"]", "train.threads=2", "kernels.fused=false", "seed=7"});
@@ -49,7 +49,7 @@ TEST_F(Resolve, ReadsEveryKindOfValueFromASetting) {
 }
 
 TEST_F(Resolve, TakesAWholeTableFromASettingKeyByKey) {
-  const auto config = of_sets({"model={ layers = 2, width = 64 }", "model.layers=3"});
+  const auto config = config_of_sets({"model={ layers = 2, width = 64 }", "model.layers=3"});
   EXPECT_EQ(config.model.layers, 3);
   EXPECT_EQ(config.model.width, 64);
   EXPECT_EQ(config.model.heads, 4);
@@ -117,7 +117,7 @@ TEST_F(Resolve, RefusesKeysThatHaveNoEffectYet) {
             "--set log.tensorboard=true: log.tensorboard: unknown key; known: every");
   EXPECT_EQ(set_error({"data.tokenizer=gpt2"}),
             "--set data.tokenizer=gpt2: data.tokenizer: unknown word \"gpt2\"; known: bytes");
-  EXPECT_EQ(of_sets({"data.tokenizer=bytes"}).data.format, "auto");
+  EXPECT_EQ(config_of_sets({"data.tokenizer=bytes"}).data.format, "auto");
 }
 
 TEST_F(Resolve, NamesAValueOfTheWrongType) {
@@ -213,7 +213,7 @@ TEST_F(Resolve, LetsAKindOfScheduleDropWhatOnlyAnEarlierKindReads) {
 }
 
 TEST_F(Resolve, LetsTheLastSourceDecideBetweenStepsAndTokens) {
-  const auto tokens = of_sets({"train.tokens=2kt"}).train;
+  const auto tokens = config_of_sets({"train.tokens=2kt"}).train;
   EXPECT_EQ(tokens.steps, 0);
   EXPECT_EQ(tokens.tokens, 2000);
   write_file("a.toml", "train.tokens = 5000");
@@ -237,8 +237,8 @@ TEST_F(Resolve, RefusesStepsAndTokensInOneSource) {
 }
 
 TEST_F(Resolve, TakesThePresetOfAFile) {
-  EXPECT_EQ(of_file("preset = \"nano\"").train.batch, 12);
-  EXPECT_EQ(of_file("preset = \"nano\"").preset, "nano");
+  EXPECT_EQ(config_of_file("preset = \"nano\"").train.batch, 12);
+  EXPECT_EQ(config_of_file("preset = \"nano\"").preset, "nano");
   EXPECT_EQ(file_error("preset = \"nnao\""),
             "mine.toml:1: preset: no preset is named \"nnao\"; did you mean \"nano\"? known: 1.2b, "
             "1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny");
@@ -287,7 +287,7 @@ TEST_F(Resolve, ChecksTheShape) {
 }
 
 TEST_F(Resolve, GivesTheShapeOfTheModel) {
-  const auto config = of_sets({"model.vocabulary=tokenizer"});
+  const auto config = config_of_sets({"model.vocabulary=tokenizer"});
   const auto shape = shape_of(config, 1000);
   EXPECT_EQ(shape.layers, 4);
   EXPECT_EQ(shape.width, 128);
@@ -296,12 +296,12 @@ TEST_F(Resolve, GivesTheShapeOfTheModel) {
   EXPECT_EQ(shape.inner, 352);
   EXPECT_EQ(shape.context, 256);
   EXPECT_EQ(shape.vocabulary, 1000);
-  EXPECT_EQ(shape_of(of_sets({"model.vocabulary=300"}), 257).vocabulary, 300);
+  EXPECT_EQ(shape_of(config_of_sets({"model.vocabulary=300"}), 257).vocabulary, 300);
 }
 
 TEST_F(Resolve, ChecksTheInitialisation) {
-  EXPECT_EQ(of_sets({"model.init=normal(1/sqrt(d))"}).model.init, "normal(1/sqrt(d))");
-  EXPECT_EQ(of_file("model.init = \"megatron\"").model.init, "megatron");
+  EXPECT_EQ(config_of_sets({"model.init=normal(1/sqrt(d))"}).model.init, "normal(1/sqrt(d))");
+  EXPECT_EQ(config_of_file("model.init = \"megatron\"").model.init, "megatron");
   EXPECT_EQ(file_error("[model]\ninit = \"megaton\""),
             "mine.toml:2: model.init: unknown word \"megaton\"; did you mean \"megatron\"? known: "
             "depth_scaled, megatron, normal, normal(std), scheme, trunc_normal(std, k), uniform(a, "

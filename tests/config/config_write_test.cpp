@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "evenkeel/config/keys.h"
 
 namespace evenkeel::config {
 namespace {
 
-class Written : public InAFolder {};
+class ToToml : public TemporaryFolderTest {};
 
 /// Equal in every key, the name of the preset and the scheme included.
 void expect_equal(const Config& a, const Config& b) {
@@ -82,48 +82,48 @@ const std::vector<std::string> kAllKeys = {"seed=9007199254740993",
                                            "kernels.fused=false",
                                            "kernels.attention=explicit"};
 
-TEST_F(Written, ReadsBackForEveryPreset) {
+TEST_F(ToToml, ReadsBackForEveryPreset) {
   for (const auto& preset : presets()) {
     const auto config = resolve({.preset = preset, .files = {}, .scheme = {}, .sets = {}});
-    expect_equal(of_file(to_toml(config)), config);
-    EXPECT_EQ(to_toml(of_file(to_toml(config))), to_toml(config));
+    expect_equal(config_of_file(to_toml(config)), config);
+    EXPECT_EQ(to_toml(config_of_file(to_toml(config))), to_toml(config));
   }
 }
 
-TEST_F(Written, ReadsBackWithEveryKeyChanged) {
-  const auto config = of_sets(kAllKeys);
-  expect_equal(of_file(to_toml(config)), config);
+TEST_F(ToToml, ReadsBackWithEveryKeyChanged) {
+  const auto config = config_of_sets(kAllKeys);
+  expect_equal(config_of_file(to_toml(config)), config);
   // All keys are in the list above but two: optimizer.kind and data.tokenizer have one value yet,
   // and train.steps gives way to train.tokens, which is a key more.
   std::size_t keys = 0;
   for (const auto& section : sections()) keys += section.keys.size();
   EXPECT_EQ(kAllKeys.size(), keys - 3);
-  EXPECT_EQ(differences(of_sets({}), config).size(), kAllKeys.size() + 1);
+  EXPECT_EQ(differences(config_of_sets({}), config).size(), kAllKeys.size() + 1);
 }
 
-TEST_F(Written, HoldsAnInlineSchemeWhole) {
+TEST_F(ToToml, HoldsAnInlineSchemeWhole) {
   write_file("theirs.toml",
              "title = \"Theirs\"\nextends = \"hybrid_norm_star\"\n"
              "norm = { kind = \"rms_norm\", epsilon = 1e-7 }");
-  const auto config = of_sets({"scheme=theirs.toml", "scheme.final=layer_norm",
+  const auto config = config_of_sets({"scheme=theirs.toml", "scheme.final=layer_norm",
                                "scheme.name=theirs", "scheme.norm_parameters=N*(3*dk + d) + 3*d"});
   const auto toml = to_toml(config);
   std::filesystem::remove("theirs.toml");
-  expect_equal(of_file(toml), config);
+  expect_equal(config_of_file(toml), config);
   EXPECT_NE(toml.find("\n[scheme]\nname = \"theirs\"\n"), std::string::npos) << toml;
 }
 
-TEST_F(Written, NamesASchemeOnlyIfItIsTheOneOfTheCatalogue) {
-  EXPECT_NE(to_toml(of_sets({"scheme=pre_norm"})).find("scheme = \"pre_norm\"\n"),
+TEST_F(ToToml, NamesASchemeOnlyIfItIsTheOneOfTheCatalogue) {
+  EXPECT_NE(to_toml(config_of_sets({"scheme=pre_norm"})).find("scheme = \"pre_norm\"\n"),
             std::string::npos);
   write_file("pre_norm.toml", "extends = \"post_norm\"");  // the same name, another scheme
-  const auto config = of_sets({"scheme=pre_norm.toml"});
+  const auto config = config_of_sets({"scheme=pre_norm.toml"});
   EXPECT_EQ(config.scheme.name, "pre_norm");
   EXPECT_EQ(to_toml(config).find("scheme = \"pre_norm\"\n"), std::string::npos);
-  expect_equal(of_file(to_toml(config)), config);
+  expect_equal(config_of_file(to_toml(config)), config);
 }
 
-TEST_F(Written, HasTheFormOfTheDocumentation) {
+TEST_F(ToToml, HasTheFormOfTheDocumentation) {
   const auto toml = to_toml(resolve({}));
   EXPECT_EQ(toml.substr(0, toml.find("[data]")),
             R"(# A complete configuration; as a --config file it repeats the run.
@@ -161,9 +161,9 @@ bias_rate = 0.0
 )");
 }
 
-TEST_F(Written, NamesEachDifference) {
-  const auto before = of_sets({});
-  const auto after = of_sets({"model.width=256", "train.tokens=5kt", "data.train=a.txt",
+TEST_F(ToToml, NamesEachDifference) {
+  const auto before = config_of_sets({});
+  const auto after = config_of_sets({"model.width=256", "train.tokens=5kt", "data.train=a.txt",
                               "train.micro_batch=4", "scheme=pre_norm"});
   std::string all;
   for (const auto& each : differences(before, after)) {
@@ -179,8 +179,8 @@ TEST_F(Written, NamesEachDifference) {
   EXPECT_TRUE(differences(before, before).empty());
 }
 
-TEST_F(Written, ShowsAChangedSchemeWhole) {
-  const auto after = of_sets({"scheme.norm=layer_norm"});
+TEST_F(ToToml, ShowsAChangedSchemeWhole) {
+  const auto after = config_of_sets({"scheme.norm=layer_norm"});
   const auto difference = differences(resolve({}), after).at(0);
   EXPECT_EQ(difference.key, "scheme");
   EXPECT_EQ(difference.before, "\"hybrid_norm_star\"");

@@ -3,13 +3,13 @@
 
 #include <string_view>
 
-#include "config/mine.h"
+#include "config/config_fixture.h"
 #include "evenkeel/base/philox.h"
 
 namespace evenkeel::config {
 namespace {
 
-class Mutations : public InAFolder {};
+class Fuzz : public TemporaryFolderTest {};
 
 constexpr std::string_view kBytes = "=[]{}\"'.,#_-+()eEx0123456789 \n\t\\\x01\x7f\xc3\xff";
 
@@ -38,15 +38,15 @@ std::string mutated(std::string toml, const Philox& random, std::uint64_t number
   return toml;
 }
 
-TEST_F(Mutations, OfAFileAreReadOrRefusedInOneLine) {
-  const auto good = to_toml(of_sets({"scheme.norm={ epsilon = 1e-7 }"}));
+TEST_F(Fuzz, MutatedFilesAreReadOrRefusedInOneLine) {
+  const auto good = to_toml(config_of_sets({"scheme.norm={ epsilon = 1e-7 }"}));
   const Philox random(1, "mutations");
   int read = 0;
   int refused = 0;
   for (std::uint64_t number = 0; number < 2000; ++number) {
     const auto toml = mutated(good, random, number);
     try {
-      of_file(toml);
+      config_of_file(toml);
       ++read;
     } catch (const Error& error) {
       ++refused;
@@ -58,11 +58,11 @@ TEST_F(Mutations, OfAFileAreReadOrRefusedInOneLine) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST_F(Mutations, OfASettingAreTakenOrRefused) {
+TEST_F(Fuzz, MutatedSettingsAreTakenOrRefused) {
   const Philox random(2, "mutations");
   for (std::uint64_t number = 0; number < 2000; ++number) {
     try {
-      of_sets({mutated("optimizer.betas=[0.9, 0.95]", random, number)});
+      config_of_sets({mutated("optimizer.betas=[0.9, 0.95]", random, number)});
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::usage) << error.what();
     }
