@@ -11,7 +11,7 @@
 
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/norm/describe.h"
-#include "nn/norm_truth.h"
+#include "nn/norm_reference.h"
 
 // Every norm kind, forward and all gradients, on rows that ordinary arithmetic gets wrong: each
 // result is the true one rounded once, but for a few roundings to float32 where a norm is fused.
@@ -123,7 +123,7 @@ struct NormFixture {
     dy = at::randn(x.sizes()).to(x.scalar_type());
   }
 
-  testing::NormTruth truth() {
+  testing::NormReference reference() {
     testing::NormInputs in = {.x = testing::values_of(x),
                               .dy = testing::values_of(dy),
                               .gain = testing::values_of(parts["gain"]),
@@ -138,7 +138,7 @@ struct NormFixture {
          testing::statistic_groups(norm, x.numel(), x.size(-1), heads, groups, x.size(-2))) {
       equations.add(group);
     }
-    return equations.truth();
+    return equations.reference();
   }
 
   norm::Norm norm;
@@ -156,7 +156,7 @@ testing::Wide uncertainty_of(const norm::Norm& norm) {
   return derived ? kOfFloat : testing::kDoubleError;
 }
 
-void expect_true(NormFixture& fixture, const std::string& name) {
+void expect_reference_values(NormFixture& fixture, const std::string& name) {
   const auto y = (*fixture.layer)(fixture.x, nn::Mode::training);
   ASSERT_EQ(y.scalar_type(), fixture.x.scalar_type());
   std::vector<at::Tensor> leaves = {fixture.x};
@@ -167,17 +167,17 @@ void expect_true(NormFixture& fixture, const std::string& name) {
     names.push_back(part);
   }
   const auto gradients = torch::autograd::grad({y}, leaves, {fixture.dy});
-  const auto truth = fixture.truth();
+  const auto reference = fixture.reference();
   const auto uncertainty = uncertainty_of(fixture.norm);
   const std::map<std::string, const testing::ReferenceValues*> wanted = {
-      {"x", &truth.dx},         {"gain", &truth.dgain},   {"bias", &truth.dbias},
-      {"alpha", &truth.dalpha}, {"shift", &truth.dshift}, {"beta", &truth.dbeta}};
+      {"x", &reference.dx},         {"gain", &reference.dgain},   {"bias", &reference.dbias},
+      {"alpha", &reference.dalpha}, {"shift", &reference.dshift}, {"beta", &reference.dbeta}};
   const auto dtype = fixture.x.scalar_type();
   const bool may_be_fused =
       fixture.norm.kind == Kind::rms_norm || fixture.norm.kind == Kind::layer_norm;
   const int forward = may_be_fused ? testing::roundings_forward(dtype) : 0;
   const int backward = may_be_fused ? testing::roundings_backward(dtype) : 0;
-  EXPECT_TRUE(correctly_rounded(y, truth.y, uncertainty, forward)) << name << ": y";
+  EXPECT_TRUE(correctly_rounded(y, reference.y, uncertainty, forward)) << name << ": y";
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     EXPECT_TRUE(correctly_rounded(gradients[i], *wanted.at(names[i]), uncertainty, backward))
         << name << ": gradient of " << names[i];
@@ -196,7 +196,7 @@ TEST_P(NormNumerics, RoundOnce) {
     if (over_tokens && width == 1) continue;  // one token has no statistics
     for (const bool fused : {true, false}) {
       NormFixture fixture(each, testing::extreme_rows(width, dtype), fused);
-      expect_true(fixture, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
+      expect_reference_values(fixture, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
       if (HasFailure()) return;
     }
   }
@@ -253,7 +253,7 @@ TEST(NormNumerics, OfMoreThan65536Rows) {
   for (const auto& each : cases()) {
     if (!names.contains(each.name)) continue;
     NormFixture fixture(each, at::randn({65544, 3}), true);
-    expect_true(fixture, each.name);
+    expect_reference_values(fixture, each.name);
   }
 }
 

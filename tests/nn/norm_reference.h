@@ -15,7 +15,7 @@ struct StatisticGroup {
 };
 
 /// What a norm computes of x and of the gradient dy of its result.
-struct NormTruth {
+struct NormReference {
   ReferenceValues y, dx, dgain, dbias, dalpha, dshift, dbeta;
 };
 
@@ -80,13 +80,13 @@ inline Statistic statistic_of(const norm::Norm& norm) {
 class NormEquations {
  public:
   NormEquations(const norm::Norm& norm, NormInputs in) : norm_(norm), in_(std::move(in)) {
-    truth_.y.resize(in_.x.size());
-    truth_.dx.resize(in_.x.size());
-    truth_.dgain.resize(in_.gain.size());
-    truth_.dbias.resize(in_.bias.size());
-    truth_.dalpha.resize(in_.alpha.size());
-    truth_.dshift.resize(in_.shift.size());
-    truth_.dbeta.resize(in_.beta.size());
+    reference_.y.resize(in_.x.size());
+    reference_.dx.resize(in_.x.size());
+    reference_.dgain.resize(in_.gain.size());
+    reference_.dbias.resize(in_.bias.size());
+    reference_.dalpha.resize(in_.alpha.size());
+    reference_.dshift.resize(in_.shift.size());
+    reference_.dbeta.resize(in_.beta.size());
   }
 
   void add(const StatisticGroup& group) {
@@ -108,7 +108,7 @@ class NormEquations {
     }
   }
 
-  const NormTruth& truth() const { return truth_; }
+  const NormReference& reference() const { return reference_; }
 
  private:
   static Wide eighth_of(const Values& x) {
@@ -128,14 +128,14 @@ class NormEquations {
   void add_affine(std::size_t at, std::size_t part, Wide x_hat, Wide error) {
     const Wide s = in_.out_scale;
     const Wide dy = s * in_.dy[at];
-    truth_.y[at].add(s * (gain(part) * x_hat + bias(part)),
+    reference_.y[at].add(s * (gain(part) * x_hat + bias(part)),
                      std::abs(s) * (std::abs(gain(part)) * error + std::abs(bias(part))),
                      std::abs(s) * (std::abs(gain(part) * x_hat) + std::abs(bias(part))));
     if (!in_.gain.empty()) {
       const Wide size = std::abs(in_.gain_factor * dy) * (std::abs(x_hat) + error);
-      truth_.dgain[part].add(in_.gain_factor * dy * x_hat, size);
+      reference_.dgain[part].add(in_.gain_factor * dy * x_hat, size);
     }
-    if (!in_.bias.empty()) truth_.dbias[part].add(dy, std::abs(dy));
+    if (!in_.bias.empty()) reference_.dbias[part].add(dy, std::abs(dy));
   }
 
   void add_row(const StatisticGroup& group, const NormedRow& row, Wide eighth) {
@@ -147,7 +147,7 @@ class NormEquations {
     const bool centred = norm_.kind != norm::Kind::scale && statistic_of(norm_).centred;
     const auto dx = gradient_of(row, g, centred);
     for (std::size_t i = 0; i < group.at.size(); ++i) {
-      auto& each = truth_.dx[group.at[i]];
+      auto& each = reference_.dx[group.at[i]];
       each.add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
       each.row = std::max(each.row, dx[i].row / eighth);
     }
@@ -164,9 +164,9 @@ class NormEquations {
       const Wide error = is_erf ? slope * (1 + z * z) : 1;
       add_affine(group.at[i], group.gain[i], is_erf ? std::erf(z) : std::tanh(z), 1);
       const Wide g = in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]];
-      truth_.dx[group.at[i]].add(g * slope * a, std::abs(g * a) * error);
-      truth_.dalpha[0].add(g * slope * x[i], std::abs(z) < kFlat ? std::abs(g * x[i]) * error : 0);
-      if (is_erf) truth_.dshift[0].add(g * slope, std::abs(g) * error);
+      reference_.dx[group.at[i]].add(g * slope * a, std::abs(g * a) * error);
+      reference_.dalpha[0].add(g * slope * x[i], std::abs(z) < kFlat ? std::abs(g * x[i]) * error : 0);
+      if (is_erf) reference_.dshift[0].add(g * slope, std::abs(g) * error);
     }
   }
 
@@ -186,13 +186,13 @@ class NormEquations {
       const Wide dy = in_.out_scale * in_.dy[group.at[i]];
       const Wide factor = t * in_.alpha[i] + gain(group.gain[i]);
       const Wide spread = error * std::abs(in_.alpha[i]) + std::abs(gain(group.gain[i]));
-      truth_.y[group.at[i]].add(in_.out_scale * factor * row.x_hat[i],
+      reference_.y[group.at[i]].add(in_.out_scale * factor * row.x_hat[i],
                               std::abs(in_.out_scale) * spread * std::abs(row.x_hat[i]));
       if (!in_.gain.empty()) {
         const auto gained = in_.gain_factor * dy * row.x_hat[i];
-        truth_.dgain[group.gain[i]].add(gained, std::abs(gained));
+        reference_.dgain[group.gain[i]].add(gained, std::abs(gained));
       }
-      truth_.dalpha[i].add(dy * t * row.x_hat[i], std::abs(dy * row.x_hat[i]) * error);
+      reference_.dalpha[i].add(dy * t * row.x_hat[i], std::abs(dy * row.x_hat[i]) * error);
       pull += dy * in_.alpha[i] * row.x_hat[i];
       pulls += std::abs(dy * in_.alpha[i] * row.x_hat[i]);
       g.push_back(dy * factor);
@@ -201,9 +201,9 @@ class NormEquations {
     // 1 - t^2 is known to double's last place, and to what the dot product is.
     const Wide unsure = pulls * (1 + flat * size);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      truth_.dx[group.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
+      reference_.dx[group.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
                                dx[i].natural + unsure * std::abs(in_.beta[i]));
-      truth_.dbeta[i].add(pull * flat * x[i], std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
+      reference_.dbeta[i].add(pull * flat * x[i], std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
     }
   }
 
@@ -211,7 +211,7 @@ class NormEquations {
 
   norm::Norm norm_;
   NormInputs in_;
-  NormTruth truth_;
+  NormReference reference_;
 };
 
 }  // namespace evenkeel::testing
