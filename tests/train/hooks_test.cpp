@@ -161,7 +161,7 @@ TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
   Hooks hooks(*tiny.model, *tiny.parameters);
   const auto ids = fixed_token_ids(2, 16);
   hooks.before_training(ids);
-  std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each half
+  std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each sublayer
   nn::Observer observer;
   observer.branch = [&](std::int64_t, nn::Sublayer, const at::Tensor& stream,
                         const at::Tensor& branch) {

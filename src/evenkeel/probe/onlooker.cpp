@@ -135,9 +135,9 @@ std::vector<Profile> Onlooker::profiles() const {
     for (auto l = first; l < layers_.size(); ++l) profile.values.push_back(value(layers_[l]));
     all.push_back(std::move(profile));
   };
-  const auto ratio = [](int half) {
-    return [half](const Layer& layer) {
-      return std::sqrt(layer.branch[half].value() / layer.beside[half].value());
+  const auto ratio = [](int sublayer) {
+    return [sublayer](const Layer& layer) {
+      return std::sqrt(layer.branch[sublayer].value() / layer.beside[sublayer].value());
     };
   };
   tell("stream_rms", "", 0, [](const Layer& layer) { return std::sqrt(layer.square.value()); });

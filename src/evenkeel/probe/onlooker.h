@@ -33,7 +33,7 @@ class Onlooker {
  private:
   struct Layer {
     Mean square, kurtosis, outliers, cosine, angle, entropy;
-    Mean branch[2], beside[2];  // mean squares of a half's branch, and of the stream before it
+    Mean branch[2], beside[2];  // mean squares of a sublayer's branch, and of the stream before it
     double largest = 0;
     std::vector<double> scores;  // by head: the largest
     nn::AttentionShifts shifts;           // a count for each of kNoises

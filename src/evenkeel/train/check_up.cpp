@@ -70,7 +70,7 @@ bool norms_its_skips(const norm::Scheme& scheme) {
   });
 }
 
-/// Whether some feed-forward half adds to what its norm gives, as in HybridNorm.
+/// Whether some feed-forward sublayer adds to what its norm gives, as in HybridNorm.
 bool has_normed_skip(const norm::Scheme& scheme) {
   return std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     const auto& skip = block.feed_forward.add.skip;

@@ -17,11 +17,11 @@ namespace {
 constexpr const char* kNorm = "norm";
 
 toml::table half_of(const GoldenJson& layer, const std::string& name) {
-  toml::table half;
-  if (!layer.flag(name + "_norm")) return half;
-  half.insert("input", kNorm);
-  if (layer.flag(name + "_residual_after_norm")) half.insert("skip", "normed");
-  return half;
+  toml::table sublayer;
+  if (!layer.flag(name + "_norm")) return sublayer;
+  sublayer.insert("input", kNorm);
+  if (layer.flag(name + "_residual_after_norm")) sublayer.insert("skip", "normed");
+  return sublayer;
 }
 
 /// The scheme as a user could have written it.

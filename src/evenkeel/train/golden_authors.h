@@ -11,7 +11,7 @@ namespace evenkeel::train {
 ///
 ///   attn_norm                 attention.input = "norm"
 ///   attn_residual_after_norm  attention.skip = "normed", where there is a norm
-///   ffn_norm, ffn_residual_after_norm   the same of the feed-forward half
+///   ffn_norm, ffn_residual_after_norm   the same of the feed-forward sublayer
 ///   per_head_norms, embedding_norm      the slots of those names; of a mixture use_query_norm and
 ///                                       its like among the official_flags
 ///

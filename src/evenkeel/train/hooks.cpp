@@ -109,7 +109,7 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
 }
 
 void Hooks::profile(const at::Tensor& ids) {
-  double next = 1;  // of the half at hand: what those before it left
+  double next = 1;  // of the sublayer at hand: what those before it left
   nn::Observer filler;
   filler.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                       const at::Tensor& branch) {

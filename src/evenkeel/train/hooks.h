@@ -22,7 +22,7 @@ namespace evenkeel::train {
 ///              rows of q and k times sqrt(threshold / S); with shared key heads rows of q alone,
 ///              times threshold / S
 ///   profile    before the first step one forward pass fills the learned skip vectors: the first
-///              with 1, each next one with sqrt(var(omega x) + var(out)) of the half before it
+///              with 1, each next one with sqrt(var(omega x) + var(out)) of the sublayer before it
 ///
 /// \source arXiv:2410.01131, arXiv:1910.05895 (unit_norm), arXiv:2507.20534 (qk_clip),
 ///         arXiv:2004.08249 (profile)
