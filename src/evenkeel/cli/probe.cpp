@@ -44,7 +44,7 @@ struct ProbeOutput {
 /// \param fallback  probe.what, where the command line has no --what
 std::set<std::string> selected_measures(const ProbeOptions& options,
                                         const std::vector<std::string>& fallback) {
-  const auto known = config::measure_words();
+  const auto known = config::measure_names();
   for (const auto& word : options.what) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
       throw Error(Exit::usage,

@@ -13,21 +13,21 @@ namespace {
 
 constexpr const char* kPaper = "trunc_normal(1/sqrt(2.5*d), 3)";
 
-const std::map<std::string, std::string, std::less<>>& words() {
-  static const std::map<std::string, std::string, std::less<>> words = {{"default", kPaper},
+const std::map<std::string, std::string, std::less<>>& named_distributions() {
+  static const std::map<std::string, std::string, std::less<>> named = {{"default", kPaper},
                                                                         {"depth_scaled", kPaper},
                                                                         {"megatron", kPaper},
                                                                         {"normal", kPaper},
                                                                         {"xavier", "xavier(1)"}};
-  return words;
+  return named;
 }
 
 }  // namespace
 
 norm::Distribution parse_init(const std::string& text, const norm::Variables& shape,
                               std::string_view where) {
-  const auto word = words().find(text);
-  if (word == words().end() && text.find('(') == std::string::npos) {
+  const auto word = named_distributions().find(text);
+  if (word == named_distributions().end() && text.find('(') == std::string::npos) {
     throw Error(Exit::usage,
                 evenkeel::text(where, ": unknown word \"", text, "\"",
                                did_you_mean(text, {"depth_scaled", "megatron", "normal",
@@ -35,7 +35,7 @@ norm::Distribution parse_init(const std::string& text, const norm::Variables& sh
                                                    "uniform(a, b)", "xavier", "xavier(gain)"})));
   }
   try {
-    return norm::distribution_of(word == words().end() ? text : word->second, shape).value();
+    return norm::distribution_of(word == named_distributions().end() ? text : word->second, shape).value();
   } catch (const norm::SchemeError& error) {
     throw Error(Exit::usage, evenkeel::text(where, ": ", error.explanation()));
   }

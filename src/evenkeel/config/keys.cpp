@@ -277,7 +277,7 @@ Section probe() {
   SectionBuilder<Probe> keys("probe", "A look inside: measures by layer.", &Config::probe);
   keys.integers("steps", &Probe::steps, kAtLeastOne);
   keys.integer("every", &Probe::every, kCount);
-  keys.words("what", &Probe::what, measure_words());
+  keys.words("what", &Probe::what, measure_names());
   return keys.section();
 }
 

@@ -29,10 +29,10 @@ const std::vector<Measure>& measures() {
   return all;
 }
 
-std::vector<std::string> measure_words() {
-  std::vector<std::string> words = {"all"};
-  for (const auto& measure : measures()) words.emplace_back(measure.name);
-  return words;
+std::vector<std::string> measure_names() {
+  std::vector<std::string> names = {"all"};
+  for (const auto& measure : measures()) names.emplace_back(measure.name);
+  return names;
 }
 
 }  // namespace evenkeel::config

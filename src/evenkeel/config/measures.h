@@ -13,10 +13,10 @@ struct Measure {
   bool by_default = true;  // or only where it is named
 };
 
-/// All of them, in the order in which they are told (docs/probes.md).
+/// All of them, in the order of reports (docs/probes.md).
 const std::vector<Measure>& measures();
 
 /// What `probe.what` may name: "all", and every measure.
-std::vector<std::string> measure_words();
+std::vector<std::string> measure_names();
 
 }  // namespace evenkeel::config

@@ -20,10 +20,10 @@ const std::vector<std::pair<std::string_view, std::string_view>>& embedded_templ
 
 namespace {
 
-std::string replaced(std::string page, std::string_view mark, const std::string& words) {
+std::string replaced(std::string page, std::string_view mark, const std::string& replacement) {
   for (auto at = page.find(mark); at != std::string::npos; at = page.find(mark, at)) {
-    page.replace(at, mark.size(), words);
-    at += words.size();
+    page.replace(at, mark.size(), replacement);
+    at += replacement.size();
   }
   return page;
 }

@@ -78,7 +78,7 @@ struct SavedActivations {
   }
 };
 
-/// What a mixture keeps besides its shared experts: a token's row once for every expert it goes to:
+/// What a mixture saves besides its shared experts: a token's row once for every expert it goes to:
 /// what enters the expert, its products, and its hidden values before and after their weight.
 SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const norm::Shape& shape,
                      const FootprintOptions& options) {
@@ -105,7 +105,7 @@ SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, st
   const auto f = static_cast<double>(shape.inner);
   const auto& a = block.attention;
   SavedActivations saved;
-  // Of what a product reads, only the steps of the norm, if it is computed again.
+  // The input of a linear layer; of a norm that is recomputed only its steps.
   const auto add_linear_input = [&](const std::optional<Norm>& norm, double width) {
     const bool is_recomputed = recomputes_norms && norm && norm::states_of(*norm, 1, 1).empty();
     if (is_recomputed) saved.bytes += saved_by(norm, width, options);
@@ -143,7 +143,7 @@ SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, st
   }
   const auto always_active = shape.has_router(i) ? shape.experts.shared : shape.dense_experts();
   for (std::int64_t j = 0; j < always_active; ++j) {
-    // Up and gate, and what the gate writes if a norm reads it; a formula keeps it, and silu(gate).
+    // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
     saved.values += !options.fused ? 4 * f : b.hidden ? 3 * f : 2 * f;
     add_linear_input(b.hidden, f);
   }

@@ -24,7 +24,7 @@ struct FootprintOptions {
   std::int64_t micro_batch_size = 1;    // sequences that go through the model at once
   std::int64_t accumulation_steps = 1;  // micro-batches of an optimizer step
   std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
-  bool fused = true;               // kernels.fused; formulas keep what a gate writes, too
+  bool fused = true;               // kernels.fused; formulas save the gate's output, too
   bool explicit_attention = false;
   bool flash_attention = false;  // LibTorch's: under a soft cap scores are materialized
   Recompute recompute = Recompute::none;

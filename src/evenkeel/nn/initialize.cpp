@@ -24,8 +24,8 @@ namespace {
 using norm::Distribution;
 
 /// A standard normal number, given that its magnitude is at most `cut`. Rejection, from the normal
-/// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: either
-/// way six of ten attempts or more are taken.
+/// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: in either
+/// case six of ten attempts or more are accepted.
 double truncated_normal(double cut, const Philox& random, std::uint64_t index) {
   constexpr double kNarrow = 1;  // P(|z| <= 1) = 0.68; the density falls to e^(-1/2) = 0.61 there
   for (std::uint64_t attempt = 0;; ++attempt) {

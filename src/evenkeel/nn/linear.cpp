@@ -15,7 +15,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// What the backward pass needs beside tensors.
+/// What the backward pass needs besides tensors.
 struct LinearContext {
   Activation::Recomputation recompute;  // empty: the saved tensor is the input
   ops::GradientSum sum;     // of the gradients of w; none: autograd's

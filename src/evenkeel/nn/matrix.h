@@ -35,7 +35,7 @@ class Matrix {
   };
 
   Matrix() = default;
-  /// \param parts     all rows, in order; none for a matrix that stands as it is
+  /// \param parts     all rows, in order; none for a matrix without rules
   /// \param sum       of the gradients of the stored matrix, if products may add to it
   /// \param fused     false: rules are formulas in tensor operations
   explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {}, ops::GradientSum sum = {},

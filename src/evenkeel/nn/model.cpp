@@ -72,9 +72,9 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   auto attention = block.attention(activation(read, input_norm(first), before, mode), positions, mode,
                                    cache, pass.observer);
   if (first.output) attention = (*first.output)(attention, mode);
-  const auto* const other = input_norm(block.shares_input ? first : second);
+  const auto* const second_norm = input_norm(block.shares_input ? first : second);
   auto feed_forward =
-      run_feed_forward(state, block, l, pass, activation(feed_forward_input, other, before, mode));
+      run_feed_forward(state, block, l, pass, activation(feed_forward_input, second_norm, before, mode));
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, Sublayer::attention, before, attention);
@@ -94,7 +94,7 @@ Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   return rotary_.narrow(first, positions);
 }
 
-/// Of the documents that the tokens stand in; undefined where all see all.
+/// The start of each token's document; undefined where all positions are visible.
 at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const {
   if (!options_.document_end) return {};
   const auto before = cache != nullptr ? cache->front().document_start : at::Tensor();

@@ -32,7 +32,7 @@ struct ModelOptions {
   bool fused = true;
   AttentionPath attention = AttentionPath::automatic;
   Recompute recompute = Recompute::none;
-  std::optional<std::int64_t> document_end;  // the end-of-text, if attention stops there
+  std::optional<std::int64_t> document_end;  // the end-of-text id, if attention stays within documents
 };
 
 /// Keys and values of all blocks.
@@ -94,10 +94,10 @@ class Model {
   struct Block {
     SublayerConnection attention_connection, feed_forward_connection;
     Attention attention;
-    FeedForward feed_forward;  // without meaning if there is a mixture
+    FeedForward feed_forward;  // unused if there is a mixture
     std::optional<MixtureOfExperts> mixture;
     bool shares_input = false;    // parallel: the feed-forward reads what attention reads
-    bool taps_its_input = false;  // a skip takes the stream that entered the block
+    bool taps_its_input = false;  // a skip connection reads the block's input
   };
   /// The streams between two sublayers.
   struct State {

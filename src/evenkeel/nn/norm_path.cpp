@@ -27,7 +27,7 @@ NormPath path_of(const norm::Norm& norm, std::int64_t heads) {
     case Kind::l2:
     case Kind::scale_norm:
       return of_rows;
-    case Kind::group_norm:  // absmax8 looks at the whole row, a group at itself
+    case Kind::group_norm:  // absmax8 is of the whole row, the statistic of a group
       return is_plain ? of_rows : NormPath::formula;
     case Kind::scale:
       return is_plain && !is_one_a_head ? NormPath::affine : NormPath::formula;

@@ -8,7 +8,7 @@
 namespace evenkeel::nn {
 
 /// The operator that does a whole norm on the CPU, where kernels.fused is on; `formula`: there is
-/// none, and the steps of ops/reference.h are run and kept.
+/// none, and the steps of ops/reference.h run and are saved.
 enum class NormPath {
   rms_norm,
   layer_norm,

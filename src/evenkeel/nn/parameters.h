@@ -70,8 +70,8 @@ class Parameters {
   /// added.
   void zero_gradients();
   /// After each backward pass: adds what autograd left in .grad to the gradients, in
-  /// bfloat16 beside bfloat16. Where parts of a batch follow one another they are summed in float32
-  /// this way.
+  /// bfloat16 beside bfloat16. Micro-batches are thus summed in float32
+  /// (gradient accumulation).
   void accumulate_gradients();
   /// Those of groups(), in order, with all that was added since zero_gradients().
   std::vector<at::Tensor> gradients();

@@ -12,32 +12,32 @@ namespace {
 std::string differences(const Norm& norm) {
   const auto defaults = default_norm(norm.kind);
   std::string out;
-  const auto say = [&](bool differs, const auto&... words) {
+  const auto add = [&](bool differs, const auto&... words) {
     if (differs) out += text(", ", words...);
   };
   const auto plain = [](double value) { return Expression(value).formula(); };
-  say(norm.affine != defaults.affine && norm.affine == Affine::none, "no gain");
-  say(norm.affine != defaults.affine && norm.affine == Affine::scalar, "one gain");
-  say(norm.affine != defaults.affine && norm.affine == Affine::vector,
+  add(norm.affine != defaults.affine && norm.affine == Affine::none, "no gain");
+  add(norm.affine != defaults.affine && norm.affine == Affine::scalar, "one gain");
+  add(norm.affine != defaults.affine && norm.affine == Affine::vector,
       defaults.affine == Affine::vector_bias ? "no bias" : "gain vector");
-  say(norm.affine != defaults.affine && norm.affine == Affine::vector_bias, "gain and bias");
-  say(!norm.heads_share, "a gain for each head");
-  say(norm.gain_init != defaults.gain_init, "gain starts at ", norm.gain_init.formula());
-  say(norm.gain_form != defaults.gain_form, "gain stored as 1+w");
-  say(norm.stored_at.has_value(), "stored at ", norm.stored_at ? norm.stored_at->formula() : "");
-  say(norm.epsilon != defaults.epsilon, "epsilon ", plain(norm.epsilon));
-  say(norm.epsilon_at != defaults.epsilon_at, "epsilon ", name_of(norm.epsilon_at));
-  say(norm.partial != defaults.partial, "mean over the first ", plain(norm.partial), " of the row");
-  say(norm.groups.has_value(), norm.groups ? norm.groups->formula() : "", " groups");
-  say(norm.pre_scale != defaults.pre_scale, "row divided by its absmax/8 first");
-  say(norm.out_scale != defaults.out_scale, "result times ", norm.out_scale.formula());
-  say(norm.rope != defaults.rope, "after the rotation");
-  say(norm.alpha_init != defaults.alpha_init, "alpha starts at ", norm.alpha_init.formula());
-  say(norm.shift_init != defaults.shift_init, "shift starts at ", norm.shift_init.formula());
-  say(norm.beta_init != defaults.beta_init, "beta starts at ", norm.beta_init.formula());
-  say(norm.momentum != defaults.momentum, "momentum ", plain(norm.momentum));
-  say(norm.rate_max != defaults.rate_max, "rate at most ", norm.rate_max.formula());
-  say(norm.shift_max != defaults.shift_max, "shift at most ", norm.shift_max.formula());
+  add(norm.affine != defaults.affine && norm.affine == Affine::vector_bias, "gain and bias");
+  add(!norm.heads_share, "a gain for each head");
+  add(norm.gain_init != defaults.gain_init, "gain starts at ", norm.gain_init.formula());
+  add(norm.gain_form != defaults.gain_form, "gain stored as 1+w");
+  add(norm.stored_at.has_value(), "stored at ", norm.stored_at ? norm.stored_at->formula() : "");
+  add(norm.epsilon != defaults.epsilon, "epsilon ", plain(norm.epsilon));
+  add(norm.epsilon_at != defaults.epsilon_at, "epsilon ", name_of(norm.epsilon_at));
+  add(norm.partial != defaults.partial, "mean over the first ", plain(norm.partial), " of the row");
+  add(norm.groups.has_value(), norm.groups ? norm.groups->formula() : "", " groups");
+  add(norm.pre_scale != defaults.pre_scale, "row divided by its absmax/8 first");
+  add(norm.out_scale != defaults.out_scale, "result times ", norm.out_scale.formula());
+  add(norm.rope != defaults.rope, "after the rotation");
+  add(norm.alpha_init != defaults.alpha_init, "alpha starts at ", norm.alpha_init.formula());
+  add(norm.shift_init != defaults.shift_init, "shift starts at ", norm.shift_init.formula());
+  add(norm.beta_init != defaults.beta_init, "beta starts at ", norm.beta_init.formula());
+  add(norm.momentum != defaults.momentum, "momentum ", plain(norm.momentum));
+  add(norm.rate_max != defaults.rate_max, "rate at most ", norm.rate_max.formula());
+  add(norm.shift_max != defaults.shift_max, "shift at most ", norm.shift_max.formula());
   return out;
 }
 

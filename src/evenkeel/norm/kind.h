@@ -34,7 +34,7 @@ double stored_initial(const Norm& norm, const std::string& parameter, const Vari
 /// By what a stored gain is multiplied before it acts: gain_init / stored_at, or 1.
 double gain_factor(const Norm& norm, const Variables& variables);
 
-/// The tensors that a norm keeps from step to step without a gradient, and where they start:
+/// The states of a norm (torch: buffers), and where they start:
 /// running values of the kinds over a batch.
 struct NormState {
   std::string name;  // "running_mean", "running_var" or "running_std"

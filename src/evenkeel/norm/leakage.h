@@ -13,7 +13,7 @@ namespace evenkeel::norm {
 /// causal in training and in evaluation.
 std::vector<std::string> leaks_of(const Scheme& scheme);
 
-/// Whether, in evaluation, no token sees a later one: only then may keys and values be kept from
+/// Whether, in evaluation, no token sees a later one: only then may keys and values be cached from
 /// one token to the next.
 bool causal_in_evaluation(const Scheme& scheme);
 

@@ -156,7 +156,7 @@ void check_weights(const Scheme& scheme) {
   for (const auto& hook : scheme.hooks) check("hooks", hook.weights, known);
 }
 
-/// The hook profile overwrites what is stored behind every skip_scale.
+/// The hook profile overwrites the parameter of every skip_scale.
 void check_profile(const Scheme& scheme) {
   const bool profiles = std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
                                     [](const Hook& hook) { return hook.kind == "profile"; });

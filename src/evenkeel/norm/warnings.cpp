@@ -18,7 +18,7 @@ bool is_bounded(const Norm& norm) {
   return norm.kind == Kind::dyt || norm.kind == Kind::derf;
 }
 
-/// Both halves write through one residual norm in the parallel layout.
+/// Both sublayers write through one residual norm in the parallel layout.
 bool ends_in_residual_norm(const Scheme& scheme, const Block& block) {
   return scheme.parallel ? block.attention.residual.has_value()
                          : block.feed_forward.residual.has_value();

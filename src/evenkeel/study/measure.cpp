@@ -103,7 +103,7 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
        "alone = true");
   if (measure.kind != Measure::Kind::probe) return;
   const auto& probe = config.probe;
-  const auto known = config::measure_words();
+  const auto known = config::measure_names();
   must(has(known, measure.probe) && measure.probe != "all", "no probe is named \"", measure.probe,
        "\"", did_you_mean(measure.probe, known));
   if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {
