@@ -52,10 +52,10 @@ void Console::print(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-void Console::show(const Sight& sight, bool lasting) {
-  const auto line = line_of(sight);
-  if (lasting) keep(line);
-  if (quiet_ || (!terminal_ && !lasting)) return;
+void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
+  const auto line = line_of(progress_line);
+  if (permanent) keep(line);
+  if (quiet_ || (!terminal_ && !permanent)) return;
   clear();
   std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line.c_str());
   std::fflush(stderr);
@@ -67,13 +67,13 @@ void Console::clear() {
   open_ = false;
 }
 
-std::string line_of(const Sight& sight) {
-  auto line = printed("step %lld/%lld  loss %.3f", static_cast<long long>(sight.step),
-                      static_cast<long long>(sight.steps), sight.loss);
-  if (sight.gap) line += printed("  gap %.3f", *sight.gap);
-  line += printed("  lr %.1e  |g| %.2f  ", sight.rate, sight.gradient_norm);
-  return line + with_unit(sight.tokens_per_second) + " tok/s  left " +
-         duration_text(sight.seconds_left);
+std::string line_of(const ProgressLine& progress_line) {
+  auto line = printed("step %lld/%lld  loss %.3f", static_cast<long long>(progress_line.step),
+                      static_cast<long long>(progress_line.steps), progress_line.loss);
+  if (progress_line.gap) line += printed("  gap %.3f", *progress_line.gap);
+  line += printed("  lr %.1e  |g| %.2f  ", progress_line.rate, progress_line.gradient_norm);
+  return line + with_unit(progress_line.tokens_per_second) + " tok/s  left " +
+         duration_text(progress_line.seconds_left);
 }
 
 }  // namespace evenkeel::train

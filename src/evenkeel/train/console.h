@@ -9,8 +9,8 @@
 
 namespace evenkeel::train {
 
-/// What the progress line shows.
-struct Sight {
+/// The values of the progress line.
+struct ProgressLine {
   std::int64_t step = 0, steps = 0;
   double loss = 0;
   std::optional<double> gap;  // of the last evaluation, nats a byte
@@ -33,8 +33,8 @@ class Console {
   /// A line that stays even when quiet: trouble.
   void warn(const std::string& line);
   bool is_terminal() const { return terminal_; }
-  /// The progress line; without a terminal, a line each time `lasting` is true.
-  void show(const Sight& sight, bool lasting);
+  /// The progress line; without a terminal, a line each time `permanent` is true.
+  void show_progress(const ProgressLine& progress_line, bool permanent);
 
  private:
   void clear();
@@ -48,6 +48,6 @@ class Console {
 };
 
 /// "step 120/400  loss 1.234  gap 0.310  lr 2.9e-03  |g| 0.52  18.2k tok/s  left 0:42"
-std::string line_of(const Sight& sight);
+std::string line_of(const ProgressLine& progress_line);
 
 }  // namespace evenkeel::train

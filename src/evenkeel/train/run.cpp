@@ -211,8 +211,8 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
   const auto& config = open_.config;
   const double tokens_per_second =
       static_cast<double>(config.train.batch * config.model.context) / seconds;
-  const bool lasting = due(now, config.log.every) || now == steps;
-  if (lasting) {
+  const bool permanent = due(now, config.log.every) || now == steps;
+  if (permanent) {
     nlohmann::ordered_json line = {{"step", now},
                                    {"tokens", trainer_->progress().tokens},
                                    {"loss", step.outcome.loss},
@@ -226,7 +226,7 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
     if (!step.outcome.routing.empty()) line.update(routing_record(step.outcome));
     append(metrics_, line);
   }
-  Sight sight{.step = now,
+  ProgressLine progress_line{.step = now,
               .steps = steps,
               .loss = step.outcome.loss,
               .gap = gap_,
@@ -234,7 +234,7 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
               .gradient_norm = step.outcome.gradient_norm,
               .tokens_per_second = tokens_per_second,
               .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)};
-  console_.show(sight, lasting);
+  console_.show_progress(progress_line, permanent);
 }
 
 /// What the monitor saw is told and recorded; too many skipped steps end the run.
