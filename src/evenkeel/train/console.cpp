@@ -24,26 +24,26 @@ std::string printed(const char* format, Values... values) {
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-void Console::keep_in(const std::filesystem::path& file) {
-  kept_.open(file, std::ios::app);
-  kept_ << std::exchange(unkept_, "") << std::flush;
+void Console::log_to(const std::filesystem::path& file) {
+  log_.open(file, std::ios::app);
+  log_ << std::exchange(unlogged_, "") << std::flush;
 }
 
-void Console::say(const std::string& line) {
-  keep(line);
+void Console::info(const std::string& line) {
+  log(line);
   if (!quiet_) print(line);
 }
 
 void Console::warn(const std::string& line) {
-  keep(line);
+  log(line);
   print(line);
 }
 
-void Console::keep(const std::string& line) {
-  if (kept_.is_open()) {
-    kept_ << line << std::endl;
+void Console::log(const std::string& line) {
+  if (log_.is_open()) {
+    log_ << line << std::endl;
   } else {
-    unkept_ += line + "\n";
+    unlogged_ += line + "\n";
   }
 }
 
@@ -54,17 +54,17 @@ void Console::print(const std::string& line) {
 
 void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
   const auto line = line_of(progress_line);
-  if (permanent) keep(line);
+  if (permanent) log(line);
   if (quiet_ || (!terminal_ && !permanent)) return;
   clear();
   std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line.c_str());
   std::fflush(stderr);
-  open_ = terminal_;
+  has_open_line_ = terminal_;
 }
 
 void Console::clear() {
-  if (open_) std::fputs("\r\033[K", stderr);
-  open_ = false;
+  if (has_open_line_) std::fputs("\r\033[K", stderr);
+  has_open_line_ = false;
 }
 
 std::string line_of(const ProgressLine& progress_line) {

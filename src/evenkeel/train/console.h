@@ -24,13 +24,13 @@ class Console {
  public:
   explicit Console(bool quiet);
 
-  /// Appends every line that stays to this file, those of before too, even when quiet. What cannot
+  /// Appends every permanent line to this file, earlier ones too, even when quiet. What cannot
   /// be written there is lost: the records are what counts.
-  void keep_in(const std::filesystem::path& file);
+  void log_to(const std::filesystem::path& file);
 
-  /// A line that stays.
-  void say(const std::string& line);
-  /// A line that stays even when quiet: trouble.
+  /// A permanent line.
+  void info(const std::string& line);
+  /// A permanent line that is printed even when quiet.
   void warn(const std::string& line);
   bool is_terminal() const { return terminal_; }
   /// The progress line; without a terminal, a line each time `permanent` is true.
@@ -38,13 +38,13 @@ class Console {
 
  private:
   void clear();
-  void keep(const std::string& line);
+  void log(const std::string& line);
   void print(const std::string& line);
 
   bool quiet_, terminal_;
-  std::string unkept_;  // lines of before keep_in()
-  std::ofstream kept_;
-  bool open_ = false;  // a progress line stands without its end
+  std::string unlogged_;  // lines before log_to()
+  std::ofstream log_;
+  bool has_open_line_ = false;  // the last line printed is a progress line without a line feed
 };
 
 /// "step 120/400  loss 1.234  gap 0.310  lr 2.9e-03  |g| 0.52  18.2k tok/s  left 0:42"

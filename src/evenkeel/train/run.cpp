@@ -97,7 +97,7 @@ void Run::check_schedule() {
   const auto last = steps_of(open_.config);
   const auto warmup = trainer_->schedule().warmup();
   if (warmup < static_cast<double>(last)) return;
-  console_.say(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
+  console_.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
                     ": the learning rate never gets to schedule.peak"));
 }
 
@@ -127,7 +127,7 @@ void Run::begin() {
     if (!open_.config.train.from.empty()) start_from(open_.config.train.from);
   }
   write_identity();
-  console_.keep_in(open_.folder / "log.txt");
+  console_.log_to(open_.folder / "log.txt");
   if (!newest.found) save(/*must=*/true);
   mark("training");
 }
@@ -177,7 +177,7 @@ void Run::save(bool must) {
   try {
     store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
     saved_at_ = step;
-    console_.say(text("step ", step, ": saved"));
+    console_.info(text("step ", step, ": saved"));
   } catch (const Error& error) {
     if (must) throw;
     console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
@@ -189,7 +189,7 @@ void Run::close(const std::string& state) {
   if (contention_) cpu_contention_ = std::max(cpu_contention_, contention_->share());
   constexpr double kMany = 0.25;
   if (console_.is_terminal() && cpu_contention_.value_or(0) > kMany) {
-    console_.say(
+    console_.info(
         text("note: other processes took ", percent(*cpu_contention_),
              " of the processors' time; train.threads=1, or OMP_WAIT_POLICY=passive in the "
              "environment, loses less to them"));
@@ -289,7 +289,7 @@ void Run::evaluate() {
     if (other.exact) told += text(", ", percent(*other.exact), " right");
   }
   append(metrics_, line);
-  console_.say(told);
+  console_.info(told);
 }
 
 bool Run::write_sample() const {

@@ -39,27 +39,27 @@ void Run::announce() const {
       nn::parameter_specs(trainer_->model().scheme(), padded_vocabulary_size(config.model, shape_.vocabulary),
                   config.model.tied);
   const auto counts = nn::parameter_counts(specs);
-  console_.say(text("evenkeel ", kVersion, " on ", machine_.description));
-  console_.say(text("text   ", text_.train.description));
-  console_.say(text("valid  ", text_.validation.description));
-  console_.say(text("model  ", config.scheme.name, ", ",
+  console_.info(text("evenkeel ", kVersion, " on ", machine_.description));
+  console_.info(text("text   ", text_.train.description));
+  console_.info(text("valid  ", text_.validation.description));
+  console_.info(text("model  ", config.scheme.name, ", ",
                     with_unit(static_cast<double>(counts.total)), " parameters (",
                     with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
                     config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
   if (shape_.is_mixture()) {
     const auto active = static_cast<double>(nn::active_parameters(specs, shape_));
-    console_.say(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
+    console_.info(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
                       " parameters work on a token"));
   }
   if (config.model.vocabulary > data::kByteVocabulary) {
-    console_.say(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
+    console_.info(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
                       with_commas(config.model.vocabulary),
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));
   }
   for (const auto& note : notes_of(config, trainer_->model().scheme())) {
-    console_.say(text("note   ", note));
+    console_.info(text("note   ", note));
   }
-  console_.say(text("run    ", open_.folder.string()));
+  console_.info(text("run    ", open_.folder.string()));
   for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
     console_.warn(text("warning ", warning.code, ": ", warning.explanation));
   }
@@ -115,7 +115,7 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
   const auto steps = trainer_->progress().steps;
   trainer_->restore(checkpoint);
   if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
-    console_.say(text("the learning rate was laid out for ", planned,
+    console_.info(text("the learning rate was laid out for ", planned,
                       " steps and keeps to that; --override schedule lays it out anew"));
   }
   metrics_.cut_after(checkpoint.step);
@@ -128,7 +128,7 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
     const auto gap = line.value("val_gap", nlohmann::json());
     if (gap.is_number()) gap_ = gap.get<double>();
   }
-  console_.say(text("goes on from step ", checkpoint.step, " of ", steps, " (",
+  console_.info(text("goes on from step ", checkpoint.step, " of ", steps, " (",
                     checkpoint.folder.filename().string(), ")"));
 }
 

@@ -44,7 +44,7 @@ Result train(const Request& request) {
   Run run(request, std::move(open), console);
   run.begin();
   if (run.finished()) {
-    console.say(text("finished already at step ", run.progress().step,
+    console.info(text("finished already at step ", run.progress().step,
                      "; extend it with --set train.steps=", 2 * run.progress().step));
     run.close("finished");
     return {Exit::done, run.folder()};
@@ -53,7 +53,7 @@ Result train(const Request& request) {
   run.save(/*must=*/true);
   if (!run.finished()) {
     run.close("stopped");
-    console.say(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
+    console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
                      run.folder().string()));
     return {Exit::done, run.folder()};
   }
