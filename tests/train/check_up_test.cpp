@@ -39,14 +39,14 @@ double even(const std::string&) {
   return 1;
 }
 
-/// "EVENT BLOCK TENSOR" of each trouble, one a line.
+/// "EVENT BLOCK TENSOR" of each event, one a line.
 std::string seen(const TinyModel& tiny, const std::vector<at::Tensor>& flat,
                  std::int64_t step = kLater, double first_score = 1) {
   CheckUp check_up(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   check_up.set_first_scores({first_score, first_score, first_score});
   std::string out;
-  for (const auto& trouble : check_up(step, one_sequence(), flat)) {
-    out += text(trouble.event, " ", trouble.layer, " ", trouble.tensor, "\n");
+  for (const auto& event : check_up(step, one_sequence(), flat)) {
+    out += text(event.kind, " ", event.layer, " ", event.tensor, "\n");
   }
   return out;
 }
@@ -65,9 +65,9 @@ std::string seen_of(const probe::RoutingSeen& routing, std::int64_t step = kLate
   CheckUp check_up(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   check_up.set_first_scores({1, 1, 1});
   std::string out;
-  for (const auto& trouble :
+  for (const auto& event :
        check_up(step, one_sequence(), gradients(*tiny.parameters, even), routing)) {
-    out += text(trouble.event, " ", trouble.layer, " ", trouble.tensor, ": ", trouble.seen, "\n");
+    out += text(event.kind, " ", event.layer, " ", event.tensor, ": ", event.observation, "\n");
   }
   return out;
 }
@@ -152,10 +152,10 @@ TEST(CheckUp, SeesAStreamThatIsTheSameEverywhere) {
   CheckUp check_up(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   check_up.set_first_scores({1, 1, 1});
   EXPECT_TRUE(check_up(kLater, one_sequence(), flat).empty());  // a healthy run may pass through it
-  const auto troubles = check_up(kLater + 50, one_sequence(), flat);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "collapse");
-  EXPECT_EQ(troubles[0].layer, 3);
+  const auto events = check_up(kLater + 50, one_sequence(), flat);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "collapse");
+  EXPECT_EQ(events[0].layer, 3);
 }
 
 }  // namespace

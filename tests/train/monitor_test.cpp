@@ -59,7 +59,7 @@ struct Watched {
     });
   }
   /// What is seen in `count` steps.
-  std::vector<Trouble> after(std::int64_t count, const data::Batch& batch = plain_batch()) {
+  std::vector<HealthEvent> after(std::int64_t count, const data::Batch& batch = plain_batch()) {
     for (std::int64_t i = 0; i < count; ++i) step(batch);
     return monitor.take();
   }
@@ -82,8 +82,8 @@ TEST(Monitor, IsSilentWhileAllIsWell) {
                                    "gemma2", "peri_ln", "rezero", "dyt", "ngpt", "resi_dual"}) {
     Watched run(scheme);
     for (std::int64_t i = 0; i < 130; ++i) run.step(shifted_batch(i));
-    for (const auto& trouble : run.monitor.take()) {
-      ADD_FAILURE() << scheme << ": " << trouble.event << ": " << line_of(trouble);
+    for (const auto& event : run.monitor.take()) {
+      ADD_FAILURE() << scheme << ": " << event.kind << ": " << line_of(event);
     }
   }
 }
@@ -92,13 +92,13 @@ TEST(Monitor, NamesTheWeightThatIsNotANumber) {
   Watched run("hybrid_norm_star");
   run.after(25);
   run.scale("blocks.1.feed_forward.down.weight", kNan);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(line_of(troubles[0]),
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(line_of(events[0]),
             "loss nan, gradient norm nan: the step was skipped; block 2, "
             "blocks.1.feed_forward.down.weight: the weight itself holds numbers that are not "
             "finite; try: go back to an earlier checkpoint");
-  EXPECT_EQ(troubles[0].event, "nonfinite");
+  EXPECT_EQ(events[0].kind, "nonfinite");
 }
 
 // Weights of 1e30 are finite; what they multiply is not.
@@ -106,21 +106,21 @@ TEST(Monitor, NamesTheActivationThatOverflows) {
   Watched run("pre_norm");
   run.after(25);
   run.scale("blocks.2.feed_forward.up_gate.weight", 1e30);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "nonfinite");
-  EXPECT_EQ(troubles[0].layer, 3);
-  EXPECT_EQ(troubles[0].tensor, "feed-forward branch");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "nonfinite");
+  EXPECT_EQ(events[0].layer, 3);
+  EXPECT_EQ(events[0].tensor, "feed-forward branch");
 }
 
 TEST(Monitor, NamesValuesThatOverflow) {
   Watched run("pre_qk");  // q and k are bounded, v is not
   run.after(25);
   run.scale("blocks.0.attention.qkv.weight", 1.2e38);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].layer, 1);
-  EXPECT_EQ(troubles[0].tensor.substr(0, 10), "attention ");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].layer, 1);
+  EXPECT_EQ(events[0].tensor.substr(0, 10), "attention ");
 }
 
 TEST(Monitor, NamesLogitsThatOverflow) {
@@ -128,10 +128,10 @@ TEST(Monitor, NamesLogitsThatOverflow) {
   run.after(25);
   run.scale("final_norm.gain", 3e37);
   run.scale("embedding.weight", 100);  // the head, too
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].layer, 0);
-  EXPECT_EQ(troubles[0].tensor, "logits");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].layer, 0);
+  EXPECT_EQ(events[0].tensor, "logits");
 }
 
 norm::Shape mixture_shape() {
@@ -144,11 +144,11 @@ TEST(Monitor, NamesARouterThatOverflows) {
   Watched run("pre_norm", {}, mixture_shape());
   run.after(25);
   run.scale("blocks.1.feed_forward.router.weight", 1e38);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "nonfinite");
-  EXPECT_EQ(troubles[0].layer, 2);
-  EXPECT_EQ(troubles[0].tensor, "router logits");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "nonfinite");
+  EXPECT_EQ(events[0].layer, 2);
+  EXPECT_EQ(events[0].tensor, "router logits");
 }
 
 // A router that says the same of every token, and no loss to balance it.
@@ -159,9 +159,9 @@ TEST(Monitor, NamesARoutingThatCollapsed) {
     const at::NoGradGuard no_grad;
     run.tiny.parameters->at("blocks.1.feed_forward.router.weight").master.zero_();
   }
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(line_of(troubles[0]),
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(line_of(events[0]),
             "2 of 4 experts got less than a tenth of the mean load; block 2, "
             "blocks.1.feed_forward.router.weight: the routing collapses: experts that no token "
             "goes to learn nothing; try: a larger model.experts.balance, model.experts.bias_rate, "
@@ -173,23 +173,23 @@ TEST(Monitor, SeesANormOverTheBatchAsTrainingDoes) {
   Watched run("batch_norm");
   run.after(25);
   run.scale("blocks.1.feed_forward.up_gate.weight", 1e25);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].layer, 2);
-  EXPECT_EQ(troubles[0].tensor, "feed-forward branch");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].layer, 2);
+  EXPECT_EQ(events[0].tensor, "feed-forward branch");
 }
 
 TEST(Monitor, NamesTheWeightThatJumped) {
   Watched run("pre_norm");
   run.after(200);
   run.scale("blocks.1.attention.output.weight", 40);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "spike");
-  EXPECT_EQ(troubles[0].layer, 2);
-  EXPECT_EQ(troubles[0].tensor, "blocks.1.attention.output.weight");
-  EXPECT_NE(troubles[0].meaning.find("40 times as long as before"), std::string::npos)
-      << troubles[0].meaning;
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "spike");
+  EXPECT_EQ(events[0].layer, 2);
+  EXPECT_EQ(events[0].tensor, "blocks.1.attention.output.weight");
+  EXPECT_NE(events[0].explanation.find("40 times as long as before"), std::string::npos)
+      << events[0].explanation;
 }
 
 /// The batch with the targets of one row turned round: what was learned does not hold for it.
@@ -205,11 +205,11 @@ data::Batch with_a_foreign_row(std::int64_t row) {
 TEST(Monitor, NamesTheSequenceOfABadBatch) {
   Watched run("hybrid_norm_star");
   run.after(200);
-  const auto troubles = run.after(1, with_a_foreign_row(2));
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "spike");
-  EXPECT_NE(troubles[0].meaning.find("the loss is that of sequence 102"), std::string::npos)
-      << troubles[0].meaning;
+  const auto events = run.after(1, with_a_foreign_row(2));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "spike");
+  EXPECT_NE(events[0].explanation.find("the loss is that of sequence 102"), std::string::npos)
+      << events[0].explanation;
 }
 
 TEST(Monitor, SkipsASpikeOnlyWhenAsked) {
@@ -225,8 +225,8 @@ TEST(Monitor, NamesTheBlockWhoseScoresGrow) {
   run.after(60);
   run.scale("blocks.2.attention.qkv.weight", 30);
   std::string seen;
-  for (const auto& trouble : run.after(40)) {
-    if (trouble.event == "logits") seen = text(trouble.layer, " ", trouble.meaning);
+  for (const auto& event : run.after(40)) {
+    if (event.kind == "logits") seen = text(event.layer, " ", event.explanation);
   }
   EXPECT_EQ(seen, "3 no norm bounds q, k");
 }
@@ -237,8 +237,8 @@ TEST(Monitor, NamesTheDeadGain) {
   run.scale("blocks.1.feed_forward.input_norm.gain", 0);
   run.rate = 0;  // or the optimizer would bring it back
   std::string seen;
-  for (const auto& trouble : run.after(40)) {
-    if (trouble.event == "dead_gain") seen = text(trouble.layer, " ", trouble.tensor);
+  for (const auto& event : run.after(40)) {
+    if (event.kind == "dead_gain") seen = text(event.layer, " ", event.tensor);
   }
   EXPECT_EQ(seen, "2 blocks.1.feed_forward.input_norm.gain");
 }
@@ -251,10 +251,10 @@ TEST(Monitor, TellsTheFirstOfTroublesAlike) {
   run.scale("blocks.2.feed_forward.input_norm.gain", 0);
   run.rate = 0;
   std::vector<std::string> told, kept;
-  for (const auto& trouble : run.after(40)) {
-    if (trouble.event != "dead_gain") continue;
-    auto& list = trouble.is_repeated ? kept : told;
-    list.push_back(text(trouble.layer, ": ", trouble.seen));
+  for (const auto& event : run.after(40)) {
+    if (event.kind != "dead_gain") continue;
+    auto& list = event.is_repeated ? kept : told;
+    list.push_back(text(event.layer, ": ", event.observation));
   }
   EXPECT_EQ(told, std::vector<std::string>(
                       {"2: 16 of 16 values of a gain are nearly 0, and 1 other like it"}));
@@ -268,7 +268,7 @@ TEST(Monitor, DoesNotRepeatItself) {
   run.scale("blocks.1.feed_forward.input_norm.gain", 0);
   run.rate = 0;
   std::int64_t told = 0;
-  for (const auto& trouble : run.after(200)) told += trouble.event == "dead_gain" ? 1 : 0;
+  for (const auto& event : run.after(200)) told += event.kind == "dead_gain" ? 1 : 0;
   EXPECT_EQ(told, 1);
 }
 
@@ -276,9 +276,9 @@ TEST(Monitor, WarnsOfALossThatExplodesInTheFirstSteps) {
   Watched run("no_norm");
   run.after(3);
   run.scale("blocks.2.feed_forward.down.weight", 300);
-  const auto troubles = run.after(1);
-  ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_EQ(troubles[0].event, "explosion");
+  const auto events = run.after(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, "explosion");
 }
 
 // Too slow for a spike, too late for an explosion.
@@ -292,8 +292,8 @@ TEST(Monitor, NamesALossThatClimbsAboveItsFirst) {
     run.monitor.judge(
         {.step = step, .batch = &batch, .first_sequence = 0, .gradients = &run.learner.gradients()},
         {.loss = loss, .gradient_norm = 0.2});
-    for (const auto& trouble : run.monitor.take()) {
-      if (trouble.event == "divergence") told.push_back(step);
+    for (const auto& event : run.monitor.take()) {
+      if (event.kind == "divergence") told.push_back(step);
     }
   }
   EXPECT_EQ(told.size(), 1u);  // once, at the check-up after 1.1 times the first loss of about 4
@@ -314,7 +314,7 @@ TEST(Monitor, TellsACrowdOfGradientSpikesOnce) {
   EXPECT_TRUE(judged(131, 9).empty());  // far above, but hardly clipped
   const auto told = judged(132, 90);
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].event, "gradient_spike");
+  EXPECT_EQ(told[0].kind, "gradient_spike");
   EXPECT_TRUE(judged(133, 90).empty());
   EXPECT_EQ(judged(185, 90).size(), 1u);
 }

@@ -78,7 +78,7 @@ bool has_normed_skip(const norm::Scheme& scheme) {
   });
 }
 
-Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
+HealthEvent vanishing_event(const norm::Scheme& scheme, double first_of_largest) {
   return {"vanishing",
           1,
           "",
@@ -90,7 +90,7 @@ Trouble depth_trouble(const norm::Scheme& scheme, double first_of_largest) {
                ", or a lower schedule.peak")};
 }
 
-void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& troubles) {
+void check_routing(const probe::RoutingSeen& routing, std::vector<HealthEvent>& events) {
   constexpr double kStarved = 0.1;  // of the mean load
   constexpr double kTelling = 16;   // choices an expert: of fewer, chance leaves some without
   constexpr double kLarge = 50;
@@ -106,14 +106,14 @@ void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& trou
     const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
     const bool is_telling = static_cast<double>(all) >= kTelling * experts;
     if (is_telling && 2 * static_cast<double>(starved) >= experts) {
-      troubles.push_back(
+      events.push_back(
           {"routing", l, router,
            text(starved, " of ", tokens.size(), " experts got less than a tenth of the mean load"),
            "the routing collapses: experts that no token goes to learn nothing",
            "a larger model.experts.balance, model.experts.bias_rate, or a lower "
            "schedule.peak"});
     } else if (routing.largest_logit[i] > kLarge) {
-      troubles.push_back(
+      events.push_back(
           {"router_logits", l, router,
            text("router logits up to ", with_digits(routing.largest_logit[i], 3)),
            "the choice of experts is final, and a router without doubt no longer learns",
@@ -124,20 +124,20 @@ void check_routing(const probe::RoutingSeen& routing, std::vector<Trouble>& trou
 
 }  // namespace
 
-std::vector<Trouble> CheckUp::operator()(std::int64_t step, const data::Batch& batch,
+std::vector<HealthEvent> CheckUp::operator()(std::int64_t step, const data::Batch& batch,
                                          const std::vector<at::Tensor>& gradients,
                                          const probe::RoutingSeen& routing) {
   const at::NoGradGuard no_grad;
-  std::vector<Trouble> troubles;
-  if (step > 1) check_routing(routing, troubles);  // fresh routers are as chance made them
-  check_attention(batch, troubles);
-  check_gains(troubles);
-  if (step > 1) check_frozen(gradients, troubles);  // some gains start without one
-  check_depth(gradients, troubles);
-  return troubles;
+  std::vector<HealthEvent> events;
+  if (step > 1) check_routing(routing, events);  // fresh routers are as chance made them
+  check_attention(batch, events);
+  check_gains(events);
+  if (step > 1) check_frozen(gradients, events);  // some gains start without one
+  check_depth(gradients, events);
+  return events;
 }
 
-void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& troubles) {
+void CheckUp::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
   const auto row = data::batch_slice(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
@@ -151,17 +151,17 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<Trouble>& tr
   for (const auto& profile : onlooker.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
-    if (profile.measure == "token_cosine") check_alike(profile.values.back(), troubles);
+    if (profile.measure == "token_cosine") check_alike(profile.values.back(), events);
   }
-  check_scores(scores, entropy, even_entropy(ids.size(1)), troubles);
+  check_scores(scores, entropy, even_entropy(ids.size(1)), events);
 }
 
 /// \param cosine  mean of all pairs of positions behind the last block
-void CheckUp::check_alike(double cosine, std::vector<Trouble>& troubles) {
+void CheckUp::check_alike(double cosine, std::vector<HealthEvent>& events) {
   constexpr double kAlike = 0.99;
   const bool alike = cosine > kAlike;  // once, early, it may pass
   if (!std::exchange(were_alike_, alike) || !alike) return;
-  troubles.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
+  events.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
                       text("the stream of all positions points the same way, mean cosine ",
                            with_digits(cosine, 4)),
                       "what the blocks add no longer depends on the text",
@@ -171,7 +171,7 @@ void CheckUp::check_alike(double cosine, std::vector<Trouble>& troubles) {
 /// \param scores, entropy  the largest score and the mean entropy of each block
 /// \param even             entropy of even weights
 void CheckUp::check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                           double even, std::vector<Trouble>& troubles) {
+                           double even, std::vector<HealthEvent>& events) {
   constexpr double kLarge = 100;  // softmax is one-hot long before
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of even weights
@@ -182,14 +182,14 @@ void CheckUp::check_scores(const std::vector<double>& scores, const std::vector<
     const auto unbound = bare_parts(attention, /*values_too=*/false);
     const auto bare = bare_parts(attention, /*values_too=*/true);
     if (scores[i] > kLarge && scores[i] > kGrown * std::abs(first_scores_[i])) {
-      troubles.push_back(
+      events.push_back(
           {"logits", l, text("blocks.", i, ".attention.qkv.weight"),
            text("attention scores up to ", with_digits(scores[i], 3), ", ",
                 with_digits(first_scores_[i], 3), " at the start"),
            unbound.empty() ? "the gains of q and k grow" : text("no norm bounds ", unbound),
            bounds_to_try(model_->scheme(), attention)});
     } else if (entropy[i] < kPeaked * even) {
-      troubles.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
+      events.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
                           text("attention entropy ", with_digits(entropy[i], 3), " of ",
                                with_digits(even, 3), " nats"),
                           bare.empty() ? "attention has collapsed"
@@ -199,7 +199,7 @@ void CheckUp::check_scores(const std::vector<double>& scores, const std::vector<
   }
 }
 
-void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
+void CheckUp::check_gains(std::vector<HealthEvent>& events) const {
   constexpr double kDead = 1e-3, kFar = 10;  // of the initial value
   const auto& scheme = model_->scheme();
   for (const auto& slot : norm::slots_of(scheme)) {
@@ -214,12 +214,12 @@ void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
     const auto dead = (ratio.abs() < kDead).sum().item<std::int64_t>();
     const double furthest = (ratio - 1).abs().max().item<double>();
     if (2 * dead >= ratio.numel()) {
-      troubles.push_back({"dead_gain", slot.block, name,
+      events.push_back({"dead_gain", slot.block, name,
                           text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
                           "what the norm gives is lost to the layers behind it",
                           "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
     } else if (furthest > kFar) {
-      troubles.push_back(
+      events.push_back(
           {"far_gain", slot.block, name,
            text("a gain is ", with_digits(furthest, 3), " times its start away from it"),
            "the norm undoes itself", "a lower schedule.peak, or decay of the gains"});
@@ -228,20 +228,20 @@ void CheckUp::check_gains(std::vector<Trouble>& troubles) const {
 }
 
 void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
-                           std::vector<Trouble>& troubles) const {
+                           std::vector<HealthEvent>& events) const {
   for (const auto& slot : norm::slots_of(model_->scheme())) {
     const auto name = slot.name + ".gain";
     if (!parameters_->find(name).defined()) continue;
     const auto& parameter = parameters_->at(name);
     if (parameter.slice_of(gradients[parameter.group]).any().item<bool>()) continue;
-    troubles.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
+    events.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
                         "nothing behind the norm listens to it, or its numbers are too small",
                         "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
   }
 }
 
 void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
-                          std::vector<Trouble>& troubles) const {
+                          std::vector<HealthEvent>& events) const {
   constexpr double kFar = 1e4, kLopsided = 100;
   std::vector<double> blocks;
   double model = 0, attention = 0, feed_forward = 0;  // squares, but for the model
@@ -257,15 +257,15 @@ void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
   const auto [least, most] = std::minmax_element(blocks.begin(), blocks.end());
   if (!std::isfinite(*most) || !(model > 0)) return;
   if (*most * kFar < model) {
-    troubles.push_back({"dead_blocks", 0, "",
+    events.push_back({"dead_blocks", 0, "",
                         text("the gradient of the largest block is ", with_digits(*most / model, 3),
                              " of the model's"),
                         "only embedding and head learn",
                         "a lower schedule.peak, a longer schedule.warmup, or model.init"});
   } else if (blocks.front() * kFar < *most) {
-    troubles.push_back(depth_trouble(model_->scheme(), blocks.front() / *most));
+    events.push_back(vanishing_event(model_->scheme(), blocks.front() / *most));
   } else if (*least > 0 && blocks.front() > kFar * *least) {
-    troubles.push_back(
+    events.push_back(
         {"exploding_depth", 1, "",
          text("the gradient of block 1 is ", with_digits(blocks.front() / *least, 3),
               " times the smallest block's"),
@@ -275,7 +275,7 @@ void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
               ", or a lower schedule.peak")});
   }
   if (attention > 0 && feed_forward > kLopsided * kLopsided * attention) {
-    troubles.push_back(
+    events.push_back(
         {"feed_forward", 0, "",
          text("the gradients of the feed-forward halves are ",
               with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),

@@ -9,7 +9,7 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/probe/routing_meter.h"
-#include "evenkeel/train/trouble.h"
+#include "evenkeel/train/health_event.h"
 
 namespace evenkeel::train {
 
@@ -40,7 +40,7 @@ class CheckUp {
   /// \param gradients  a flat buffer a group: of the step at hand
   /// \param routing    of the step at hand; empty for a dense model
   /// \param step  from 1
-  std::vector<Trouble> operator()(std::int64_t step, const data::Batch& batch,
+  std::vector<HealthEvent> operator()(std::int64_t step, const data::Batch& batch,
                                   const std::vector<at::Tensor>& gradients,
                                   const probe::RoutingSeen& routing = {});
 
@@ -53,13 +53,13 @@ class CheckUp {
   void set_were_alike(bool alike) { were_alike_ = alike; }
 
  private:
-  void check_attention(const data::Batch& batch, std::vector<Trouble>& troubles);
-  void check_alike(double cosine, std::vector<Trouble>& troubles);
+  void check_attention(const data::Batch& batch, std::vector<HealthEvent>& events);
+  void check_alike(double cosine, std::vector<HealthEvent>& events);
   void check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                    double even, std::vector<Trouble>& troubles);
-  void check_gains(std::vector<Trouble>& troubles) const;
-  void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
-  void check_depth(const std::vector<at::Tensor>& gradients, std::vector<Trouble>& troubles) const;
+                    double even, std::vector<HealthEvent>& events);
+  void check_gains(std::vector<HealthEvent>& events) const;
+  void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
+  void check_depth(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
 
   const nn::Model* model_;
   const nn::Parameters* parameters_;

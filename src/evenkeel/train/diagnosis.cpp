@@ -70,13 +70,13 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& 
   return found;
 }
 
-Trouble named(const nn::Model& model, const std::string& parameter) {
-  Trouble trouble;
+HealthEvent named(const nn::Model& model, const std::string& parameter) {
+  HealthEvent event;
   const auto layers = model.scheme().shape.layers;
   const auto layer = probe::place_of(parameter, layers).layer;
-  trouble.layer = layer <= layers ? layer : 0;
-  trouble.tensor = parameter;
-  return trouble;
+  event.layer = layer <= layers ? layer : 0;
+  event.tensor = parameter;
+  return event;
 }
 
 /// The mean loss of each sequence.
@@ -155,61 +155,61 @@ AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Te
   return lengths;
 }
 
-Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
+HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch) {
   for (const auto& parameter : parameters.all()) {
     if (is_finite(parameter.master)) continue;
-    auto trouble = named(model, parameter.name);
-    trouble.meaning = "the weight itself holds numbers that are not finite";
-    trouble.remedy = "go back to an earlier checkpoint";
-    return trouble;
+    auto event = named(model, parameter.name);
+    event.explanation = "the weight itself holds numbers that are not finite";
+    event.remedy = "go back to an earlier checkpoint";
+    return event;
   }
   if (const auto found = first_nonfinite(model, batch)) {
-    Trouble trouble{.layer = found->layer, .tensor = found->name};
-    trouble.meaning = "the forward pass leaves the range of the number format there";
-    trouble.remedy = "lower schedule.peak, or a longer schedule.warmup";
+    HealthEvent event{.layer = found->layer, .tensor = found->name};
+    event.explanation = "the forward pass leaves the range of the number format there";
+    event.remedy = "lower schedule.peak, or a longer schedule.warmup";
     if (parameters.precision() == nn::Precision::bfloat16) {
-      trouble.remedy += ", or train.precision = \"float32\"";
+      event.remedy += ", or train.precision = \"float32\"";
     }
-    return trouble;
+    return event;
   }
   const auto& all = parameters.all();
   for (auto parameter = all.rbegin(); parameter != all.rend(); ++parameter) {
     if (is_finite(parameter->slice_of(gradients[parameter->group]))) continue;
-    auto trouble = named(model, parameter->name);
-    trouble.meaning = "the forward pass is finite, its gradient is not";
-    trouble.remedy = "lower schedule.peak, or a longer schedule.warmup";
-    return trouble;
+    auto event = named(model, parameter->name);
+    event.explanation = "the forward pass is finite, its gradient is not";
+    event.remedy = "lower schedule.peak, or a longer schedule.warmup";
+    return event;
   }
   return {.tensor = "logits",
-          .meaning = "the loss overflows",
+          .explanation = "the loss overflows",
           .remedy = "lower schedule.peak, or a longer schedule.warmup"};
 }
 
-Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
+HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                         std::int64_t first_sequence, const Usual& usual) {
   constexpr double kJump = 2;  // no weight doubles between two check-ups by training alone
   const auto now = lengths_of(parameters, gradients);
   const auto weight = most_grown(now, usual.lengths, &Lengths::weight);
   if (weight.second > kJump) {
-    auto trouble = named(model, weight.first);
-    trouble.meaning =
+    auto event = named(model, weight.first);
+    event.explanation =
         text("the weight is ", with_digits(weight.second, 3), " times as long as before");
-    trouble.remedy = "lower schedule.peak, or optimizer.clip";
-    return trouble;
+    event.remedy = "lower schedule.peak, or optimizer.clip";
+    return event;
   }
   const auto gradient = most_grown(now, usual.lengths, &Lengths::gradient);
-  auto trouble = named(model, gradient.first);
+  auto event = named(model, gradient.first);
   const auto sequences = outstanding(batch, losses_of(model, batch), first_sequence, usual.loss);
-  trouble.meaning =
+  event.explanation =
       gradient.first.empty()
           ? "one batch or one layer"
           : text("its gradient is ", with_digits(gradient.second, 3), " times the usual");
-  if (!sequences.empty()) trouble.meaning += text(", the loss is that of ", sequences);
-  trouble.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
+  if (!sequences.empty()) event.explanation += text(", the loss is that of ", sequences);
+  event.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
                                      : "a look at that text, or a lower schedule.peak";
-  return trouble;
+  return event;
 }
 
 }  // namespace evenkeel::train

@@ -11,7 +11,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
-#include "evenkeel/train/trouble.h"
+#include "evenkeel/train/health_event.h"
 
 /// Finding the layer and the tensor behind a bad step. It may cost as much as the step.
 namespace evenkeel::train {
@@ -33,13 +33,13 @@ AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Te
 
 /// Where a number that is not finite first came from: a weight, else the first activation of the
 /// forward pass, else the first gradient of the backward pass.
-Trouble origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
+HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch);
 
 /// Which tensor changed most since all was well: a weight that jumped, else the gradient that grew
 /// most; with the sequences of the batch whose loss stands out.
 /// \param usual  what was there before; lengths may be empty
-Trouble origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
+HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                         std::int64_t first_sequence, const Usual& usual);
 

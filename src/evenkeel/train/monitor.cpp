@@ -21,18 +21,18 @@ constexpr SpikeDetector::Limits kOfGradients = {.deviations = 20, .relative = 19
 constexpr const char* kFirstRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
 
-/// Marks all troubles of a kind but the first as repeated, and tells their number there: what is
+/// Marks all events of a kind but the first as repeated, and tells their number there: what is
 /// wrong in one block is often wrong in all.
-void mark_repeated(std::vector<Trouble>& all) {
+void mark_repeated(std::vector<HealthEvent>& all) {
   std::map<std::string, std::int64_t> others;
-  for (auto& trouble : all) {
-    trouble.is_repeated = others.contains(trouble.event);
-    others[trouble.event] += trouble.is_repeated ? 1 : 0;
+  for (auto& event : all) {
+    event.is_repeated = others.contains(event.kind);
+    others[event.kind] += event.is_repeated ? 1 : 0;
   }
-  for (auto& trouble : all) {
-    const auto more = others[trouble.event];
-    if (trouble.is_repeated || more == 0) continue;
-    trouble.seen += text(", and ", more, more == 1 ? " other like it" : " others like it");
+  for (auto& event : all) {
+    const auto more = others[event.kind];
+    if (event.is_repeated || more == 0) continue;
+    event.observation += text(", and ", more, more == 1 ? " other like it" : " others like it");
   }
 }
 
@@ -87,26 +87,26 @@ bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
 }
 
 void Monitor::report_nonfinite(const Moment& moment, const Outcome& outcome) {
-  auto trouble = origin_of_nonfinite(*model_, *parameters_, *moment.gradients, *moment.batch);
-  trouble.event = "nonfinite";
-  trouble.seen = text("loss ", with_digits(outcome.loss, 4), ", gradient norm ",
+  auto event = origin_of_nonfinite(*model_, *parameters_, *moment.gradients, *moment.batch);
+  event.kind = "nonfinite";
+  event.observation = text("loss ", with_digits(outcome.loss, 4), ", gradient norm ",
                       with_digits(outcome.gradient_norm, 4), ": the step was skipped");
   const bool is_early = moment.step <= kFirstSteps;
-  if (is_early && trouble.remedy.starts_with("lower")) trouble.remedy = kFirstRemedy;
-  report(std::move(trouble));
+  if (is_early && event.remedy.starts_with("lower")) event.remedy = kFirstRemedy;
+  report(std::move(event));
 }
 
 /// \return whether the update may be made
-bool Monitor::report_jump(const Moment& moment, const std::string& event, double usual_loss,
-                          std::string seen) {
-  auto trouble = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
+bool Monitor::report_jump(const Moment& moment, const std::string& kind, double usual_loss,
+                          std::string observation) {
+  auto event = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
                                  moment.first_sequence, {usual_, usual_loss});
-  trouble.event = event;
-  trouble.seen = std::move(seen);
-  if (event == "explosion") trouble.remedy = kFirstRemedy;
-  const bool applies = options_.on_spike == "warn" || event == "gradient_spike";
-  if (!applies) trouble.seen += ": the step was skipped";
-  report(std::move(trouble));
+  event.kind = kind;
+  event.observation = std::move(observation);
+  if (kind == "explosion") event.remedy = kFirstRemedy;
+  const bool applies = options_.on_spike == "warn" || kind == "gradient_spike";
+  if (!applies) event.observation += ": the step was skipped";
+  report(std::move(event));
   return applies;
 }
 
@@ -114,27 +114,27 @@ void Monitor::check_up(const Moment& moment, const Outcome& outcome) {
   const double loss = outcome.loss;
   usual_ = lengths_of(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
-  std::vector<Trouble> fresh;
-  auto troubles = check_up_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
+  std::vector<HealthEvent> fresh;
+  auto events = check_up_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
-    troubles.push_back({"divergence", 0, "",
+    events.push_back({"divergence", 0, "",
                         text("loss ", with_digits(loss, 4), " is above the first one, ",
                              with_digits(first_loss_, 4)),
                         "training makes the model worse than it began",
                         "an earlier checkpoint with a lower schedule.peak"});
   }
-  for (auto& trouble : troubles) {
-    const auto key = text(trouble.event, " ", trouble.layer, " ", trouble.tensor);
+  for (auto& event : events) {
+    const auto key = text(event.kind, " ", event.layer, " ", event.tensor);
     lasting.insert(key);
-    if (!told_.contains(key)) fresh.push_back(std::move(trouble));
+    if (!told_.contains(key)) fresh.push_back(std::move(event));
   }
   told_ = std::move(lasting);
   mark_repeated(fresh);
-  for (auto& trouble : fresh) report(std::move(trouble));
+  for (auto& event : fresh) report(std::move(event));
 }
 
-std::vector<Trouble> Monitor::take() {
-  return std::exchange(troubles_, {});
+std::vector<HealthEvent> Monitor::take() {
+  return std::exchange(events_, {});
 }
 
 nlohmann::json Monitor::state() const {

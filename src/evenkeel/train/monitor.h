@@ -13,7 +13,7 @@
 #include "evenkeel/train/diagnosis.h"
 #include "evenkeel/train/learner.h"
 #include "evenkeel/train/spike_detector.h"
-#include "evenkeel/train/trouble.h"
+#include "evenkeel/train/health_event.h"
 
 namespace evenkeel::train {
 
@@ -38,7 +38,7 @@ class Monitor {
   bool judge(const Moment& moment, const Outcome& outcome);
 
   /// What was seen since the last call.
-  std::vector<Trouble> take();
+  std::vector<HealthEvent> take();
 
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);
@@ -47,9 +47,9 @@ class Monitor {
   void check_up(const Moment& moment, const Outcome& outcome);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
   void report_nonfinite(const Moment& moment, const Outcome& outcome);
-  bool report_jump(const Moment& moment, const std::string& event, double usual_loss,
-                   std::string seen);
-  void report(Trouble trouble) { troubles_.push_back(std::move(trouble)); }
+  bool report_jump(const Moment& moment, const std::string& kind, double usual_loss,
+                   std::string observation);
+  void report(HealthEvent event) { events_.push_back(std::move(event)); }
 
   config::Health options_;
   const nn::Model* model_;
@@ -61,8 +61,8 @@ class Monitor {
   AllLengths usual_;                // at the last check-up
   double first_loss_ = 0;           // 0: not seen yet
   bool explosion_told_ = false;
-  std::set<std::string> told_;  // slow troubles that last: told once, until they are over
-  std::vector<Trouble> troubles_;
+  std::set<std::string> told_;  // slow events that last: told once, until they are over
+  std::vector<HealthEvent> events_;
 };
 
 }  // namespace evenkeel::train

@@ -240,15 +240,15 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
 /// What the monitor saw is told and recorded; too many skipped steps end the run.
 void Run::guard(const StepRecord& step) {
   const auto& progress = trainer_->progress();
-  for (const auto& trouble : step.troubles) {
-    if (!trouble.is_repeated) {
-      console_.warn(text("step ", progress.step, ": ", trouble.event, ": ", line_of(trouble)));
+  for (const auto& event : step.events) {
+    if (!event.is_repeated) {
+      console_.warn(text("step ", progress.step, ": ", event.kind, ": ", line_of(event)));
     }
     append(health_, {{"step", progress.step},
-                     {"event", trouble.event},
-                     {"layer", trouble.layer},
-                     {"tensor", trouble.tensor},
-                     {"detail", line_of(trouble)}});
+                     {"event", event.kind},
+                     {"layer", event.layer},
+                     {"tensor", event.tensor},
+                     {"detail", line_of(event)}});
   }
   if (step.outcome.applied) return;
   const auto& health = open_.config.health;

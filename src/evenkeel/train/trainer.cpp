@@ -88,7 +88,7 @@ StepRecord Trainer::step() {
                             .gradients = &learner_->gradients()},
                            outcome);
   });
-  record.troubles = monitor_->take();
+  record.events = monitor_->take();
   if (before) {
     for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {
       record.profiles.push_back(std::move(ratio));

@@ -31,7 +31,7 @@ struct StepRecord {
   Outcome outcome;
   double rate = 0;
   std::vector<probe::Profile> profiles;  // if the step was probed: of before its update
-  std::vector<Trouble> troubles;
+  std::vector<HealthEvent> events;
 };
 
 /// A model in training on a text: everything that a checkpoint holds, and one step.
