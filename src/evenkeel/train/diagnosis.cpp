@@ -23,46 +23,46 @@ bool is_finite(const at::Tensor& x) {
   return x.isfinite().all().item<bool>();
 }
 
-/// Where something stands: a block, from 1, or 0 for what is outside the blocks; and its name.
-struct Place {
+/// A block, from 1, or 0 outside the blocks, and the name of a tensor.
+struct Location {
   std::int64_t layer = 0;
   std::string name;
 };
 
 /// The first activation of a training pass that is not finite; none if all are.
-std::optional<Place> first_nonfinite(const nn::Model& model, const at::Tensor& ids) {
-  std::optional<Place> found;
-  const auto note = [&found](std::int64_t l, const char* what, const at::Tensor& x) {
+std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor& ids) {
+  std::optional<Location> found;
+  const auto check = [&found](std::int64_t l, const char* what, const at::Tensor& x) {
     if (!found && !is_finite(x)) found = {l, what};
   };
   nn::Observer observer;
   observer.stream = [&](std::int64_t l, const at::Tensor& stream) {
-    note(l, l == 0 ? "embedding.weight" : "residual stream", stream);
+    check(l, l == 0 ? "embedding.weight" : "residual stream", stream);
   };
   observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor&,
                         const at::Tensor& branch) {
-    note(l, sublayer == nn::Sublayer::attention ? "attention branch" : "feed-forward branch", branch);
+    check(l, sublayer == nn::Sublayer::attention ? "attention branch" : "feed-forward branch", branch);
   };
   observer.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
-    note(l, "attention queries", inputs.q);
-    note(l, "attention keys", inputs.k);
-    note(l, "attention values", inputs.v);
+    check(l, "attention queries", inputs.q);
+    check(l, "attention keys", inputs.k);
+    check(l, "attention values", inputs.v);
   };
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) {
-    note(l, "router logits", routing.logits);
+    check(l, "router logits", routing.logits);
   };
   const auto x = model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
-  note(0, "final stream", x);
-  note(0, "logits", model.logits(x));
+  check(0, "final stream", x);
+  check(0, "logits", model.logits(x));
   return found;
 }
 
-/// Sequence by sequence; but a norm over the batch makes of each what the others are.
-std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& batch) {
+/// Sequence by sequence; the whole batch at once where a norm mixes its sequences.
+std::optional<Location> first_nonfinite(const nn::Model& model, const data::Batch& batch) {
   const at::NoGradGuard no_grad;
   const bool is_tokenwise = norm::leaks_of(model.scheme()).empty();
   const auto rows = is_tokenwise ? 1 : batch.rows;
-  std::optional<Place> found;
+  std::optional<Location> found;
   for (std::int64_t i = 0; i < batch.rows && !found; i += rows) {
     const auto part = data::batch_slice(batch, i, rows);
     found = first_nonfinite(model, nn::batch_tensors(part.inputs, part.targets, rows).first);
@@ -70,7 +70,7 @@ std::optional<Place> first_nonfinite(const nn::Model& model, const data::Batch& 
   return found;
 }
 
-HealthEvent named(const nn::Model& model, const std::string& parameter) {
+HealthEvent event_at(const nn::Model& model, const std::string& parameter) {
   HealthEvent event;
   const auto layers = model.scheme().shape.layers;
   const auto layer = probe::place_of(parameter, layers).layer;
@@ -100,25 +100,25 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
   const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
   const auto first = batch.inputs.begin() + row * width;
   const std::vector<std::int64_t> tokens(first, first + std::min(width, kShown));
-  auto words = data::detokenize(tokens);
-  for (auto& letter : words) {
+  auto shown = data::detokenize(tokens);
+  for (auto& letter : shown) {
     const bool plain = letter >= ' ' && letter <= '~' && letter != '"';
     if (!plain) letter = '.';
   }
-  return text(" (\"", words, "...\")");
+  return text(" (\"", shown, "...\")");
 }
 
 /// "sequences 961, 963 ("As they said...")": those whose loss is at least halfway between the
-/// median and the largest, if the largest stands out; else empty. \param usual  loss of a batch
-std::string outstanding(const data::Batch& batch, const std::vector<double>& losses,
-                        std::int64_t first, double usual) {
-  constexpr double kStandsOut = 1.3;  // times the median
+/// median and the largest, if the largest is an outlier; else empty. \param baseline  loss of a batch
+std::string outlier_sequences(const data::Batch& batch, const std::vector<double>& losses,
+                        std::int64_t first, double baseline) {
+  constexpr double kOutlierRatio = 1.3;  // times the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
   const double median = sorted[(sorted.size() - 1) / 2];
-  if (median > kStandsOut * usual) return "";  // all are bad: it is not the text
+  if (median > kOutlierRatio * baseline) return "";  // all are bad: it is not the text
   const double most = sorted.back();
-  if (most < kStandsOut * median) return "";
+  if (most < kOutlierRatio * median) return "";
   std::string out;
   int count = 0;
   for (std::size_t i = 0; i < losses.size(); ++i) {
@@ -130,14 +130,14 @@ std::string outstanding(const data::Batch& batch, const std::vector<double>& los
   return out + excerpt(batch, worst);
 }
 
-/// The parameter with the largest ratio of now to usual.
-std::pair<std::string, double> most_grown(const AllLengths& now, const AllLengths& usual,
-                                          double Lengths::* length) {
+/// The parameter whose norm grew most since the baseline, and the ratio.
+std::pair<std::string, double> most_grown(const L2NormsByName& now, const L2NormsByName& baseline,
+                                          double L2Norms::* which) {
   std::pair<std::string, double> most;
-  for (const auto& [name, lengths] : now) {
-    const auto before = usual.find(name);
-    if (before == usual.end() || !(before->second.*length > 0)) continue;
-    const double ratio = lengths.*length / (before->second.*length);
+  for (const auto& [name, norms] : now) {
+    const auto before = baseline.find(name);
+    if (before == baseline.end() || !(before->second.*which > 0)) continue;
+    const double ratio = norms.*which / (before->second.*which);
     if (ratio > most.second) most = {name, ratio};
   }
   return most;
@@ -145,21 +145,21 @@ std::pair<std::string, double> most_grown(const AllLengths& now, const AllLength
 
 }  // namespace
 
-AllLengths lengths_of(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients) {
-  AllLengths lengths;
+L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients) {
+  L2NormsByName norms;
   for (const auto& parameter : parameters.all()) {
-    lengths[parameter.name] = {
+    norms[parameter.name] = {
         .weight = std::sqrt(ops::sum_of_squares(parameter.master)),
         .gradient = std::sqrt(ops::sum_of_squares(parameter.slice_of(gradients[parameter.group])))};
   }
-  return lengths;
+  return norms;
 }
 
 HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch) {
   for (const auto& parameter : parameters.all()) {
     if (is_finite(parameter.master)) continue;
-    auto event = named(model, parameter.name);
+    auto event = event_at(model, parameter.name);
     event.explanation = "the weight itself holds numbers that are not finite";
     event.remedy = "go back to an earlier checkpoint";
     return event;
@@ -176,7 +176,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
   const auto& all = parameters.all();
   for (auto parameter = all.rbegin(); parameter != all.rend(); ++parameter) {
     if (is_finite(parameter->slice_of(gradients[parameter->group]))) continue;
-    auto event = named(model, parameter->name);
+    auto event = event_at(model, parameter->name);
     event.explanation = "the forward pass is finite, its gradient is not";
     event.remedy = "lower schedule.peak, or a longer schedule.warmup";
     return event;
@@ -188,20 +188,20 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                        std::int64_t first_sequence, const Usual& usual) {
+                        std::int64_t first_sequence, const Baseline& baseline) {
   constexpr double kJump = 2;  // no weight doubles between two check-ups by training alone
-  const auto now = lengths_of(parameters, gradients);
-  const auto weight = most_grown(now, usual.lengths, &Lengths::weight);
+  const auto now = l2_norms(parameters, gradients);
+  const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
   if (weight.second > kJump) {
-    auto event = named(model, weight.first);
+    auto event = event_at(model, weight.first);
     event.explanation =
         text("the weight is ", with_digits(weight.second, 3), " times as long as before");
     event.remedy = "lower schedule.peak, or optimizer.clip";
     return event;
   }
-  const auto gradient = most_grown(now, usual.lengths, &Lengths::gradient);
-  auto event = named(model, gradient.first);
-  const auto sequences = outstanding(batch, losses_of(model, batch), first_sequence, usual.loss);
+  const auto gradient = most_grown(now, baseline.norms, &L2Norms::gradient);
+  auto event = event_at(model, gradient.first);
+  const auto sequences = outlier_sequences(batch, losses_of(model, batch), first_sequence, baseline.loss);
   event.explanation =
       gradient.first.empty()
           ? "one batch or one layer"

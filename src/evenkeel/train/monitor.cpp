@@ -97,10 +97,10 @@ void Monitor::report_nonfinite(const Moment& moment, const Outcome& outcome) {
 }
 
 /// \return whether the update may be made
-bool Monitor::report_jump(const Moment& moment, const std::string& kind, double usual_loss,
+bool Monitor::report_jump(const Moment& moment, const std::string& kind, double baseline_loss,
                           std::string observation) {
   auto event = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
-                                 moment.first_sequence, {usual_, usual_loss});
+                                 moment.first_sequence, {baseline_norms_, baseline_loss});
   event.kind = kind;
   event.observation = std::move(observation);
   if (kind == "explosion") event.remedy = kFirstRemedy;
@@ -112,7 +112,7 @@ bool Monitor::report_jump(const Moment& moment, const std::string& kind, double 
 
 void Monitor::check_up(const Moment& moment, const Outcome& outcome) {
   const double loss = outcome.loss;
-  usual_ = lengths_of(*parameters_, *moment.gradients);
+  baseline_norms_ = l2_norms(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
   std::vector<HealthEvent> fresh;
   auto events = check_up_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
@@ -138,8 +138,8 @@ std::vector<HealthEvent> Monitor::take() {
 }
 
 nlohmann::json Monitor::state() const {
-  auto usual = nlohmann::json::object();
-  for (const auto& [name, lengths] : usual_) usual[name] = {lengths.weight, lengths.gradient};
+  auto baseline = nlohmann::json::object();
+  for (const auto& [name, norms] : baseline_norms_) baseline[name] = {norms.weight, norms.gradient};
   return {{"losses", loss_.state()},
           {"gradient_told", gradient_told_},
           {"gradients", gradient_.state()},
@@ -148,7 +148,7 @@ nlohmann::json Monitor::state() const {
           {"were_alike", check_up_.were_alike()},
           {"explosion_told", explosion_told_},
           {"told", told_},
-          {"usual", usual}};
+          {"usual", baseline}};
 }
 
 void Monitor::restore(const nlohmann::json& state) {
@@ -160,9 +160,9 @@ void Monitor::restore(const nlohmann::json& state) {
   explosion_told_ = state.at("explosion_told").get<bool>();
   check_up_.set_first_scores(state.at("first_scores").get<std::vector<double>>());
   told_ = state.at("told").get<std::set<std::string>>();
-  usual_.clear();
-  for (const auto& [name, lengths] : state.at("usual").items()) {
-    usual_[name] = {lengths.at(0).get<double>(), lengths.at(1).get<double>()};
+  baseline_norms_.clear();
+  for (const auto& [name, norms] : state.at("usual").items()) {
+    baseline_norms_[name] = {norms.at(0).get<double>(), norms.at(1).get<double>()};
   }
 }
 

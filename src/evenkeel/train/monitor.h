@@ -47,7 +47,7 @@ class Monitor {
   void check_up(const Moment& moment, const Outcome& outcome);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
   void report_nonfinite(const Moment& moment, const Outcome& outcome);
-  bool report_jump(const Moment& moment, const std::string& kind, double usual_loss,
+  bool report_jump(const Moment& moment, const std::string& kind, double baseline_loss,
                    std::string observation);
   void report(HealthEvent event) { events_.push_back(std::move(event)); }
 
@@ -58,7 +58,7 @@ class Monitor {
   CheckUp check_up_;
   double clip_;
   std::int64_t gradient_told_ = 0;  // the step of the last gradient spike that was told; 0: none
-  AllLengths usual_;                // at the last check-up
+  L2NormsByName baseline_norms_;                // at the last check-up
   double first_loss_ = 0;           // 0: not seen yet
   bool explosion_told_ = false;
   std::set<std::string> told_;  // slow events that last: told once, until they are over
