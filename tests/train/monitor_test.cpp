@@ -296,7 +296,7 @@ TEST(Monitor, NamesALossThatClimbsAboveItsFirst) {
       if (event.kind == "divergence") told.push_back(step);
     }
   }
-  EXPECT_EQ(told.size(), 1u);  // once, at the check-up after 1.1 times the first loss of about 4
+  EXPECT_EQ(told.size(), 1u);  // once, at the health check after 1.1 times the first loss of about 4
 }
 
 // A gradient of 20 times the usual, 40 steps long: told once.

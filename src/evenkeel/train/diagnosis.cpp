@@ -189,7 +189,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                         const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                         std::int64_t first_sequence, const Baseline& baseline) {
-  constexpr double kJump = 2;  // no weight doubles between two check-ups by training alone
+  constexpr double kJump = 2;  // no weight doubles between two health checks by training alone
   const auto now = l2_norms(parameters, gradients);
   const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
   if (weight.second > kJump) {

@@ -12,7 +12,7 @@ namespace evenkeel::train {
 
 namespace {
 
-constexpr std::int64_t kCheckUpEvery = 50;
+constexpr std::int64_t kHealthCheckInterval = 50;
 constexpr double kWorse = 1.1;            // than at the start: no noise of batches
 constexpr std::int64_t kFirstSteps = 20;  // as long as the spike detector is silent
 /// A gradient may jump tenfold in a healthy run; clipping is there for it.
@@ -49,14 +49,14 @@ Monitor::Monitor(const config::Health& options, const nn::Model& model,
       model_(&model),
       parameters_(&parameters),
       gradient_(kOfGradients),
-      check_up_(model, parameters, planned),
+      health_check_(model, parameters, planned),
       clip_(clip) {}
 
 /// Gradient spikes come in crowds: one is told for all of fifty steps.
 bool Monitor::tells_gradient(const Moment& moment, const Outcome& outcome) {
   constexpr double kHarmless = 10;  // times the clip: below, a step is a tenth of its size or more
   if (clip_ > 0 && outcome.gradient_norm < kHarmless * clip_) return false;
-  if (gradient_told_ > 0 && moment.step - gradient_told_ < kCheckUpEvery) return false;
+  if (gradient_told_ > 0 && moment.step - gradient_told_ < kHealthCheckInterval) return false;
   gradient_told_ = moment.step;
   return true;
 }
@@ -82,7 +82,7 @@ bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
     return report_jump(moment, "gradient_spike", outcome.loss,
                        words("gradient norm", outcome.gradient_norm, *gradient));
   }
-  if (moment.step == 1 || moment.step % kCheckUpEvery == 0) check_up(moment, outcome);
+  if (moment.step == 1 || moment.step % kHealthCheckInterval == 0) run_health_check(moment, outcome);
   return true;
 }
 
@@ -110,12 +110,12 @@ bool Monitor::report_jump(const Moment& moment, const std::string& kind, double 
   return applies;
 }
 
-void Monitor::check_up(const Moment& moment, const Outcome& outcome) {
+void Monitor::run_health_check(const Moment& moment, const Outcome& outcome) {
   const double loss = outcome.loss;
   baseline_norms_ = l2_norms(*parameters_, *moment.gradients);
   std::set<std::string> lasting;
   std::vector<HealthEvent> fresh;
-  auto events = check_up_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
+  auto events = health_check_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
     events.push_back({"divergence", 0, "",
                         text("loss ", with_digits(loss, 4), " is above the first one, ",
@@ -144,8 +144,8 @@ nlohmann::json Monitor::state() const {
           {"gradient_told", gradient_told_},
           {"gradients", gradient_.state()},
           {"first_loss", first_loss_},
-          {"first_scores", check_up_.first_scores()},
-          {"were_alike", check_up_.were_alike()},
+          {"first_scores", health_check_.initial_scores()},
+          {"were_alike", health_check_.was_collapsed()},
           {"explosion_told", explosion_told_},
           {"told", told_},
           {"usual", baseline}};
@@ -156,9 +156,9 @@ void Monitor::restore(const nlohmann::json& state) {
   gradient_.restore(state.at("gradients"));
   gradient_told_ = state.at("gradient_told").get<std::int64_t>();
   first_loss_ = state.at("first_loss").get<double>();
-  check_up_.set_were_alike(state.at("were_alike").get<bool>());
+  health_check_.set_was_collapsed(state.at("were_alike").get<bool>());
   explosion_told_ = state.at("explosion_told").get<bool>();
-  check_up_.set_first_scores(state.at("first_scores").get<std::vector<double>>());
+  health_check_.set_initial_scores(state.at("first_scores").get<std::vector<double>>());
   told_ = state.at("told").get<std::set<std::string>>();
   baseline_norms_.clear();
   for (const auto& [name, norms] : state.at("usual").items()) {

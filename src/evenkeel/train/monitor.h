@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/train/check_up.h"
+#include "evenkeel/train/health_check.h"
 #include "evenkeel/train/diagnosis.h"
 #include "evenkeel/train/learner.h"
 #include "evenkeel/train/spike_detector.h"
@@ -44,7 +44,7 @@ class Monitor {
   void restore(const nlohmann::json& state);
 
  private:
-  void check_up(const Moment& moment, const Outcome& outcome);
+  void run_health_check(const Moment& moment, const Outcome& outcome);
   bool tells_gradient(const Moment& moment, const Outcome& outcome);
   void report_nonfinite(const Moment& moment, const Outcome& outcome);
   bool report_jump(const Moment& moment, const std::string& kind, double baseline_loss,
@@ -55,10 +55,10 @@ class Monitor {
   const nn::Model* model_;
   const nn::Parameters* parameters_;
   SpikeDetector loss_, gradient_;
-  CheckUp check_up_;
+  HealthCheck health_check_;
   double clip_;
   std::int64_t gradient_told_ = 0;  // the step of the last gradient spike that was told; 0: none
-  L2NormsByName baseline_norms_;                // at the last check-up
+  L2NormsByName baseline_norms_;                // at the last health check
   double first_loss_ = 0;           // 0: not seen yet
   bool explosion_told_ = false;
   std::set<std::string> told_;  // slow events that last: told once, until they are over

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/check_up.h"
+#include "evenkeel/train/health_check.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -24,15 +24,15 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Mean over the queries of ln(positions they see): the entropy of even weights.
-double even_entropy(std::int64_t positions) {
+/// Mean over the queries of ln(positions they attend to): the entropy of uniform weights.
+double uniform_entropy(std::int64_t positions) {
   double sum = 0;
   for (std::int64_t i = 1; i <= positions; ++i) sum += std::log(static_cast<double>(i));
   return sum / static_cast<double>(positions);
 }
 
-/// What of the block's attention is without a norm.
-std::string bare_parts(const norm::Attention& attention, bool values_too) {
+/// The inputs of the block's attention without a norm.
+std::string unnormalized_inputs(const norm::Attention& attention, bool values_too) {
   std::string out;
   if (!attention.q) out = norm::joined(out, "q", ", ");
   if (!attention.k) out = norm::joined(out, "k", ", ");
@@ -45,8 +45,8 @@ bool has_qk_clip(const norm::Scheme& scheme) {
                      [](const norm::Hook& hook) { return hook.kind == "qk_clip"; });
 }
 
-/// What bounds scores and is not there yet.
-std::string bounds_to_try(const norm::Scheme& scheme, const norm::Attention& attention) {
+/// What bounds attention scores and is not configured yet.
+std::string score_remedies(const norm::Scheme& scheme, const norm::Attention& attention) {
   std::string out;
   if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
   if (!attention.softcap) out = norm::joined(out, "a soft cap", ", ");
@@ -54,7 +54,7 @@ std::string bounds_to_try(const norm::Scheme& scheme, const norm::Attention& att
   return norm::joined(out, "a lower schedule.peak", ", ");
 }
 
-/// Those of some schemes that this one is not.
+/// The names of these schemes without that of the present one.
 std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
   std::string out;
   for (const std::string name : names) {
@@ -64,14 +64,14 @@ std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<cons
 }
 
 /// Whether every skip of the scheme passes a norm, as in Post-Norm.
-bool norms_its_skips(const norm::Scheme& scheme) {
+bool normalizes_every_skip(const norm::Scheme& scheme) {
   return std::all_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     return block.attention.residual && block.feed_forward.residual;
   });
 }
 
 /// Whether some feed-forward sublayer adds to what its norm gives, as in HybridNorm.
-bool has_normed_skip(const norm::Scheme& scheme) {
+bool has_normalized_skip(const norm::Scheme& scheme) {
   return std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     const auto& skip = block.feed_forward.add.skip;
     return std::count(skip.begin(), skip.end(), norm::Tap::normed) > 0;
@@ -84,31 +84,31 @@ HealthEvent vanishing_event(const norm::Scheme& scheme, double first_of_largest)
           "",
           text("the gradient of block 1 is ", with_digits(first_of_largest, 3),
                " of the largest block's"),
-          norms_its_skips(scheme) ? "every skip passes a norm, and gradients die towards the input"
+          normalizes_every_skip(scheme) ? "every skip passes a norm, and gradients die towards the input"
                                   : "gradients die towards the input",
           text("scheme ", other_schemes(scheme, {"hybrid_norm_star", "deep_norm"}),
                ", or a lower schedule.peak")};
 }
 
 void check_routing(const probe::RoutingSeen& routing, std::vector<HealthEvent>& events) {
-  constexpr double kStarved = 0.1;  // of the mean load
-  constexpr double kTelling = 16;   // choices an expert: of fewer, chance leaves some without
+  constexpr double kUnderloaded = 0.1;  // of the mean load
+  constexpr double kMinChoices = 16;   // choices an expert: with fewer, chance leaves some without
   constexpr double kLarge = 50;
   for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
     const auto& tokens = routing.tokens[i];
     const auto experts = static_cast<double>(tokens.size());
     const auto all = std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0});
-    const double least = kStarved * static_cast<double>(all) / experts;
-    const auto starved = std::count_if(tokens.begin(), tokens.end(), [&](std::int64_t count) {
+    const double least = kUnderloaded * static_cast<double>(all) / experts;
+    const auto underloaded = std::count_if(tokens.begin(), tokens.end(), [&](std::int64_t count) {
       return static_cast<double>(count) < least;
     });
     const auto l = routing.blocks[i];
     const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
-    const bool is_telling = static_cast<double>(all) >= kTelling * experts;
-    if (is_telling && 2 * static_cast<double>(starved) >= experts) {
+    const bool has_enough_choices = static_cast<double>(all) >= kMinChoices * experts;
+    if (has_enough_choices && 2 * static_cast<double>(underloaded) >= experts) {
       events.push_back(
           {"routing", l, router,
-           text(starved, " of ", tokens.size(), " experts got less than a tenth of the mean load"),
+           text(underloaded, " of ", tokens.size(), " experts got less than a tenth of the mean load"),
            "the routing collapses: experts that no token goes to learn nothing",
            "a larger model.experts.balance, model.experts.bias_rate, or a lower "
            "schedule.peak"});
@@ -124,12 +124,12 @@ void check_routing(const probe::RoutingSeen& routing, std::vector<HealthEvent>& 
 
 }  // namespace
 
-std::vector<HealthEvent> CheckUp::operator()(std::int64_t step, const data::Batch& batch,
+std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::Batch& batch,
                                          const std::vector<at::Tensor>& gradients,
                                          const probe::RoutingSeen& routing) {
   const at::NoGradGuard no_grad;
   std::vector<HealthEvent> events;
-  if (step > 1) check_routing(routing, events);  // fresh routers are as chance made them
+  if (step > 1) check_routing(routing, events);  // fresh routers are random
   check_attention(batch, events);
   check_gains(events);
   if (step > 1) check_frozen(gradients, events);  // some gains start without one
@@ -137,12 +137,12 @@ std::vector<HealthEvent> CheckUp::operator()(std::int64_t step, const data::Batc
   return events;
 }
 
-void CheckUp::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
+void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
   const auto row = data::batch_slice(batch, 0, 1);
   // Its start: the scores of a long sequence would take more memory than the training step.
   constexpr std::int64_t kPositions = 512;
-  const auto whole = nn::batch_tensors(row.inputs, row.targets, 1).first;
-  const auto ids = whole.narrow(1, 0, std::min(kPositions, whole.size(1)));
+  const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
+  const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
   const auto layers = model_->scheme().shape.layers;
   probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});
   const auto observer = onlooker.observer();
@@ -151,16 +151,16 @@ void CheckUp::check_attention(const data::Batch& batch, std::vector<HealthEvent>
   for (const auto& profile : onlooker.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
-    if (profile.measure == "token_cosine") check_alike(profile.values.back(), events);
+    if (profile.measure == "token_cosine") check_collapse(profile.values.back(), events);
   }
-  check_scores(scores, entropy, even_entropy(ids.size(1)), events);
+  check_attention_scores(scores, entropy, uniform_entropy(ids.size(1)), events);
 }
 
-/// \param cosine  mean of all pairs of positions behind the last block
-void CheckUp::check_alike(double cosine, std::vector<HealthEvent>& events) {
-  constexpr double kAlike = 0.99;
-  const bool alike = cosine > kAlike;  // once, early, it may pass
-  if (!std::exchange(were_alike_, alike) || !alike) return;
+/// \param cosine  mean over all pairs of positions after the last block
+void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events) {
+  constexpr double kCollapsed = 0.99;
+  const bool collapsed = cosine > kCollapsed;  // once, early, it may pass
+  if (!std::exchange(was_collapsed_, collapsed) || !collapsed) return;
   events.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
                       text("the stream of all positions points the same way, mean cosine ",
                            with_digits(cosine, 4)),
@@ -169,37 +169,37 @@ void CheckUp::check_alike(double cosine, std::vector<HealthEvent>& events) {
 }
 
 /// \param scores, entropy  the largest score and the mean entropy of each block
-/// \param even             entropy of even weights
-void CheckUp::check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                           double even, std::vector<HealthEvent>& events) {
+/// \param uniform             entropy of uniform weights
+void HealthCheck::check_attention_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
+                           double uniform, std::vector<HealthEvent>& events) {
   constexpr double kLarge = 100;  // softmax is one-hot long before
   constexpr double kGrown = 4;
-  constexpr double kPeaked = 0.02;  // of even weights
-  if (first_scores_.empty()) first_scores_ = scores;
+  constexpr double kPeaked = 0.02;  // of uniform weights
+  if (initial_scores_.empty()) initial_scores_ = scores;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
     const auto& attention = model_->scheme().blocks[i].attention;
-    const auto unbound = bare_parts(attention, /*values_too=*/false);
-    const auto bare = bare_parts(attention, /*values_too=*/true);
-    if (scores[i] > kLarge && scores[i] > kGrown * std::abs(first_scores_[i])) {
+    const auto unbound = unnormalized_inputs(attention, /*values_too=*/false);
+    const auto unnormalized = unnormalized_inputs(attention, /*values_too=*/true);
+    if (scores[i] > kLarge && scores[i] > kGrown * std::abs(initial_scores_[i])) {
       events.push_back(
           {"logits", l, text("blocks.", i, ".attention.qkv.weight"),
            text("attention scores up to ", with_digits(scores[i], 3), ", ",
-                with_digits(first_scores_[i], 3), " at the start"),
+                with_digits(initial_scores_[i], 3), " at the start"),
            unbound.empty() ? "the gains of q and k grow" : text("no norm bounds ", unbound),
-           bounds_to_try(model_->scheme(), attention)});
-    } else if (entropy[i] < kPeaked * even) {
+           score_remedies(model_->scheme(), attention)});
+    } else if (entropy[i] < kPeaked * uniform) {
       events.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
                           text("attention entropy ", with_digits(entropy[i], 3), " of ",
-                               with_digits(even, 3), " nats"),
-                          bare.empty() ? "attention has collapsed"
-                                       : text("attention has collapsed; no norm bounds ", bare),
+                               with_digits(uniform, 3), " nats"),
+                          unnormalized.empty() ? "attention has collapsed"
+                                       : text("attention has collapsed; no norm bounds ", unnormalized),
                           "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
     }
   }
 }
 
-void CheckUp::check_gains(std::vector<HealthEvent>& events) const {
+void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
   constexpr double kDead = 1e-3, kFar = 10;  // of the initial value
   const auto& scheme = model_->scheme();
   for (const auto& slot : norm::slots_of(scheme)) {
@@ -227,7 +227,7 @@ void CheckUp::check_gains(std::vector<HealthEvent>& events) const {
   }
 }
 
-void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
+void HealthCheck::check_frozen(const std::vector<at::Tensor>& gradients,
                            std::vector<HealthEvent>& events) const {
   for (const auto& slot : norm::slots_of(model_->scheme())) {
     const auto name = slot.name + ".gain";
@@ -240,9 +240,9 @@ void CheckUp::check_frozen(const std::vector<at::Tensor>& gradients,
   }
 }
 
-void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
+void HealthCheck::check_depth(const std::vector<at::Tensor>& gradients,
                           std::vector<HealthEvent>& events) const {
-  constexpr double kFar = 1e4, kLopsided = 100;
+  constexpr double kFar = 1e4, kImbalanced = 100;
   std::vector<double> blocks;
   double model = 0, attention = 0, feed_forward = 0;  // squares, but for the model
   for (const auto& profile : probe::gradient_norms(*parameters_, gradients, model_->scheme())) {
@@ -274,12 +274,12 @@ void CheckUp::check_depth(const std::vector<at::Tensor>& gradients,
               other_schemes(model_->scheme(), {"hybrid_norm", "layer_norm_scaling", "peri_ln"}),
               ", or a lower schedule.peak")});
   }
-  if (attention > 0 && feed_forward > kLopsided * kLopsided * attention) {
+  if (attention > 0 && feed_forward > kImbalanced * kImbalanced * attention) {
     events.push_back(
         {"feed_forward", 0, "",
          text("the gradients of the feed-forward halves are ",
               with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),
-         has_normed_skip(model_->scheme()) ? "the branch is too large against a normed skip"
+         has_normalized_skip(model_->scheme()) ? "the branch is too large against a normed skip"
                                            : "attention hardly learns beside them",
          "a lower schedule.peak, and a look at feed_forward.skip of the scheme"});
   }

@@ -13,13 +13,13 @@
 
 namespace evenkeel::train {
 
-/// Looks for what goes wrong slowly, on one sequence, without a gradient:
+/// Detects slow failures on one sequence, without a gradient:
 ///
-/// | event           | what is seen                                                              |
+/// | event           | condition                                                                 |
 /// | --------------- | ------------------------------------------------------------------------- |
 /// | logits          | scores of a head above 100 and 4 times those of the start                 |
 /// | entropy         | weights of a block's attention nearly all on one position                 |
-/// | collapse        | the last stream points the same way at all positions, twice in a row       |
+/// | collapse        | the last residual stream has one direction at all positions, twice in a row |
 /// | dead_gain       | half of a gain's values or more below a thousandth of where they started  |
 /// | far_gain        | a gain further from its start than 10 times its start                     |
 /// | frozen_gain     | a gain without any gradient, after the first steps                        |
@@ -28,13 +28,13 @@ namespace evenkeel::train {
 /// | dead_blocks     | gradients of all blocks below 1e-4 of those of the whole model            |
 /// | routing         | half of a block's experts or more got less than a tenth of the mean load  |
 /// | router_logits   | logits of a router above 50: its softmax is one-hot long before           |
-/// | feed_forward    | gradients of feed-forward halves above 100 times those of attention       |
+/// | feed_forward    | gradients of feed-forward sublayers above 100 times those of attention       |
 ///
 /// \source docs/health.md
-class CheckUp {
+class HealthCheck {
  public:
   /// Both must outlive it.
-  CheckUp(const nn::Model& model, const nn::Parameters& parameters, std::int64_t planned)
+  HealthCheck(const nn::Model& model, const nn::Parameters& parameters, std::int64_t planned)
       : model_(&model), parameters_(&parameters), planned_(planned) {}
 
   /// \param gradients  a flat buffer a group: of the step at hand
@@ -44,19 +44,19 @@ class CheckUp {
                                   const std::vector<at::Tensor>& gradients,
                                   const probe::RoutingSeen& routing = {});
 
-  /// The largest scores of the start, by block: part of a checkpoint.
-  const std::vector<double>& first_scores() const { return first_scores_; }
-  void set_first_scores(std::vector<double> scores) { first_scores_ = std::move(scores); }
+  /// The largest attention scores at the first health check, by block: part of a checkpoint.
+  const std::vector<double>& initial_scores() const { return initial_scores_; }
+  void set_initial_scores(std::vector<double> scores) { initial_scores_ = std::move(scores); }
 
-  /// Whether the last check-up saw all positions alike: part of a checkpoint.
-  bool were_alike() const { return were_alike_; }
-  void set_were_alike(bool alike) { were_alike_ = alike; }
+  /// Whether all positions were alike at the last health check: part of a checkpoint.
+  bool was_collapsed() const { return was_collapsed_; }
+  void set_was_collapsed(bool collapsed) { was_collapsed_ = collapsed; }
 
  private:
   void check_attention(const data::Batch& batch, std::vector<HealthEvent>& events);
-  void check_alike(double cosine, std::vector<HealthEvent>& events);
-  void check_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                    double even, std::vector<HealthEvent>& events);
+  void check_collapse(double cosine, std::vector<HealthEvent>& events);
+  void check_attention_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
+                    double uniform, std::vector<HealthEvent>& events);
   void check_gains(std::vector<HealthEvent>& events) const;
   void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
   void check_depth(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
@@ -64,8 +64,8 @@ class CheckUp {
   const nn::Model* model_;
   const nn::Parameters* parameters_;
   std::int64_t planned_;
-  std::vector<double> first_scores_;
-  bool were_alike_ = false;
+  std::vector<double> initial_scores_;
+  bool was_collapsed_ = false;
 };
 
 }  // namespace evenkeel::train
