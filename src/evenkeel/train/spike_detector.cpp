@@ -11,8 +11,8 @@ namespace evenkeel::train {
 namespace {
 
 constexpr std::size_t kWindow = 64;
-constexpr std::size_t kEnough = 20;
-constexpr double kOfNormal = 1.4826;  // standard deviation of a normal, over its median deviation
+constexpr std::size_t kMinValues = 20;
+constexpr double kMadScale = 1.4826;  // standard deviation of a normal, over its median deviation
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -22,15 +22,15 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-std::optional<SpikeDetector::Spike> SpikeDetector::see(double value) {
+std::optional<SpikeDetector::Spike> SpikeDetector::observe(double value) {
   if (!std::isfinite(value)) return std::nullopt;
   std::optional<Spike> spike;
-  if (window_.size() >= kEnough) {
+  if (window_.size() >= kMinValues) {
     const std::vector<double> values(window_.begin(), window_.end());
     const double median = median_of(values);
     auto deviations = values;
     for (auto& each : deviations) each = std::abs(each - median);
-    const double deviation = kOfNormal * median_of(deviations);
+    const double deviation = kMadScale * median_of(deviations);
     const double above = value - median;
     if (above > limits_.deviations * deviation && above > limits_.relative * std::abs(median)) {
       spike = Spike{median, deviation > 0 ? above / deviation : above};

@@ -8,7 +8,7 @@
 
 namespace evenkeel::train {
 
-/// Tells a spike from noise, in a series that falls slowly: a value far above the median of the
+/// Separates spikes from noise in a series that falls slowly: a spike is far above the median of the
 /// last ones, measured in their median absolute deviation. Both stay as they are while up to half
 /// of the window are outliers, which a mean and a standard deviation would follow.
 class SpikeDetector {
@@ -28,10 +28,10 @@ class SpikeDetector {
   };
 
   /// The spike that the value is, if it is one; the value is then part of the window. A value that
-  /// is not finite is neither judged nor kept. Silent until the window holds 20 values.
-  std::optional<Spike> see(double value);
+  /// is not finite is ignored. Silent until the window holds 20 values.
+  std::optional<Spike> observe(double value);
 
-  /// The window, so that a run that goes on judges as one that never stopped.
+  /// The window, so that a resumed run detects the same spikes as an uninterrupted one.
   nlohmann::json state() const { return window_; }
   void restore(const nlohmann::json& state) { window_ = state.get<std::deque<double>>(); }
 

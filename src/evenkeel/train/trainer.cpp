@@ -50,7 +50,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
-  monitor_ = std::make_unique<Monitor>(config.health, *model_, parameters_, planned_steps(config),
+  monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_, planned_steps(config),
                                        config.optimizer.clip);
   rows_ = micro_batch(config, shape.vocabulary);
   progress_.steps = steps_of(config);
@@ -82,7 +82,7 @@ StepRecord Trainer::step() {
 
   record.rate = schedule_.rate(number);
   record.outcome = learner_->learn(windows, rows_, record.rate, [&](const Outcome& outcome) {
-    return monitor_->judge({.step = number,
+    return monitor_->check_step({.step = number,
                             .batch = &windows,
                             .first_sequence = progress_.sequences,
                             .gradients = &learner_->gradients()},

@@ -12,7 +12,7 @@
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/learner.h"
-#include "evenkeel/train/monitor.h"
+#include "evenkeel/train/health_monitor.h"
 
 namespace evenkeel::train {
 
@@ -70,7 +70,7 @@ class Trainer {
   nn::Parameters parameters_;
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<Learner> learner_;
-  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<HealthMonitor> monitor_;
   data::TrainingWindows windows_;
   optim::Schedule schedule_;
   std::int64_t rows_ = 1;  // sequences at once

@@ -19,35 +19,35 @@ namespace evenkeel::train {
 
 /// Watches the steps of a run and names what goes wrong. What it does never changes a step but by
 /// `health.on_spike`; its state is part of the checkpoint.
-class Monitor {
+class HealthMonitor {
  public:
   /// Model and parameters must outlive it.
   /// \param clip  optimizer.clip: a gradient that it hardly touches is no spike
-  Monitor(const config::Health& options, const nn::Model& model, const nn::Parameters& parameters,
+  HealthMonitor(const config::Health& options, const nn::Model& model, const nn::Parameters& parameters,
           std::int64_t planned, double clip);
 
-  /// One step, when its gradient is known and nothing is updated yet.
-  struct Moment {
+  /// A step whose gradient is known and whose update is not made yet.
+  struct PendingUpdate {
     std::int64_t step = 0;  // from 1
     const data::Batch* batch = nullptr;
     std::int64_t first_sequence = 0;  // the number of the batch's first sequence
     const std::vector<at::Tensor>* gradients = nullptr;
   };
 
-  /// Judges a step. \return false if the update must not be made
-  bool judge(const Moment& moment, const Outcome& outcome);
+  /// Checks a step. \return false if the update must not be made
+  bool check_step(const PendingUpdate& pending, const Outcome& outcome);
 
-  /// What was seen since the last call.
+  /// The events since the last call.
   std::vector<HealthEvent> take();
 
   nlohmann::json state() const;
   void restore(const nlohmann::json& state);
 
  private:
-  void run_health_check(const Moment& moment, const Outcome& outcome);
-  bool tells_gradient(const Moment& moment, const Outcome& outcome);
-  void report_nonfinite(const Moment& moment, const Outcome& outcome);
-  bool report_jump(const Moment& moment, const std::string& kind, double baseline_loss,
+  void run_health_check(const PendingUpdate& pending, const Outcome& outcome);
+  bool should_report_gradient_spike(const PendingUpdate& pending, const Outcome& outcome);
+  void report_nonfinite(const PendingUpdate& pending, const Outcome& outcome);
+  bool report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
                    std::string observation);
   void report(HealthEvent event) { events_.push_back(std::move(event)); }
 
@@ -57,11 +57,11 @@ class Monitor {
   SpikeDetector loss_, gradient_;
   HealthCheck health_check_;
   double clip_;
-  std::int64_t gradient_told_ = 0;  // the step of the last gradient spike that was told; 0: none
+  std::int64_t last_gradient_spike_ = 0;  // the step of the last gradient spike reported; 0: none
   L2NormsByName baseline_norms_;                // at the last health check
-  double first_loss_ = 0;           // 0: not seen yet
-  bool explosion_told_ = false;
-  std::set<std::string> told_;  // slow events that last: told once, until they are over
+  double first_loss_ = 0;           // 0: none yet
+  bool explosion_reported_ = false;
+  std::set<std::string> reported_;  // slow failures that last: each is reported once until it is over
   std::vector<HealthEvent> events_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/monitor.h"
+#include "evenkeel/train/health_monitor.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -29,7 +29,7 @@ data::Batch plain_batch(std::int64_t rows = 4) {
   return batch;
 }
 
-/// The same walk through the tokens, begun elsewhere.
+/// The same sequence of tokens from another start.
 data::Batch shifted_batch(std::int64_t by) {
   auto batch = plain_batch();
   for (auto* const side : {&batch.inputs, &batch.targets}) {
@@ -38,9 +38,9 @@ data::Batch shifted_batch(std::int64_t by) {
   return batch;
 }
 
-/// A model that learns the same batch again and again, watched.
-struct Watched {
-  explicit Watched(const std::string& scheme, config::Health options = {},
+/// A monitored model that is trained on one batch.
+struct MonitoredModel {
+  explicit MonitoredModel(const std::string& scheme, config::Health options = {},
                    const norm::Shape& shape = testing::tiny_shape(3))
       : tiny(scheme, nn::Precision::float32, {}, shape),
         monitor(options, *tiny.model, *tiny.parameters, TinyModel::kPlannedSteps, 1),
@@ -51,14 +51,14 @@ struct Watched {
   Outcome step(const data::Batch& batch) {
     ++steps;
     return learner.learn(batch, batch.rows, rate, [&](const Outcome& outcome) {
-      return monitor.judge({.step = steps,
+      return monitor.check_step({.step = steps,
                             .batch = &batch,
                             .first_sequence = 100,
                             .gradients = &learner.gradients()},
                            outcome);
     });
   }
-  /// What is seen in `count` steps.
+  /// The events of `count` steps.
   std::vector<HealthEvent> after(std::int64_t count, const data::Batch& batch = plain_batch()) {
     for (std::int64_t i = 0; i < count; ++i) step(batch);
     return monitor.take();
@@ -70,17 +70,17 @@ struct Watched {
   }
 
   TinyModel tiny;
-  Monitor monitor;
+  HealthMonitor monitor;
   Learner learner;
   std::int64_t steps = 0;
   double rate = 1e-3;
 };
 
 // Ten healthy runs of ten schemes, over batches of their own each step.
-TEST(Monitor, IsSilentWhileAllIsWell) {
+TEST(HealthMonitor, IsSilentInHealthyRuns) {
   for (const std::string scheme : {"hybrid_norm_star", "hybrid_norm", "pre_norm", "post_norm",
                                    "gemma2", "peri_ln", "rezero", "dyt", "ngpt", "resi_dual"}) {
-    Watched run(scheme);
+    MonitoredModel run(scheme);
     for (std::int64_t i = 0; i < 130; ++i) run.step(shifted_batch(i));
     for (const auto& event : run.monitor.take()) {
       ADD_FAILURE() << scheme << ": " << event.kind << ": " << line_of(event);
@@ -88,8 +88,8 @@ TEST(Monitor, IsSilentWhileAllIsWell) {
   }
 }
 
-TEST(Monitor, NamesTheWeightThatIsNotANumber) {
-  Watched run("hybrid_norm_star");
+TEST(HealthMonitor, NamesTheWeightThatIsNotANumber) {
+  MonitoredModel run("hybrid_norm_star");
   run.after(25);
   run.scale("blocks.1.feed_forward.down.weight", kNan);
   const auto events = run.after(1);
@@ -102,8 +102,8 @@ TEST(Monitor, NamesTheWeightThatIsNotANumber) {
 }
 
 // Weights of 1e30 are finite; what they multiply is not.
-TEST(Monitor, NamesTheActivationThatOverflows) {
-  Watched run("pre_norm");
+TEST(HealthMonitor, NamesTheActivationThatOverflows) {
+  MonitoredModel run("pre_norm");
   run.after(25);
   run.scale("blocks.2.feed_forward.up_gate.weight", 1e30);
   const auto events = run.after(1);
@@ -113,8 +113,8 @@ TEST(Monitor, NamesTheActivationThatOverflows) {
   EXPECT_EQ(events[0].tensor, "feed-forward branch");
 }
 
-TEST(Monitor, NamesValuesThatOverflow) {
-  Watched run("pre_qk");  // q and k are bounded, v is not
+TEST(HealthMonitor, NamesValuesThatOverflow) {
+  MonitoredModel run("pre_qk");  // q and k are bounded, v is not
   run.after(25);
   run.scale("blocks.0.attention.qkv.weight", 1.2e38);
   const auto events = run.after(1);
@@ -123,8 +123,8 @@ TEST(Monitor, NamesValuesThatOverflow) {
   EXPECT_EQ(events[0].tensor.substr(0, 10), "attention ");
 }
 
-TEST(Monitor, NamesLogitsThatOverflow) {
-  Watched run("pre_norm");
+TEST(HealthMonitor, NamesLogitsThatOverflow) {
+  MonitoredModel run("pre_norm");
   run.after(25);
   run.scale("final_norm.gain", 3e37);
   run.scale("embedding.weight", 100);  // the head, too
@@ -140,8 +140,8 @@ norm::Shape mixture_shape() {
   return shape;
 }
 
-TEST(Monitor, NamesARouterThatOverflows) {
-  Watched run("pre_norm", {}, mixture_shape());
+TEST(HealthMonitor, NamesARouterThatOverflows) {
+  MonitoredModel run("pre_norm", {}, mixture_shape());
   run.after(25);
   run.scale("blocks.1.feed_forward.router.weight", 1e38);
   const auto events = run.after(1);
@@ -151,9 +151,9 @@ TEST(Monitor, NamesARouterThatOverflows) {
   EXPECT_EQ(events[0].tensor, "router logits");
 }
 
-// A router that says the same of every token, and no loss to balance it.
-TEST(Monitor, NamesARoutingThatCollapsed) {
-  Watched run("pre_norm", {}, mixture_shape());
+// A router with equal logits for every token, and no balancing loss.
+TEST(HealthMonitor, NamesARoutingThatCollapsed) {
+  MonitoredModel run("pre_norm", {}, mixture_shape());
   run.after(49);
   {
     const at::NoGradGuard no_grad;
@@ -169,8 +169,8 @@ TEST(Monitor, NamesARoutingThatCollapsed) {
 }
 
 // In evaluation its running statistics would hide what the batch does.
-TEST(Monitor, SeesANormOverTheBatchAsTrainingDoes) {
-  Watched run("batch_norm");
+TEST(HealthMonitor, ChecksBatchNormInTrainingMode) {
+  MonitoredModel run("batch_norm");
   run.after(25);
   run.scale("blocks.1.feed_forward.up_gate.weight", 1e25);
   const auto events = run.after(1);
@@ -179,8 +179,8 @@ TEST(Monitor, SeesANormOverTheBatchAsTrainingDoes) {
   EXPECT_EQ(events[0].tensor, "feed-forward branch");
 }
 
-TEST(Monitor, NamesTheWeightThatJumped) {
-  Watched run("pre_norm");
+TEST(HealthMonitor, NamesTheWeightThatJumped) {
+  MonitoredModel run("pre_norm");
   run.after(200);
   run.scale("blocks.1.attention.output.weight", 40);
   const auto events = run.after(1);
@@ -192,8 +192,8 @@ TEST(Monitor, NamesTheWeightThatJumped) {
       << events[0].explanation;
 }
 
-/// The batch with the targets of one row turned round: what was learned does not hold for it.
-data::Batch with_a_foreign_row(std::int64_t row) {
+/// The batch with other targets in one row.
+data::Batch with_other_targets_in_row(std::int64_t row) {
   auto batch = plain_batch();
   for (std::int64_t i = 0; i < 16; ++i) {
     auto& target = batch.targets[static_cast<std::size_t>(row * 16 + i)];
@@ -202,78 +202,78 @@ data::Batch with_a_foreign_row(std::int64_t row) {
   return batch;
 }
 
-TEST(Monitor, NamesTheSequenceOfABadBatch) {
-  Watched run("hybrid_norm_star");
+TEST(HealthMonitor, NamesTheSequenceOfABadBatch) {
+  MonitoredModel run("hybrid_norm_star");
   run.after(200);
-  const auto events = run.after(1, with_a_foreign_row(2));
+  const auto events = run.after(1, with_other_targets_in_row(2));
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, "spike");
   EXPECT_NE(events[0].explanation.find("the loss is that of sequence 102"), std::string::npos)
       << events[0].explanation;
 }
 
-TEST(Monitor, SkipsASpikeOnlyWhenAsked) {
+TEST(HealthMonitor, SkipsASpikeOnlyIfConfigured) {
   for (const std::string policy : {"warn", "skip", "stop"}) {
-    Watched run("hybrid_norm_star", {.on_spike = policy});
+    MonitoredModel run("hybrid_norm_star", {.on_spike = policy});
     run.after(200);
-    EXPECT_EQ(run.step(with_a_foreign_row(2)).applied, policy == "warn") << policy;
+    EXPECT_EQ(run.step(with_other_targets_in_row(2)).applied, policy == "warn") << policy;
   }
 }
 
-TEST(Monitor, NamesTheBlockWhoseScoresGrow) {
-  Watched run("pre_norm");
+TEST(HealthMonitor, NamesTheBlockWhoseScoresGrow) {
+  MonitoredModel run("pre_norm");
   run.after(60);
   run.scale("blocks.2.attention.qkv.weight", 30);
-  std::string seen;
+  std::string found;
   for (const auto& event : run.after(40)) {
-    if (event.kind == "logits") seen = text(event.layer, " ", event.explanation);
+    if (event.kind == "logits") found = text(event.layer, " ", event.explanation);
   }
-  EXPECT_EQ(seen, "3 no norm bounds q, k");
+  EXPECT_EQ(found, "3 no norm bounds q, k");
 }
 
-TEST(Monitor, NamesTheDeadGain) {
-  Watched run("hybrid_norm_star");
+TEST(HealthMonitor, NamesTheDeadGain) {
+  MonitoredModel run("hybrid_norm_star");
   run.after(60);
   run.scale("blocks.1.feed_forward.input_norm.gain", 0);
   run.rate = 0;  // or the optimizer would bring it back
-  std::string seen;
+  std::string found;
   for (const auto& event : run.after(40)) {
-    if (event.kind == "dead_gain") seen = text(event.layer, " ", event.tensor);
+    if (event.kind == "dead_gain") found = text(event.layer, " ", event.tensor);
   }
-  EXPECT_EQ(seen, "2 blocks.1.feed_forward.input_norm.gain");
+  EXPECT_EQ(found, "2 blocks.1.feed_forward.input_norm.gain");
 }
 
 // Two dead gains are one line on the terminal, and two in the file.
-TEST(Monitor, TellsTheFirstOfTroublesAlike) {
-  Watched run("hybrid_norm_star");
+TEST(HealthMonitor, PrintsTheFirstOfSimilarEvents) {
+  MonitoredModel run("hybrid_norm_star");
   run.after(60);
   run.scale("blocks.1.feed_forward.input_norm.gain", 0);
   run.scale("blocks.2.feed_forward.input_norm.gain", 0);
   run.rate = 0;
-  std::vector<std::string> told, kept;
+  std::vector<std::string> reported, recorded;
   for (const auto& event : run.after(40)) {
     if (event.kind != "dead_gain") continue;
-    auto& list = event.is_repeated ? kept : told;
+    auto& list = event.is_repeated ? recorded : reported;
     list.push_back(text(event.layer, ": ", event.observation));
   }
-  EXPECT_EQ(told, std::vector<std::string>(
+  EXPECT_EQ(reported, std::vector<std::string>(
                       {"2: 16 of 16 values of a gain are nearly 0, and 1 other like it"}));
-  EXPECT_EQ(kept, std::vector<std::string>({"3: 16 of 16 values of a gain are nearly 0"}));
+  EXPECT_EQ(recorded, std::vector<std::string>({"3: 16 of 16 values of a gain are nearly 0"}));
 }
 
-// What lasts is told once.
-TEST(Monitor, DoesNotRepeatItself) {
-  Watched run("hybrid_norm_star");
+// A lasting failure is reported once.
+TEST(HealthMonitor, ReportsALastingFailureOnce) {
+  MonitoredModel run("hybrid_norm_star");
   run.after(60);
   run.scale("blocks.1.feed_forward.input_norm.gain", 0);
   run.rate = 0;
-  std::int64_t told = 0;
-  for (const auto& event : run.after(200)) told += event.kind == "dead_gain" ? 1 : 0;
-  EXPECT_EQ(told, 1);
+  std::int64_t reported = 0;
+  for (const auto& event : run.after(200)) reported += event.kind == "dead_gain" ? 1 : 0;
+  EXPECT_EQ(reported, 1);
 }
 
-TEST(Monitor, WarnsOfALossThatExplodesInTheFirstSteps) {
-  Watched run("no_norm");
+TEST(HealthMonitor, WarnsOfALossThatExplodesInTheFirstSteps) {
+  MonitoredModel run("no_norm");
   run.after(3);
   run.scale("blocks.2.feed_forward.down.weight", 300);
   const auto events = run.after(1);
@@ -282,48 +282,48 @@ TEST(Monitor, WarnsOfALossThatExplodesInTheFirstSteps) {
 }
 
 // Too slow for a spike, too late for an explosion.
-TEST(Monitor, NamesALossThatClimbsAboveItsFirst) {
-  Watched run("pre_norm");
+TEST(HealthMonitor, NamesALossThatClimbsAboveItsFirst) {
+  MonitoredModel run("pre_norm");
   run.after(3);
   const auto batch = plain_batch();
-  std::vector<std::int64_t> told;
+  std::vector<std::int64_t> reported;
   for (std::int64_t step = 101; step <= 250; ++step) {
     const double loss = 2 + 0.02 * static_cast<double>(step - 101);
-    run.monitor.judge(
+    run.monitor.check_step(
         {.step = step, .batch = &batch, .first_sequence = 0, .gradients = &run.learner.gradients()},
         {.loss = loss, .gradient_norm = 0.2});
     for (const auto& event : run.monitor.take()) {
-      if (event.kind == "divergence") told.push_back(step);
+      if (event.kind == "divergence") reported.push_back(step);
     }
   }
-  EXPECT_EQ(told.size(), 1u);  // once, at the health check after 1.1 times the first loss of about 4
+  EXPECT_EQ(reported.size(), 1u);  // once, at the health check after 1.1 times the first loss of about 4
 }
 
-// A gradient of 20 times the usual, 40 steps long: told once.
-TEST(Monitor, TellsACrowdOfGradientSpikesOnce) {
-  Watched run("pre_norm");
+// A gradient of 20 times the usual, 40 steps long: reported once.
+TEST(HealthMonitor, ReportsAClusterOfGradientSpikesOnce) {
+  MonitoredModel run("pre_norm");
   run.after(30);
   const auto batch = plain_batch();
   const auto judged = [&](std::int64_t step, double gradient) {
-    run.monitor.judge(
+    run.monitor.check_step(
         {.step = step, .batch = &batch, .first_sequence = 0, .gradients = &run.learner.gradients()},
         {.loss = 1, .gradient_norm = gradient});
     return run.monitor.take();
   };
   for (std::int64_t step = 101; step < 130; ++step) judged(step, 0.2);
   EXPECT_TRUE(judged(131, 9).empty());  // far above, but hardly clipped
-  const auto told = judged(132, 90);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].kind, "gradient_spike");
+  const auto reported = judged(132, 90);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].kind, "gradient_spike");
   EXPECT_TRUE(judged(133, 90).empty());
   EXPECT_EQ(judged(185, 90).size(), 1u);
 }
 
-TEST(Monitor, GoesOnAsIfItHadNeverStopped) {
-  Watched whole("hybrid_norm_star");
+TEST(HealthMonitor, ResumesFromItsState) {
+  MonitoredModel whole("hybrid_norm_star");
   whole.after(70);
   const auto state = whole.monitor.state();
-  Monitor other({}, *whole.tiny.model, *whole.tiny.parameters, TinyModel::kPlannedSteps, 1);
+  HealthMonitor other({}, *whole.tiny.model, *whole.tiny.parameters, TinyModel::kPlannedSteps, 1);
   other.restore(nlohmann::json::parse(state.dump()));
   EXPECT_EQ(other.state(), state);
   EXPECT_EQ(state.at("losses").size(), 64u);

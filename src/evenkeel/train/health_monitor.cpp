@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/monitor.h"
+#include "evenkeel/train/health_monitor.h"
 
 #include <cmath>
 #include <map>
@@ -14,108 +14,108 @@ namespace {
 
 constexpr std::int64_t kHealthCheckInterval = 50;
 constexpr double kWorse = 1.1;            // than at the start: no noise of batches
-constexpr std::int64_t kFirstSteps = 20;  // as long as the spike detector is silent
+constexpr std::int64_t kEarlySteps = 20;  // as long as the spike detector is silent
 /// A gradient may jump tenfold in a healthy run; clipping is there for it.
-constexpr SpikeDetector::Limits kOfGradients = {.deviations = 20, .relative = 19};
+constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19};
 
-constexpr const char* kFirstRemedy =
+constexpr const char* kEarlyRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
 
-/// Marks all events of a kind but the first as repeated, and tells their number there: what is
+/// Marks all events of a kind but the first as repeated, and adds their number to the first: what is
 /// wrong in one block is often wrong in all.
 void mark_repeated(std::vector<HealthEvent>& all) {
-  std::map<std::string, std::int64_t> others;
+  std::map<std::string, std::int64_t> repeats;
   for (auto& event : all) {
-    event.is_repeated = others.contains(event.kind);
-    others[event.kind] += event.is_repeated ? 1 : 0;
+    event.is_repeated = repeats.contains(event.kind);
+    repeats[event.kind] += event.is_repeated ? 1 : 0;
   }
   for (auto& event : all) {
-    const auto more = others[event.kind];
+    const auto more = repeats[event.kind];
     if (event.is_repeated || more == 0) continue;
     event.observation += text(", and ", more, more == 1 ? " other like it" : " others like it");
   }
 }
 
-std::string words(const char* what, double value, const SpikeDetector::Spike& spike) {
+std::string spike_text(const char* what, double value, const SpikeDetector::Spike& spike) {
   return text(what, " ", with_digits(value, 4), " is ", with_digits(spike.deviations, 4),
               " deviations above the usual ", with_digits(spike.median, 4));
 }
 
 }  // namespace
 
-Monitor::Monitor(const config::Health& options, const nn::Model& model,
+HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& model,
                  const nn::Parameters& parameters, std::int64_t planned, double clip)
     : options_(options),
       model_(&model),
       parameters_(&parameters),
-      gradient_(kOfGradients),
+      gradient_(kGradientLimits),
       health_check_(model, parameters, planned),
       clip_(clip) {}
 
-/// Gradient spikes come in crowds: one is told for all of fifty steps.
-bool Monitor::tells_gradient(const Moment& moment, const Outcome& outcome) {
-  constexpr double kHarmless = 10;  // times the clip: below, a step is a tenth of its size or more
+/// Gradient spikes come in clusters: one is reported for all of fifty steps.
+bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending, const Outcome& outcome) {
+  constexpr double kHarmless = 10;  // times the clip: below, clipping leaves at least a tenth of the gradient
   if (clip_ > 0 && outcome.gradient_norm < kHarmless * clip_) return false;
-  if (gradient_told_ > 0 && moment.step - gradient_told_ < kHealthCheckInterval) return false;
-  gradient_told_ = moment.step;
+  if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval) return false;
+  last_gradient_spike_ = pending.step;
   return true;
 }
 
-bool Monitor::judge(const Moment& moment, const Outcome& outcome) {
+bool HealthMonitor::check_step(const PendingUpdate& pending, const Outcome& outcome) {
   if (!std::isfinite(outcome.loss) || !std::isfinite(outcome.gradient_norm)) {
-    report_nonfinite(moment, outcome);
+    report_nonfinite(pending, outcome);
     return false;
   }
   if (first_loss_ == 0) first_loss_ = outcome.loss;
-  const auto loss = loss_.see(outcome.loss);
-  const auto gradient = gradient_.see(outcome.gradient_norm);
-  const bool explodes = moment.step <= kFirstSteps && outcome.loss > 2 * first_loss_;
-  if (explodes && explosion_told_) return options_.on_spike == "warn";
+  const auto loss = loss_.observe(outcome.loss);
+  const auto gradient = gradient_.observe(outcome.gradient_norm);
+  const bool explodes = pending.step <= kEarlySteps && outcome.loss > 2 * first_loss_;
+  if (explodes && explosion_reported_) return options_.on_spike == "warn";
   if (explodes) {
-    explosion_told_ = true;
-    return report_jump(moment, "explosion", first_loss_,
+    explosion_reported_ = true;
+    return report_spike(pending, "explosion", first_loss_,
                        text("loss ", with_digits(outcome.loss, 4),
                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
   }
-  if (loss) return report_jump(moment, "spike", loss->median, words("loss", outcome.loss, *loss));
-  if (gradient && tells_gradient(moment, outcome)) {
-    return report_jump(moment, "gradient_spike", outcome.loss,
-                       words("gradient norm", outcome.gradient_norm, *gradient));
+  if (loss) return report_spike(pending, "spike", loss->median, spike_text("loss", outcome.loss, *loss));
+  if (gradient && should_report_gradient_spike(pending, outcome)) {
+    return report_spike(pending, "gradient_spike", outcome.loss,
+                       spike_text("gradient norm", outcome.gradient_norm, *gradient));
   }
-  if (moment.step == 1 || moment.step % kHealthCheckInterval == 0) run_health_check(moment, outcome);
+  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0) run_health_check(pending, outcome);
   return true;
 }
 
-void Monitor::report_nonfinite(const Moment& moment, const Outcome& outcome) {
-  auto event = origin_of_nonfinite(*model_, *parameters_, *moment.gradients, *moment.batch);
+void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const Outcome& outcome) {
+  auto event = origin_of_nonfinite(*model_, *parameters_, *pending.gradients, *pending.batch);
   event.kind = "nonfinite";
   event.observation = text("loss ", with_digits(outcome.loss, 4), ", gradient norm ",
                       with_digits(outcome.gradient_norm, 4), ": the step was skipped");
-  const bool is_early = moment.step <= kFirstSteps;
-  if (is_early && event.remedy.starts_with("lower")) event.remedy = kFirstRemedy;
+  const bool is_early = pending.step <= kEarlySteps;
+  if (is_early && event.remedy.starts_with("lower")) event.remedy = kEarlyRemedy;
   report(std::move(event));
 }
 
 /// \return whether the update may be made
-bool Monitor::report_jump(const Moment& moment, const std::string& kind, double baseline_loss,
+bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
                           std::string observation) {
-  auto event = origin_of_spike(*model_, *parameters_, *moment.gradients, *moment.batch,
-                                 moment.first_sequence, {baseline_norms_, baseline_loss});
+  auto event = origin_of_spike(*model_, *parameters_, *pending.gradients, *pending.batch,
+                                 pending.first_sequence, {baseline_norms_, baseline_loss});
   event.kind = kind;
   event.observation = std::move(observation);
-  if (kind == "explosion") event.remedy = kFirstRemedy;
+  if (kind == "explosion") event.remedy = kEarlyRemedy;
   const bool applies = options_.on_spike == "warn" || kind == "gradient_spike";
   if (!applies) event.observation += ": the step was skipped";
   report(std::move(event));
   return applies;
 }
 
-void Monitor::run_health_check(const Moment& moment, const Outcome& outcome) {
+void HealthMonitor::run_health_check(const PendingUpdate& pending, const Outcome& outcome) {
   const double loss = outcome.loss;
-  baseline_norms_ = l2_norms(*parameters_, *moment.gradients);
+  baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
   std::set<std::string> lasting;
-  std::vector<HealthEvent> fresh;
-  auto events = health_check_(moment.step, *moment.batch, *moment.gradients, outcome.routing);
+  std::vector<HealthEvent> new_events;
+  auto events = health_check_(pending.step, *pending.batch, *pending.gradients, outcome.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
     events.push_back({"divergence", 0, "",
                         text("loss ", with_digits(loss, 4), " is above the first one, ",
@@ -126,40 +126,40 @@ void Monitor::run_health_check(const Moment& moment, const Outcome& outcome) {
   for (auto& event : events) {
     const auto key = text(event.kind, " ", event.layer, " ", event.tensor);
     lasting.insert(key);
-    if (!told_.contains(key)) fresh.push_back(std::move(event));
+    if (!reported_.contains(key)) new_events.push_back(std::move(event));
   }
-  told_ = std::move(lasting);
-  mark_repeated(fresh);
-  for (auto& event : fresh) report(std::move(event));
+  reported_ = std::move(lasting);
+  mark_repeated(new_events);
+  for (auto& event : new_events) report(std::move(event));
 }
 
-std::vector<HealthEvent> Monitor::take() {
+std::vector<HealthEvent> HealthMonitor::take() {
   return std::exchange(events_, {});
 }
 
-nlohmann::json Monitor::state() const {
+nlohmann::json HealthMonitor::state() const {
   auto baseline = nlohmann::json::object();
   for (const auto& [name, norms] : baseline_norms_) baseline[name] = {norms.weight, norms.gradient};
   return {{"losses", loss_.state()},
-          {"gradient_told", gradient_told_},
+          {"gradient_told", last_gradient_spike_},
           {"gradients", gradient_.state()},
           {"first_loss", first_loss_},
           {"first_scores", health_check_.initial_scores()},
           {"were_alike", health_check_.was_collapsed()},
-          {"explosion_told", explosion_told_},
-          {"told", told_},
+          {"explosion_told", explosion_reported_},
+          {"told", reported_},
           {"usual", baseline}};
 }
 
-void Monitor::restore(const nlohmann::json& state) {
+void HealthMonitor::restore(const nlohmann::json& state) {
   loss_.restore(state.at("losses"));
   gradient_.restore(state.at("gradients"));
-  gradient_told_ = state.at("gradient_told").get<std::int64_t>();
+  last_gradient_spike_ = state.at("gradient_told").get<std::int64_t>();
   first_loss_ = state.at("first_loss").get<double>();
   health_check_.set_was_collapsed(state.at("were_alike").get<bool>());
-  explosion_told_ = state.at("explosion_told").get<bool>();
+  explosion_reported_ = state.at("explosion_told").get<bool>();
   health_check_.set_initial_scores(state.at("first_scores").get<std::vector<double>>());
-  told_ = state.at("told").get<std::set<std::string>>();
+  reported_ = state.at("told").get<std::set<std::string>>();
   baseline_norms_.clear();
   for (const auto& [name, norms] : state.at("usual").items()) {
     baseline_norms_[name] = {norms.at(0).get<double>(), norms.at(1).get<double>()};
