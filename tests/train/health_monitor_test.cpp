@@ -48,14 +48,14 @@ struct MonitoredModel {
     at::set_num_threads(1);  // threads would wait longer for one another than they work
   }
 
-  Outcome step(const data::Batch& batch) {
+  StepResult step(const data::Batch& batch) {
     ++steps;
-    return learner.learn(batch, batch.rows, rate, [&](const Outcome& outcome) {
+    return learner.train_step(batch, batch.rows, rate, [&](const StepResult& result) {
       return monitor.check_step({.step = steps,
                             .batch = &batch,
                             .first_sequence = 100,
                             .gradients = &learner.gradients()},
-                           outcome);
+                           result);
     });
   }
   /// The events of `count` steps.

@@ -98,7 +98,7 @@ TEST(UnitNorm, HoldsFromTheFirstForwardOn) {
     for (int step = 0; step < 3; ++step) {
       EXPECT_TRUE(close(lengths(embedding.master), at::ones({32}), 1e-6, 0)) << step;
       EXPECT_TRUE(embedding.value.detach().equal(embedding.master.to(embedding.value.dtype())));
-      EXPECT_TRUE(learner.learn(some_batch(), 2, 1e-2).applied);
+      EXPECT_TRUE(learner.train_step(some_batch(), 2, 1e-2).applied);
     }
   }
 }
@@ -130,7 +130,7 @@ TEST(QkClip, BringsScoresDownToItsThreshold) {
       const auto before = largest_scores(tiny, fixed_token_ids(2, 16));
       ASSERT_GT(before.max().item<double>(), 0.75);
       Learner learner({.weight_decay = 0}, *tiny.model, *tiny.parameters);
-      learner.learn(some_batch(), rows, /*rate=*/0);
+      learner.train_step(some_batch(), rows, /*rate=*/0);
       const auto after = largest_scores(tiny, fixed_token_ids(2, 16));
       EXPECT_TRUE(close(after, before.clamp_max(0.75), 1e-12, 0)) << kv_heads << ", " << rows;
     }
@@ -147,10 +147,10 @@ TEST(QkClip, ForgetsTheScoresOfASkippedStep) {
   const auto quiet = qkv * 1e-3;
   const auto kept = down.clone();
   down.fill_(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_FALSE(learner.learn(some_batch(), 2, 0).applied);  // large scores, no update
+  EXPECT_FALSE(learner.train_step(some_batch(), 2, 0).applied);  // large scores, no update
   down.copy_(kept);
   qkv.copy_(quiet);
-  EXPECT_TRUE(learner.learn(some_batch(), 2, 0).applied);
+  EXPECT_TRUE(learner.train_step(some_batch(), 2, 0).applied);
   EXPECT_TRUE(qkv.equal(quiet));
 }
 

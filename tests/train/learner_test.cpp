@@ -39,13 +39,13 @@ std::vector<at::Tensor> masters_after(Precision precision, std::int64_t rows, in
   at::set_num_threads(threads);
   TinyModel tiny("hybrid_norm_star", precision, {.recompute = recompute});
   train::Learner learner({}, *tiny.model, *tiny.parameters);
-  for (int step = 0; step < 3; ++step) learner.learn(uneven_batch(), rows, 1e-2);
+  for (int step = 0; step < 3; ++step) learner.train_step(uneven_batch(), rows, 1e-2);
   std::vector<at::Tensor> masters;
   for (const auto& group : tiny.parameters->groups()) masters.push_back(group.master);
   return masters;
 }
 
-TEST(Learner, GivesTheSameUpdateHoweverABatchIsSplit) {
+TEST(Learner, GivesTheSameUpdateForAnyMicroBatchSize) {
   const auto whole = masters_after(Precision::float64, 6);
   for (const std::int64_t rows : {1, 2, 4}) {
     const auto split = masters_after(Precision::float64, rows);
@@ -55,18 +55,18 @@ TEST(Learner, GivesTheSameUpdateHoweverABatchIsSplit) {
   }
 }
 
-TEST(Learner, HasTheSameBitsOfPartsWhoseNormsOrBlocksAreComputedAgain) {
+TEST(Learner, IsBitwiseEqualWithActivationCheckpointing) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
-    const auto kept = masters_after(precision, 2);
+    const auto reference = masters_after(precision, 2);
     for (const auto recompute : {nn::Recompute::norms, nn::Recompute::block}) {
-      const auto again = masters_after(precision, 2, 1, recompute);
-      for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(again[i].equal(kept[i])) << i;
+      const auto checkpointed = masters_after(precision, 2, 1, recompute);
+      for (std::size_t i = 0; i < reference.size(); ++i) EXPECT_TRUE(checkpointed[i].equal(reference[i])) << i;
     }
   }
 }
 
 /// The gradient that each row alone adds to that of the mean loss, summed in float32.
-std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch) {
+std::vector<at::Tensor> accumulated_gradients(TinyModel& tiny, const data::Batch& batch) {
   const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
   std::vector<at::Tensor> sums;
   for (std::int64_t row = 0; row < batch.rows; ++row) {
@@ -84,19 +84,19 @@ std::vector<at::Tensor> sums_of_parts(TinyModel& tiny, const data::Batch& batch)
 
 // With beta1 = 0 and no clipping the first moment is the gradient. Parts that are added in bfloat16
 // differ from the sum in every second value, by up to 2^-9 of it.
-TEST(Learner, SumsBfloat16PartsInFloat32) {
+TEST(Learner, AccumulatesBfloat16GradientsInFloat32) {
   TinyModel tiny("hybrid_norm_star", Precision::bfloat16);
   const auto batch = uneven_batch();
-  const auto expected = sums_of_parts(tiny, batch);
+  const auto expected = accumulated_gradients(tiny, batch);
   train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters);
-  learner.learn(batch, /*micro_batch_size=*/1, /*rate=*/0);
+  learner.train_step(batch, /*micro_batch_size=*/1, /*rate=*/0);
   const auto& actual = learner.optimizer().first();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(close(actual[i], expected[i], 1e-5, 1e-7)) << "group " << i;
   }
 }
 
-TEST(Learner, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(Learner, IsBitwiseEqualForAnyNumberOfThreads) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     const auto one = masters_after(precision, 4, 1);
     const auto two = masters_after(precision, 4, 2);
@@ -114,13 +114,13 @@ std::vector<at::Tensor> mixture_after(Precision precision, int threads) {
   at::set_num_threads(threads);
   TinyModel tiny("hybrid_norm_star", precision, {}, mixture_shape());
   train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
-  for (int step = 0; step < 3; ++step) learner.learn(uneven_batch(), 4, 1e-2);
+  for (int step = 0; step < 3; ++step) learner.train_step(uneven_batch(), 4, 1e-2);
   std::vector<at::Tensor> masters;
   for (const auto& group : tiny.parameters->groups()) masters.push_back(group.master);
   return masters;
 }
 
-TEST(Learner, HasTheSameBitsOfAMixtureForAnyNumberOfThreads) {
+TEST(Learner, IsBitwiseEqualForAMixtureAndAnyNumberOfThreads) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     const auto one = mixture_after(precision, 1);
     const auto two = mixture_after(precision, 2);
@@ -128,12 +128,12 @@ TEST(Learner, HasTheSameBitsOfAMixtureForAnyNumberOfThreads) {
   }
 }
 
-TEST(Learner, TellsWhereTheTokensOfAWholeBatchWent) {
+TEST(Learner, CountsTokensPerExpertOverTheWholeBatch) {
   TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
   train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
-  const auto seen = learner.learn(uneven_batch(), 4, 0).routing;
-  EXPECT_EQ(seen.blocks, std::vector<std::int64_t>({1, 2, 3}));
-  for (const auto& counts : seen.tokens) {
+  const auto routing = learner.train_step(uneven_batch(), 4, 0).routing;
+  EXPECT_EQ(routing.blocks, std::vector<std::int64_t>({1, 2, 3}));
+  for (const auto& counts : routing.tokens) {
     std::int64_t all = 0;
     for (const auto count : counts) all += count;
     EXPECT_EQ(all, 6 * 16 * 2);  // padding is routed, too
@@ -145,7 +145,7 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
   const auto router_after = [](const config::Experts& experts) {
     TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
     train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters, experts);
-    learner.learn(uneven_batch(), 6, 0);
+    learner.train_step(uneven_batch(), 6, 0);
     const auto& parameter = tiny.parameters->at("blocks.1.feed_forward.router.weight");
     return parameter.slice_of(learner.optimizer().first()[parameter.group]).clone();
   };
@@ -159,7 +159,7 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
 }
 
 // An expert without tokens has a gradient of zeros: its weights decay, its moments stay.
-TEST(Learner, LetsExpertsWithoutTokensBe) {
+TEST(Learner, OnlyDecaysExpertsWithoutTokens) {
   TinyModel tiny("hybrid_norm", Precision::float32, {}, mixture_shape());
   {
     const at::NoGradGuard no_grad;
@@ -168,8 +168,8 @@ TEST(Learner, LetsExpertsWithoutTokensBe) {
   train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5});
   const auto& down = tiny.parameters->at("blocks.1.feed_forward.experts.down.weight");
   const auto before = down.master.clone();
-  const auto seen = learner.learn(uneven_batch(), 6, /*rate=*/0.5).routing;
-  EXPECT_EQ(seen.tokens[1], std::vector<std::int64_t>({96, 96, 0, 0, 0}));
+  const auto routing = learner.train_step(uneven_batch(), 6, /*rate=*/0.5).routing;
+  EXPECT_EQ(routing.tokens[1], std::vector<std::int64_t>({96, 96, 0, 0, 0}));
   const auto first = down.slice_of(learner.optimizer().first()[down.group]);
   EXPECT_TRUE(first[0].any().item<bool>());
   EXPECT_FALSE(first.narrow(0, 2, 3).any().item<bool>());
@@ -177,20 +177,20 @@ TEST(Learner, LetsExpertsWithoutTokensBe) {
       close(down.master.narrow(0, 2, 3), before.narrow(0, 2, 3) * (1 - 0.5 * 0.1), 1e-6, 0));
 }
 
-TEST(Learner, MovesTheBiasOfExpertsThatGotTooLittle) {
+TEST(Learner, RaisesTheBiasOfUnderloadedExperts) {
   TinyModel tiny("hybrid_norm", Precision::float32, {}, mixture_shape(/*has_bias=*/true));
   train::Learner learner({}, *tiny.model, *tiny.parameters, {.count = 5, .bias_rate = 0.01});
-  const auto seen = learner.learn(uneven_batch(), 6, 0).routing;
+  const auto routing = learner.train_step(uneven_batch(), 6, 0).routing;
   const auto bias = tiny.parameters->find_state("blocks.0.feed_forward.router.bias");
   constexpr double kMean = 6 * 16 * 2 / 5.0;
   for (std::size_t e = 0; e < 5; ++e) {
-    const auto count = static_cast<double>(seen.tokens[0][e]);
+    const auto count = static_cast<double>(routing.tokens[0][e]);
     const double moved = count < kMean ? 0.01 : -0.01;
     EXPECT_FLOAT_EQ(bias[static_cast<std::int64_t>(e)].item<float>(), static_cast<float>(moved));
   }
   // A step that is refused moves nothing.
   const auto kept = bias.clone();
-  learner.learn(uneven_batch(), 6, 0, [](const train::Outcome&) { return false; });
+  learner.train_step(uneven_batch(), 6, 0, [](const train::StepResult&) { return false; });
   EXPECT_TRUE(bias.equal(kept));
 }
 
@@ -199,7 +199,7 @@ class BadGradients : public ::testing::TestWithParam<float> {};
 TEST_P(BadGradients, NeverTouchWeightsOrMoments) {
   TinyModel tiny("hybrid_norm_star", Precision::float32);
   train::Learner learner({}, *tiny.model, *tiny.parameters);
-  learner.learn(uneven_batch(), 3, 1e-2);
+  learner.train_step(uneven_batch(), 3, 1e-2);
   auto poisoned = tiny.parameters->at("blocks.1.feed_forward.up_gate.weight").master;
   poisoned[0][0] = GetParam();
   std::vector<at::Tensor> before;
@@ -207,9 +207,9 @@ TEST_P(BadGradients, NeverTouchWeightsOrMoments) {
   for (const auto& moment : learner.optimizer().first()) before.push_back(moment.clone());
   for (const auto& moment : learner.optimizer().second()) before.push_back(moment.clone());
 
-  const auto outcome = learner.learn(uneven_batch(), 3, 1e-2);
+  const auto result = learner.train_step(uneven_batch(), 3, 1e-2);
 
-  EXPECT_FALSE(outcome.applied);
+  EXPECT_FALSE(result.applied);
   EXPECT_EQ(learner.updates(), 1);
   std::size_t i = 0;
   for (const auto& group : tiny.parameters->groups()) {
@@ -228,9 +228,9 @@ INSTANTIATE_TEST_SUITE_P(Values, BadGradients,
 TEST(Learner, ClipsByTheNormOverAllParameters) {
   TinyModel tiny("hybrid_norm_star", Precision::float64);
   train::Learner gentle({.clip = 1e-3}, *tiny.model, *tiny.parameters);
-  EXPECT_TRUE(gentle.learn(uneven_batch(), 6, 0).clipped);
+  EXPECT_TRUE(gentle.train_step(uneven_batch(), 6, 0).clipped);
   train::Learner free({.clip = 0}, *tiny.model, *tiny.parameters);
-  EXPECT_FALSE(free.learn(uneven_batch(), 6, 0).clipped);
+  EXPECT_FALSE(free.train_step(uneven_batch(), 6, 0).clipped);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ struct Contender {
   train::Trainer* trainer = nullptr;
 
   double step() const {
-    if (process == nullptr) return trainer->step().outcome.loss;
+    if (process == nullptr) return trainer->step().result.loss;
     return number_in(process->request({{"do", "step"}}), "loss");
   }
   Usage usage_now() const {

@@ -53,44 +53,44 @@ HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& mod
       clip_(clip) {}
 
 /// Gradient spikes come in clusters: one is reported for all of fifty steps.
-bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending, const Outcome& outcome) {
+bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending, const StepResult& result) {
   constexpr double kHarmless = 10;  // times the clip: below, clipping leaves at least a tenth of the gradient
-  if (clip_ > 0 && outcome.gradient_norm < kHarmless * clip_) return false;
+  if (clip_ > 0 && result.gradient_norm < kHarmless * clip_) return false;
   if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval) return false;
   last_gradient_spike_ = pending.step;
   return true;
 }
 
-bool HealthMonitor::check_step(const PendingUpdate& pending, const Outcome& outcome) {
-  if (!std::isfinite(outcome.loss) || !std::isfinite(outcome.gradient_norm)) {
-    report_nonfinite(pending, outcome);
+bool HealthMonitor::check_step(const PendingUpdate& pending, const StepResult& result) {
+  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
+    report_nonfinite(pending, result);
     return false;
   }
-  if (first_loss_ == 0) first_loss_ = outcome.loss;
-  const auto loss = loss_.observe(outcome.loss);
-  const auto gradient = gradient_.observe(outcome.gradient_norm);
-  const bool explodes = pending.step <= kEarlySteps && outcome.loss > 2 * first_loss_;
+  if (first_loss_ == 0) first_loss_ = result.loss;
+  const auto loss = loss_.observe(result.loss);
+  const auto gradient = gradient_.observe(result.gradient_norm);
+  const bool explodes = pending.step <= kEarlySteps && result.loss > 2 * first_loss_;
   if (explodes && explosion_reported_) return options_.on_spike == "warn";
   if (explodes) {
     explosion_reported_ = true;
     return report_spike(pending, "explosion", first_loss_,
-                       text("loss ", with_digits(outcome.loss, 4),
+                       text("loss ", with_digits(result.loss, 4),
                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
   }
-  if (loss) return report_spike(pending, "spike", loss->median, spike_text("loss", outcome.loss, *loss));
-  if (gradient && should_report_gradient_spike(pending, outcome)) {
-    return report_spike(pending, "gradient_spike", outcome.loss,
-                       spike_text("gradient norm", outcome.gradient_norm, *gradient));
+  if (loss) return report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss));
+  if (gradient && should_report_gradient_spike(pending, result)) {
+    return report_spike(pending, "gradient_spike", result.loss,
+                       spike_text("gradient norm", result.gradient_norm, *gradient));
   }
-  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0) run_health_check(pending, outcome);
+  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0) run_health_check(pending, result);
   return true;
 }
 
-void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const Outcome& outcome) {
+void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepResult& result) {
   auto event = origin_of_nonfinite(*model_, *parameters_, *pending.gradients, *pending.batch);
   event.kind = "nonfinite";
-  event.observation = text("loss ", with_digits(outcome.loss, 4), ", gradient norm ",
-                      with_digits(outcome.gradient_norm, 4), ": the step was skipped");
+  event.observation = text("loss ", with_digits(result.loss, 4), ", gradient norm ",
+                      with_digits(result.gradient_norm, 4), ": the step was skipped");
   const bool is_early = pending.step <= kEarlySteps;
   if (is_early && event.remedy.starts_with("lower")) event.remedy = kEarlyRemedy;
   report(std::move(event));
@@ -110,12 +110,12 @@ bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string
   return applies;
 }
 
-void HealthMonitor::run_health_check(const PendingUpdate& pending, const Outcome& outcome) {
-  const double loss = outcome.loss;
+void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepResult& result) {
+  const double loss = result.loss;
   baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
   std::set<std::string> lasting;
   std::vector<HealthEvent> new_events;
-  auto events = health_check_(pending.step, *pending.batch, *pending.gradients, outcome.routing);
+  auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
     events.push_back({"divergence", 0, "",
                         text("loss ", with_digits(loss, 4), " is above the first one, ",

@@ -35,7 +35,7 @@ class HealthMonitor {
   };
 
   /// Checks a step. \return false if the update must not be made
-  bool check_step(const PendingUpdate& pending, const Outcome& outcome);
+  bool check_step(const PendingUpdate& pending, const StepResult& result);
 
   /// The events since the last call.
   std::vector<HealthEvent> take();
@@ -44,9 +44,9 @@ class HealthMonitor {
   void restore(const nlohmann::json& state);
 
  private:
-  void run_health_check(const PendingUpdate& pending, const Outcome& outcome);
-  bool should_report_gradient_spike(const PendingUpdate& pending, const Outcome& outcome);
-  void report_nonfinite(const PendingUpdate& pending, const Outcome& outcome);
+  void run_health_check(const PendingUpdate& pending, const StepResult& result);
+  bool should_report_gradient_spike(const PendingUpdate& pending, const StepResult& result);
+  void report_nonfinite(const PendingUpdate& pending, const StepResult& result);
   bool report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
                    std::string observation);
   void report(HealthEvent event) { events_.push_back(std::move(event)); }

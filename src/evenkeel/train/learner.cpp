@@ -15,18 +15,18 @@ namespace evenkeel::train {
 
 namespace {
 
-std::map<std::string, at::Tensor> copies_of(std::map<std::string, at::Tensor> tensors) {
+std::map<std::string, at::Tensor> clones_of(std::map<std::string, at::Tensor> tensors) {
   for (auto& [name, tensor] : tensors) tensor = tensor.clone();
   return tensors;
 }
 
 }  // namespace
 
-nlohmann::ordered_json routing_record(const Outcome& outcome) {
-  const auto& seen = outcome.routing;
+nlohmann::ordered_json routing_record(const StepResult& result) {
+  const auto& seen = result.routing;
   const bool is_finite = std::all_of(seen.largest_logit.begin(), seen.largest_logit.end(),
                                      [](double logit) { return std::isfinite(logit); });
-  if (!is_finite) return nlohmann::ordered_json::object();  // where tokens went means nothing
+  if (!is_finite) return nlohmann::ordered_json::object();  // the routing is meaningless
   double load = 0, dead = 0, entropy = 0, logit = 0;
   std::int64_t arrived = 0;
   const auto routers = static_cast<double>(seen.blocks.size());
@@ -37,13 +37,13 @@ nlohmann::ordered_json routing_record(const Outcome& outcome) {
     logit = std::max(logit, seen.largest_logit[i]);
     arrived = std::accumulate(seen.tokens[i].begin(), seen.tokens[i].end(), arrived);
   }
-  return {{"balance_loss", outcome.balance_loss},
-          {"router_z_loss", outcome.router_z_loss},
+  return {{"balance_loss", result.balance_loss},
+          {"router_z_loss", result.router_z_loss},
           {"load_max", load},
           {"dead_experts", dead},
           {"routing_entropy", entropy},
           {"router_logit_max", logit},
-          {"dropped", outcome.choices - arrived},  // none ever is: there is no capacity
+          {"dropped", result.expert_choices - arrived},  // none ever is: there is no capacity
           {"expert_blocks", seen.blocks},
           {"tokens_per_expert", seen.tokens}};
 }
@@ -58,49 +58,49 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       hooks_(model, parameters),
       gradients_(parameters.gradients()) {}
 
-Outcome Learner::learn(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
-                       const Judge& judge) {
-  const auto states = copies_of(parameters_->states());
-  auto outcome = backward(batch, micro_batch_size);
-  outcome.gradient_norm = optim::gradient_norm(gradients());
+StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
+                       const UpdateGuard& allow_update) {
+  const auto states = clones_of(parameters_->states());
+  auto result = backward(batch, micro_batch_size);
+  result.gradient_norm = optim::gradient_norm(gradients());
   // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
-  const bool finite = std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm);
-  const bool allowed = !judge || judge(outcome);
+  const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
+  const bool allowed = !allow_update || allow_update(result);
   if (!finite || !allowed) {
     for (const auto& [name, state] : states) parameters_->find_state(name).copy_(state);
     hooks_.forget();
-    return outcome;
+    return result;
   }
-  const double scale = optim::clip_scale(outcome.gradient_norm, options_.clip);
+  const double scale = optim::clip_scale(result.gradient_norm, options_.clip);
   optimizer_.update(gradients(), scale, rate, ++updates_);
   hooks_.after_update();
-  move_biases(outcome.routing);
-  outcome.clipped = scale < 1;
-  outcome.applied = true;
-  return outcome;
+  update_expert_biases(result.routing);
+  result.clipped = scale < 1;
+  result.applied = true;
+  return result;
 }
 
 /// Leaves the gradient of the mean loss in gradients_.
-Outcome Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
+StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
   parameters_->zero_gradients();
   probe::RoutingMeter meter;
   auto observer = hooks_.observer();
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
-  Outcome outcome;
+  StepResult result;
   for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
     const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(
         ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});
-    outcome.loss += sum.item<double>();
+    result.loss += sum.item<double>();
     auto loss = sum / scored;
     if (router.balance.defined()) {
       const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
-      outcome.balance_loss += share * router.balance.item<double>();
-      outcome.router_z_loss += share * router.z.item<double>();
+      result.balance_loss += share * router.balance.item<double>();
+      result.router_z_loss += share * router.z.item<double>();
       loss = loss + router.balance * (share * experts_.balance) +
              router.z * (share * experts_.router_z);
     }
@@ -108,17 +108,17 @@ Outcome Learner::backward(const data::Batch& batch, std::int64_t micro_batch_siz
     parameters_->accumulate_gradients();
   }
   gradients_ = parameters_->gradients();
-  outcome.loss /= scored;
-  outcome.routing = meter.seen();
+  result.loss /= scored;
+  result.routing = meter.seen();
   const auto& shape = model_->scheme().shape;
-  outcome.choices = static_cast<std::int64_t>(batch.inputs.size() * outcome.routing.blocks.size()) *
+  result.expert_choices = static_cast<std::int64_t>(batch.inputs.size() * result.routing.blocks.size()) *
                     shape.experts.active;
-  return outcome;
+  return result;
 }
 
-/// Balance without an auxiliary loss: the bias of an expert that got less than the mean rises.
+/// Balance without an auxiliary loss: raises the bias of experts with less than the mean load.
 /// \source Wang et al. 2024, arXiv:2408.15664, algorithm 1
-void Learner::move_biases(const probe::RoutingSeen& seen) {
+void Learner::update_expert_biases(const probe::RoutingSeen& seen) {
   if (experts_.bias_rate == 0) return;
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < seen.blocks.size(); ++i) {

@@ -18,8 +18,8 @@
 
 namespace evenkeel::train {
 
-/// What one optimizer step saw and did.
-struct Outcome {
+/// Loss, gradient norm and routing of one optimizer step, and whether its update was made.
+struct StepResult {
   double loss = 0;          // cross-entropy: nats a token, before the update
   double balance_loss = 0;  // of a mixture: the auxiliary losses, before their weights
   double router_z_loss = 0;
@@ -27,14 +27,14 @@ struct Outcome {
   bool clipped = false;
   bool applied = false;        // false: not finite, or refused; nothing was changed
   probe::RoutingSeen routing;  // of a mixture
-  std::int64_t choices = 0;    // that its tokens made in all blocks together
+  std::int64_t expert_choices = 0;    // of experts, by all tokens in all blocks
 };
 
-/// What metrics.jsonl says of a mixture (docs/run_folder.md).
-nlohmann::ordered_json routing_record(const Outcome& outcome);
+/// The fields of metrics.jsonl for a mixture of experts (docs/run_folder.md).
+nlohmann::ordered_json routing_record(const StepResult& result);
 
-/// Asked when loss and gradient of a step are known: whether to make the update.
-using Judge = std::function<bool(const Outcome&)>;
+/// Called when loss and gradient of a step are known. \return whether to make the update
+using UpdateGuard = std::function<bool(const StepResult&)>;
 
 /// A model and its optimizer: turns a batch into an update.
 class Learner {
@@ -53,8 +53,8 @@ class Learner {
   ///
   /// \param micro_batch_size  sequences that go through the model at once
   /// \param rate  learning rate
-  /// \param judge  asked before the update; a step that is not finite is never made
-  Outcome learn(const data::Batch& batch, std::int64_t micro_batch_size, double rate, const Judge& judge = {});
+  /// \param allow_update  called before the update; a step that is not finite is never made
+  StepResult train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate, const UpdateGuard& allow_update = {});
 
   /// Of the last batch's mean loss, before clipping: one flat buffer a group.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
@@ -65,8 +65,8 @@ class Learner {
   const optim::AdamW& optimizer() const { return optimizer_; }
 
  private:
-  Outcome backward(const data::Batch& batch, std::int64_t micro_batch_size);
-  void move_biases(const probe::RoutingSeen& seen);
+  StepResult backward(const data::Batch& batch, std::int64_t micro_batch_size);
+  void update_expert_biases(const probe::RoutingSeen& seen);
 
   config::Optimizer options_;
   config::Experts experts_;

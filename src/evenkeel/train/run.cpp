@@ -215,23 +215,23 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
   if (permanent) {
     nlohmann::ordered_json line = {{"step", now},
                                    {"tokens", trainer_->progress().tokens},
-                                   {"loss", step.outcome.loss},
+                                   {"loss", step.result.loss},
                                    {"lr", step.rate},
-                                   {"grad_norm", step.outcome.gradient_norm},
-                                   {"clipped", step.outcome.clipped},
+                                   {"grad_norm", step.result.gradient_norm},
+                                   {"clipped", step.result.clipped},
                                    {"tokens_per_s", tokens_per_second},
                                    {"step_s", seconds},
                                    {"memory_bytes", peak_bytes()},
                                    {"faults", faults}};
-    if (!step.outcome.routing.empty()) line.update(routing_record(step.outcome));
+    if (!step.result.routing.empty()) line.update(routing_record(step.result));
     append(metrics_, line);
   }
   ProgressLine progress_line{.step = now,
               .steps = steps,
-              .loss = step.outcome.loss,
+              .loss = step.result.loss,
               .gap = gap_,
               .rate = step.rate,
-              .gradient_norm = step.outcome.gradient_norm,
+              .gradient_norm = step.result.gradient_norm,
               .tokens_per_second = tokens_per_second,
               .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)};
   console_.show_progress(progress_line, permanent);
@@ -250,9 +250,9 @@ void Run::guard(const StepRecord& step) {
                      {"tensor", event.tensor},
                      {"detail", line_of(event)}});
   }
-  if (step.outcome.applied) return;
+  if (step.result.applied) return;
   const auto& health = open_.config.health;
-  const bool finite = std::isfinite(step.outcome.loss) && std::isfinite(step.outcome.gradient_norm);
+  const bool finite = std::isfinite(step.result.loss) && std::isfinite(step.result.gradient_norm);
   const auto* const key = finite ? "on_spike" : "on_nonfinite";
   const bool stops = (finite ? health.on_spike : health.on_nonfinite) == "stop";
   if (!stops && progress.skipped <= health.budget) return;

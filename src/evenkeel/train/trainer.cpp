@@ -81,12 +81,12 @@ StepRecord Trainer::step() {
   if (what.contains("update_ratio")) before.emplace(parameters_);
 
   record.rate = schedule_.rate(number);
-  record.outcome = learner_->learn(windows, rows_, record.rate, [&](const Outcome& outcome) {
+  record.result = learner_->train_step(windows, rows_, record.rate, [&](const StepResult& result) {
     return monitor_->check_step({.step = number,
                             .batch = &windows,
                             .first_sequence = progress_.sequences,
                             .gradients = &learner_->gradients()},
-                           outcome);
+                           result);
   });
   record.events = monitor_->take();
   if (before) {
@@ -95,7 +95,7 @@ StepRecord Trainer::step() {
     }
   }
   ++progress_.step;
-  progress_.skipped += record.outcome.applied ? 0 : 1;
+  progress_.skipped += record.result.applied ? 0 : 1;
   progress_.sequences += batch;
   progress_.tokens += batch * config_.model.context;
   model_->at_step({.done = progress_.step, .planned = progress_.planned});

@@ -28,7 +28,7 @@ struct Progress {
 
 /// One step more.
 struct StepRecord {
-  Outcome outcome;
+  StepResult result;
   double rate = 0;
   std::vector<probe::Profile> profiles;  // if the step was probed: of before its update
   std::vector<HealthEvent> events;

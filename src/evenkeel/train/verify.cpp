@@ -228,11 +228,11 @@ Verification compare(const Golden& golden, const GoldenTrajectory& trajectory,
   for (std::int64_t s = 1; s <= steps; ++s) {
     const auto batch = batch_of(golden.ids[s - 1]);
     const auto ours = schedule.rate(s);
-    const auto outcome = learner.learn(batch, batch.rows, ours);
+    const auto result = learner.train_step(batch, batch.rows, ours);
     const auto& theirs = trajectory.steps.at(static_cast<std::size_t>(s - 1));
     rate = std::max(rate, relative_error(ours, theirs.rate));
-    loss = std::max(loss, relative_error(outcome.loss, theirs.loss));
-    norm = std::max(norm, relative_error(outcome.gradient_norm, theirs.gradient_norm));
+    loss = std::max(loss, relative_error(result.loss, theirs.loss));
+    norm = std::max(norm, relative_error(result.gradient_norm, theirs.gradient_norm));
   }
   const double last = mean_loss(rebuilt.model(), golden.ids[steps - 1]);
 
