@@ -41,7 +41,7 @@ struct Case {
 class GoldenHooks : public ::testing::TestWithParam<Case> {};
 
 // Weights before and after, as another program changed them.
-TEST_P(GoldenHooks, ChangeTheWeightsAsTheyShould) {
+TEST_P(GoldenHooks, ChangeTheWeightsAsGolden) {
   const auto& [name, toml, kv_heads] = GetParam();
   const auto file = store::Safetensors::read(golden_file("hooks"));
   const auto golden = [&](const std::string& what) {
@@ -89,7 +89,7 @@ at::Tensor lengths(const at::Tensor& rows) {
 }
 
 // At the start and after every step the rows of the embedding have length 1.
-TEST(UnitNorm, HoldsFromTheFirstForwardOn) {
+TEST(UnitNorm, HoldsFromTheFirstForwardPassOn) {
   for (const auto precision : {Precision::float64, Precision::bfloat16}) {
     TinyModel tiny("scale_norm_fix_norm", precision);
     const auto& embedding = tiny.parameters->at("embedding.weight");
@@ -106,8 +106,8 @@ TEST(UnitNorm, HoldsFromTheFirstForwardOn) {
 /// The largest score of each head of block 0, over the causal pairs.
 at::Tensor largest_scores(const TinyModel& tiny, const at::Tensor& ids) {
   at::Tensor largest;
-  nn::Observer look;
-  look.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
+  nn::Observer observer;
+  observer.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
     if (l > 1) return;
     const auto keys = inputs.k.repeat_interleave(inputs.q.size(1) / inputs.k.size(1), 1);
     const auto scores = inputs.scale * at::matmul(inputs.q, keys.transpose(-1, -2));
@@ -115,13 +115,13 @@ at::Tensor largest_scores(const TinyModel& tiny, const at::Tensor& ids) {
     largest = scores.masked_fill(~causal, -1e30).amax({0, 2, 3});
   };
   const at::NoGradGuard no_grad;
-  tiny.model->hidden(ids, {.observer = &look});
+  tiny.model->hidden(ids, {.observer = &observer});
   return largest;
 }
 
 // After a step of rate 0 no head of block 0, whose input the clip leaves alone, exceeds the
 // threshold on the same batch; all parts of a split batch count.
-TEST(QkClip, BringsScoresDownToItsThreshold) {
+TEST(QkClip, ClipsScoresToItsThreshold) {
   for (const std::int64_t kv_heads : {2, 4}) {
     for (const std::int64_t rows : {1, 2}) {
       auto shape = testing::tiny_shape(2);
@@ -138,25 +138,25 @@ TEST(QkClip, BringsScoresDownToItsThreshold) {
 }
 
 // Scores of a step that was not made must not clip the next one.
-TEST(QkClip, ForgetsTheScoresOfASkippedStep) {
+TEST(QkClip, DiscardsTheScoresOfASkippedStep) {
   TinyModel tiny(scheme_of(kClipping), Precision::float64, {}, testing::tiny_shape(2));
   Learner learner({.weight_decay = 0}, *tiny.model, *tiny.parameters);
   auto& parameters = *tiny.parameters;
   auto qkv = parameters.at("blocks.0.attention.qkv.weight").master;
   auto down = parameters.at("blocks.1.feed_forward.down.weight").master;
-  const auto quiet = qkv * 1e-3;
-  const auto kept = down.clone();
+  const auto small_qkv = qkv * 1e-3;
+  const auto saved = down.clone();
   down.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_FALSE(learner.train_step(some_batch(), 2, 0).applied);  // large scores, no update
-  down.copy_(kept);
-  qkv.copy_(quiet);
+  down.copy_(saved);
+  qkv.copy_(small_qkv);
   EXPECT_TRUE(learner.train_step(some_batch(), 2, 0).applied);
-  EXPECT_TRUE(qkv.equal(quiet));
+  EXPECT_TRUE(qkv.equal(small_qkv));
 }
 
 // omega_1 = 1; omega_(i+1) = sqrt(var(omega_i x_i) + var(out_i)), over all values of the tensors.
 // A second pass sees the streams that the first one had, since omega_i moves later ones only.
-TEST(Profile, FillsSkipVectorsWithTheDeviationsSoFar) {
+TEST(ProfileHook, FillsSkipVectorsWithTheDeviationsSoFar) {
   TinyModel tiny("admin");
   Hooks hooks(*tiny.model, *tiny.parameters);
   const auto ids = fixed_token_ids(2, 16);

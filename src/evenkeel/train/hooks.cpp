@@ -19,13 +19,13 @@ namespace evenkeel::train {
 
 namespace {
 
-bool has(const norm::Scheme& scheme, const std::string& kind) {
+bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
   return std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
                      [&](const norm::Hook& hook) { return hook.kind == kind; });
 }
 
-/// Gives rows, or columns, length 1 in place; what is zeros stays.
-void make_unit(const at::Tensor& w, bool are_rows) {
+/// Scales rows, or columns, to length 1 in place; zeros stay.
+void normalize_lengths(const at::Tensor& w, bool are_rows) {
   if (are_rows && w.is_cpu()) {
     const ops::RowNorm by = {.length = true, .epsilon = 0, .at = ops::Epsilon::clamp};
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
@@ -46,11 +46,11 @@ double variance_of(const at::Tensor& x) {
 
 Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
     : model_(&model), parameters_(&parameters) {
-  if (!has(model.scheme(), "qk_clip")) return;
+  if (!has_hook(model.scheme(), "qk_clip")) return;
   observer_.attention = [this](std::int64_t l, const nn::AttentionInputs& inputs) {
     const auto largest = nn::max_attention_scores(inputs);
-    auto& kept = largest_[l];
-    kept = kept.defined() ? at::maximum(kept, largest) : largest;
+    auto& max_scores = max_scores_[l];
+    max_scores = max_scores.defined() ? at::maximum(max_scores, largest) : largest;
   };
 }
 
@@ -60,7 +60,7 @@ void Hooks::before_training(const at::Tensor& ids) {
     if (hook.kind == "unit_norm") apply_unit_norm(hook);
   }
   parameters_->copy_masters_to_values();
-  if (has(model_->scheme(), "profile")) profile(ids);
+  if (has_hook(model_->scheme(), "profile")) initialize_skip_scales(ids);
 }
 
 void Hooks::after_update() {
@@ -75,7 +75,7 @@ void Hooks::after_update() {
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
-  const auto normalize = [&](const at::Tensor& w) { make_unit(w, hook.axis == "in"); };
+  const auto normalize = [&](const at::Tensor& w) { normalize_lengths(w, hook.axis == "in"); };
   const auto& shape = model_->scheme().shape;
   for (const auto& name : hook.weights) {
     if (name == "embedding" || name == "head") {
@@ -98,7 +98,7 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
   const auto& shape = model_->scheme().shape;
   const auto dk = shape.head_width();
   const bool shared = shape.kv_heads < shape.heads;
-  for (const auto& [l, largest] : std::exchange(largest_, {})) {
+  for (const auto& [l, largest] : std::exchange(max_scores_, {})) {
     auto factor = at::where(largest > 0, (hook.threshold / largest).clamp_max(1), 1.0);
     if (!shared) factor = factor.sqrt();
     const auto rows = factor.repeat_interleave(dk).unsqueeze(-1);
@@ -108,17 +108,17 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
   }
 }
 
-void Hooks::profile(const at::Tensor& ids) {
-  double next = 1;  // of the sublayer at hand: what those before it left
-  nn::Observer filler;
-  filler.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
+void Hooks::initialize_skip_scales(const at::Tensor& ids) {
+  double skip_scale = 1;  // of the sublayer at hand: what those before it left
+  nn::Observer observer;
+  observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                       const at::Tensor& branch) {
     const auto* const name = sublayer == nn::Sublayer::attention ? "attention" : "feed_forward";
     auto omega = parameters_->at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
-    omega.fill_(next);
-    next = std::sqrt(variance_of(stream * next) + variance_of(branch));
+    omega.fill_(skip_scale);
+    skip_scale = std::sqrt(variance_of(stream * skip_scale) + variance_of(branch));
   };
-  model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &filler});
+  model_->hidden(ids, {.mode = nn::Mode::evaluation, .observer = &observer});
   parameters_->copy_masters_to_values();
 }
 

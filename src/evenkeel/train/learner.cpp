@@ -68,7 +68,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   const bool allowed = !allow_update || allow_update(result);
   if (!finite || !allowed) {
     for (const auto& [name, state] : states) parameters_->find_state(name).copy_(state);
-    hooks_.forget();
+    hooks_.after_skipped_update();
     return result;
   }
   const double scale = optim::clip_scale(result.gradient_norm, options_.clip);
