@@ -186,7 +186,7 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   const auto config = comparable_config(sources);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   PeersResult result;
-  result.machine = train::use_machine(config.train);
+  result.machine = train::configure_machine(config.train);
   const auto scheme = config::bind(config.scheme, shape);
   const auto setup = peer_setup(config, scheme, result.machine);
   result.scheme = scheme.info.name;

@@ -42,7 +42,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   first.scheme = schemes.front();
   const auto config = config::resolve(first);
   StepResult result;
-  result.machine = train::use_machine(config.train);
+  result.machine = train::configure_machine(config.train);
   const auto corpora = data::load_corpora(config.data, config.model.context);
   result.tokens = config.train.batch * config.model.context;
 

@@ -104,7 +104,7 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
 }
 
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
-  const auto machine = train::use_machine({});
+  const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
   const auto cases = bench::kernel_cases({});
   check_names(options.only, cases);

@@ -54,11 +54,11 @@ Plan plan_of(const CommonOptions& common) {
   const auto& config = plan.config;
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
-  const auto machine = train::use_machine(config.train);
+  const auto machine = train::configure_machine(config.train);
   const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
   plan.machine = machine.description;
   plan.steps = train::steps_of(config);
-  plan.micro_batch = train::micro_batch(config, shape.vocabulary);
+  plan.micro_batch = train::micro_batch_size(config, shape.vocabulary);
   const auto specs = nn::parameter_specs(scheme, padded_vocabulary, config.model.tied);
   plan.counts = nn::parameter_counts(specs);
   plan.experts = shape.experts;

@@ -64,7 +64,7 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
-  const auto machine = train::use_machine(config.train);
+  const auto machine = train::configure_machine(config.train);
   const auto corpora = data::load_corpora(config.data, config.model.context);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   train::Trainer trainer(config, shape, machine.precision, corpora.train);
@@ -82,7 +82,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());
-  const auto micro_batch_size = train::micro_batch(config, loaded.shape.vocabulary);
+  const auto micro_batch_size = train::micro_batch_size(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
                      probe::look(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
                                  train::planned_steps(config))};

@@ -46,7 +46,7 @@ study::RunCost cost_of(const config::Config& config) {
   const auto scheme = config::bind(config.scheme, shape);
   const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
   const auto counts = nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, config.model.tied));
-  const auto machine = train::use_machine(config.train);
+  const auto machine = train::configure_machine(config.train);
   const double flops = nn::flops_per_token(scheme, padded_vocabulary);
   const auto tokens =
       static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);

@@ -58,7 +58,7 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   for (const auto& each : config::differences(own, loaded.config)) {
     if (!config::is_named(each.key, kFree)) refuse(*run, each);
   }
-  loaded.machine = use_machine(loaded.config.train);
+  loaded.machine = configure_machine(loaded.config.train);
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;

@@ -19,7 +19,7 @@ namespace evenkeel::train {
 
 namespace {
 
-std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabulary) {
+std::int64_t auto_micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
   constexpr std::int64_t kTokens = 8192;
   constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
   const auto context = config.model.context;
@@ -29,24 +29,24 @@ std::int64_t auto_micro_batch(const config::Config& config, std::int64_t vocabul
 
 }  // namespace
 
-Machine use_machine(const config::Train& train) {
+Machine configure_machine(const config::Train& train) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
   machine.threads = train.threads > 0 ? static_cast<int>(train.threads) : cpu.cores;
   machine.isa = cpu.isa();
-  std::string word = train.precision;
+  std::string precision = train.precision;
   std::string why;
-  if (word == "auto") {
-    word = cpu.amx_bf16 ? "bfloat16" : "float32";
+  if (precision == "auto") {
+    precision = cpu.amx_bf16 ? "bfloat16" : "float32";
     why = cpu.amx_bf16 ? " (chosen: the processor has AMX)" : " (chosen: the processor has no AMX)";
-  } else if (word == "bfloat16" && !cpu.amx_bf16 && !cpu.avx512_bf16) {
+  } else if (precision == "bfloat16" && !cpu.amx_bf16 && !cpu.avx512_bf16) {
     why = " (emulated: this processor has no bfloat16 units, float32 would be faster)";
   }
-  machine.precision = word == "bfloat16"  ? nn::Precision::bfloat16
-                      : word == "float64" ? nn::Precision::float64
+  machine.precision = precision == "bfloat16"  ? nn::Precision::bfloat16
+                      : precision == "float64" ? nn::Precision::float64
                                           : nn::Precision::float32;
   machine.description = text(cpu.name, ", ", machine.isa, ", ", machine.threads,
-                             machine.threads == 1 ? " thread, " : " threads, ", word, why);
+                             machine.threads == 1 ? " thread, " : " threads, ", precision, why);
   at::set_num_threads(machine.threads);
   return machine;
 }
@@ -81,20 +81,20 @@ double available_bytes() {
   return memory_line("MemAvailable:");
 }
 
-double installed_bytes() {
+double total_bytes() {
   return memory_line("MemTotal:") + memory_line("SwapTotal:");
 }
 
 nn::Recompute recompute_of(const config::Config& config) {
-  const auto& word = config.model.recompute;
-  return word == "block"   ? nn::Recompute::block
-         : word == "norms" ? nn::Recompute::norms
+  const auto& mode = config.model.recompute;
+  return mode == "block"   ? nn::Recompute::block
+         : mode == "norms" ? nn::Recompute::norms
                            : nn::Recompute::none;
 }
 
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
                            std::int64_t padded_vocabulary, nn::Precision precision) {
-  const auto sequences = micro_batch(config, scheme.shape.vocabulary);
+  const auto sequences = micro_batch_size(config, scheme.shape.vocabulary);
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
   const auto& attention = config.kernels.attention;
   return nn::footprint(scheme, padded_vocabulary, config.model.tied,
@@ -109,13 +109,13 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
                         .recompute = recompute_of(config)});
 }
 
-std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary) {
-  const auto stated = config.train.micro_batch;
-  return stated > 0 ? stated : auto_micro_batch(config, vocabulary);
+std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
+  const auto configured = config.train.micro_batch;
+  return configured > 0 ? configured : auto_micro_batch_size(config, vocabulary);
 }
 
 std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  return std::min(micro_batch(config, vocabulary), auto_micro_batch(config, vocabulary));
+  return std::min(micro_batch_size(config, vocabulary), auto_micro_batch_size(config, vocabulary));
 }
 
 }  // namespace evenkeel::train

@@ -12,7 +12,7 @@
 
 namespace evenkeel::train {
 
-/// What the processor at hand decides: arithmetic and threads.
+/// Arithmetic and threads that fit this processor.
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
   int threads = 1;
@@ -20,9 +20,9 @@ struct Machine {
   std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 
-/// Picks what "auto" leaves open: bfloat16 where the processor multiplies it in hardware (AMX),
+/// Resolves "auto": bfloat16 where the processor multiplies it in hardware (AMX),
 /// else float32; as many threads as cores. Sets the number of threads of this process.
-Machine use_machine(const config::Train& train);
+Machine configure_machine(const config::Train& train);
 
 nn::Recompute recompute_of(const config::Config& config);
 
@@ -38,11 +38,11 @@ double available_bytes();
 
 /// Bytes of memory that this machine has, with what it may swap out; 0 where the kernel does not
 /// say.
-double installed_bytes();
+double total_bytes();
 
 /// Sequences that go through the model at once: train.micro_batch, or where it is "auto" as many
 /// as keep the logits below 1 GiB and the tokens at 8,192, and at least one.
-std::int64_t micro_batch(const config::Config& config, std::int64_t vocabulary);
+std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 
 /// The same for an evaluation, which needs less memory: a large micro_batch is cut to the
 /// automatic.

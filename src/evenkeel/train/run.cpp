@@ -52,7 +52,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
     : request_(request),
       open_(std::move(open)),
       console_(console),
-      machine_(use_machine(open_.config.train)),
+      machine_(configure_machine(open_.config.train)),
       text_(data::load_corpora(open_.config.data, open_.config.model.context)),
       shape_(config::shape_of(open_.config, data::kByteVocabulary)),
       metrics_(open_.folder / "metrics.jsonl"),
@@ -81,7 +81,7 @@ void Run::check_memory() {
   const auto scheme = config::bind(config.scheme, shape_);
   const auto padded_vocabulary = padded_vocabulary_size(config.model, shape_.vocabulary);
   const auto needed = footprint_of(config, scheme, padded_vocabulary, machine_.precision).total();
-  const auto free = available_bytes(), installed = installed_bytes();
+  const auto free = available_bytes(), installed = total_bytes();
   if (installed > 0 && needed > kBeyond * installed) {
     throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
                                  " of memory, but the machine has ", bytes_text(installed),
@@ -139,7 +139,7 @@ void Run::start_from(const std::filesystem::path& from) {
     throw Error(Exit::no_checkpoint,
                 text("train.from: ", from.string(), " has no usable checkpoint to start from"));
   }
-  trainer_->start_from(*other.found);
+  trainer_->load_weights(*other.found);
 }
 
 void Run::step() {
@@ -171,7 +171,7 @@ void Run::step() {
 void Run::save(bool must) {
   const auto step = trainer_->progress().step;
   if (saved_at_ == step) return;
-  auto content = trainer_->content();
+  auto content = trainer_->checkpoint_content();
   content.manifest = manifest();
   saved_time_ = Clock::now();  // of the attempt: a full disk is not tried again at every step
   try {

@@ -52,36 +52,36 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_, planned_steps(config),
                                        config.optimizer.clip);
-  rows_ = micro_batch(config, shape.vocabulary);
+  micro_batch_size_ = micro_batch_size(config, shape.vocabulary);
   progress_.steps = steps_of(config);
   progress_.planned = planned_steps(config);
 }
 
-bool Trainer::probes(std::int64_t step) const {
-  const auto& [steps, every, what] = config_.probe;
+bool Trainer::is_probe_step(std::int64_t step) const {
+  const auto& [steps, every, measures] = config_.probe;
   return std::find(steps.begin(), steps.end(), step) != steps.end() ||
          (every > 0 && step % every == 0);
 }
 
-probe::Seen Trainer::look(const std::set<std::string>& what) {
+probe::Seen Trainer::look(const std::set<std::string>& measures) {
   const auto windows = windows_.batch(progress_.sequences, config_.train.batch);
-  return probe::look(*model_, parameters_, windows, what, rows_, progress_.planned);
+  return probe::look(*model_, parameters_, windows, measures, micro_batch_size_, progress_.planned);
 }
 
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
   const auto number = progress_.step + 1;
   const auto windows = windows_.batch(progress_.sequences, batch);
-  const auto what = probes(number) ? probe::named(config_.probe.what) : std::set<std::string>();
+  const auto measures = is_probe_step(number) ? probe::named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
-  auto in_a_pass = what;
-  in_a_pass.erase("update_ratio");  // that is of the step itself
-  if (!in_a_pass.empty()) record.profiles = look(in_a_pass).profiles;
+  auto single_pass = measures;
+  single_pass.erase("update_ratio");  // needs the weights before and after the step
+  if (!single_pass.empty()) record.profiles = look(single_pass).profiles;
   std::optional<probe::Moment> before;
-  if (what.contains("update_ratio")) before.emplace(parameters_);
+  if (measures.contains("update_ratio")) before.emplace(parameters_);
 
   record.rate = schedule_.rate(number);
-  record.result = learner_->train_step(windows, rows_, record.rate, [&](const StepResult& result) {
+  record.result = learner_->train_step(windows, micro_batch_size_, record.rate, [&](const StepResult& result) {
     return monitor_->check_step({.step = number,
                             .batch = &windows,
                             .first_sequence = progress_.sequences,
@@ -102,7 +102,7 @@ StepRecord Trainer::step() {
   return record;
 }
 
-store::CheckpointContent Trainer::content() const {
+store::CheckpointContent Trainer::checkpoint_content() const {
   store::CheckpointContent content;
   content.step = progress_.step;
   for (const auto& parameter : parameters_.all()) {
@@ -122,7 +122,7 @@ store::CheckpointContent Trainer::content() const {
 }
 
 void Trainer::restore(const store::CheckpointFound& checkpoint) {
-  start_from(checkpoint);
+  load_weights(checkpoint);
   const auto file = store::Safetensors::read(checkpoint.folder / "optimizer.safetensors");
   for (const auto& parameter : parameters_.all()) {
     const auto& first = learner_->optimizer().first()[parameter.group];
@@ -140,7 +140,7 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   model_->at_step({.done = progress_.step, .planned = progress_.planned});
 }
 
-void Trainer::start_from(const store::CheckpointFound& checkpoint) {
+void Trainer::load_weights(const store::CheckpointFound& checkpoint) {
   copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"), parameters_,
                Widen::no);
 }

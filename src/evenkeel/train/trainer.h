@@ -16,7 +16,7 @@
 
 namespace evenkeel::train {
 
-/// Where a run stands. What of it changes is in state.json.
+/// The progress of a run; what changes is in state.json.
 struct Progress {
   std::int64_t step = 0;       // optimizer steps taken or skipped
   std::int64_t steps = 0;      // to take
@@ -26,11 +26,11 @@ struct Progress {
   std::int64_t tokens = 0;     // in them
 };
 
-/// One step more.
+/// The result of one step, with probes and health events.
 struct StepRecord {
   StepResult result;
   double rate = 0;
-  std::vector<probe::Profile> profiles;  // if the step was probed: of before its update
+  std::vector<probe::Profile> profiles;  // if the step was probed: before its update
   std::vector<HealthEvent> events;
 };
 
@@ -44,14 +44,14 @@ class Trainer {
   StepRecord step();
 
   /// Probes the next training batch; changes nothing.
-  probe::Seen look(const std::set<std::string>& what);
+  probe::Seen look(const std::set<std::string>& measures);
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
 
   /// What to save; views of the trainer's own tensors.
-  store::CheckpointContent content() const;
+  store::CheckpointContent checkpoint_content() const;
 
   /// Takes over a checkpoint of this model, bit for bit.
   /// \throws Error (no_checkpoint) if it holds other tensors
@@ -59,12 +59,12 @@ class Trainer {
 
   /// Takes over the weights alone.
   /// \throws Error (no_checkpoint) if it holds other tensors
-  void start_from(const store::CheckpointFound& checkpoint);
+  void load_weights(const store::CheckpointFound& checkpoint);
 
   const optim::Schedule& schedule() const { return schedule_; }
 
  private:
-  bool probes(std::int64_t step) const;
+  bool is_probe_step(std::int64_t step) const;
 
   config::Config config_;
   nn::Parameters parameters_;
@@ -73,7 +73,7 @@ class Trainer {
   std::unique_ptr<HealthMonitor> monitor_;
   data::TrainingWindows windows_;
   optim::Schedule schedule_;
-  std::int64_t rows_ = 1;  // sequences at once
+  std::int64_t micro_batch_size_ = 1;  // sequences at once
   Progress progress_;
 };
 
