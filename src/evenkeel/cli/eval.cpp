@@ -12,7 +12,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/loss.h"
-#include "evenkeel/train/load.h"
+#include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
 
@@ -51,7 +51,7 @@ void print(const evaluate::Evaluation& evaluation) {
   print_eval_line("gap", *evaluation.gap, " nats a byte");
 }
 
-void print(const train::Loaded& loaded, const Evaluations& evaluations) {
+void print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
               static_cast<long long>(loaded.step));
   print(evaluations.validation);
@@ -60,7 +60,7 @@ void print(const train::Loaded& loaded, const Evaluations& evaluations) {
   print(*evaluations.ood);
 }
 
-nlohmann::ordered_json as_json(const train::Loaded& loaded, const Evaluations& evaluations) {
+nlohmann::ordered_json as_json(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},
                                 {"tokens", evaluations.validation.tokens},

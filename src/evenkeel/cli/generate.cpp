@@ -12,7 +12,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/detokenize.h"
-#include "evenkeel/train/load.h"
+#include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
 

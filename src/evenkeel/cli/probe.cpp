@@ -15,7 +15,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/train/load.h"
+#include "evenkeel/train/load_run.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::cli {

@@ -12,7 +12,7 @@
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/norm/check_values.h"
 #include "evenkeel/probe/gradients.h"
-#include "evenkeel/train/load.h"
+#include "evenkeel/train/load_run.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/tensor_file.h"
 

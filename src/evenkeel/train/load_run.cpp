@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/load.h"
+#include "evenkeel/train/load_run.h"
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/corpus.h"
@@ -12,8 +12,8 @@ namespace evenkeel::train {
 
 namespace {
 
-/// What may be changed about a trained model: nothing that its weights were made for.
-const std::vector<std::string> kFree = {"data", "kernels", "train.precision", "train.threads",
+/// Keys that may differ from the run: none that the weights depend on.
+const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision", "train.threads",
                                         "train.micro_batch"};
 
 [[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference) {
@@ -24,11 +24,11 @@ const std::vector<std::string> kFree = {"data", "kernels", "train.precision", "t
 
 /// run.toml may have been edited since: other shapes would not fit the weights, and other numbers
 /// would be measured in silence.
-void check_model(const store::CheckpointFound& checkpoint, const config::Config& own,
+void check_model(const store::CheckpointFound& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
   const auto name = (checkpoint.folder / "MANIFEST.json").string();
   const auto trained = config::read_back(checkpoint.manifest.value("config", ""), name);
-  for (const auto& each : config::differences(trained, own)) {
+  for (const auto& each : config::differences(trained, saved)) {
     if (!config::is_named(each.key, {"model", "scheme"}) || each.key == "model.recompute") continue;
     throw Error(Exit::differs,
                 text(file.string(), ": ", each.key, " = ", each.after,
@@ -38,7 +38,7 @@ void check_model(const store::CheckpointFound& checkpoint, const config::Config&
 
 }  // namespace
 
-Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
+TrainedModel load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
   if (!run) {
     throw Error(Exit::usage,
                 "--run is wanted: the folder of a trained model; `evenkeel runs` "
@@ -52,17 +52,17 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
   }
   auto all = sources;
   all.files.insert(all.files.begin(), file);
-  Loaded loaded;
+  TrainedModel loaded;
   loaded.config = config::resolve(all);
-  const auto own = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
-  for (const auto& each : config::differences(own, loaded.config)) {
-    if (!config::is_named(each.key, kFree)) refuse(*run, each);
+  const auto saved = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
+  for (const auto& each : config::differences(saved, loaded.config)) {
+    if (!config::is_named(each.key, kChangeableKeys)) refuse(*run, each);
   }
   loaded.machine = configure_machine(loaded.config.train);
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;
-  if (newest.found) check_model(*newest.found, own, file);
+  if (newest.found) check_model(*newest.found, saved, file);
   if (!newest.found) {
     std::string reasons;
     for (const auto& line : newest.skipped) reasons += "; " + line;
@@ -84,13 +84,13 @@ Loaded load_run(const std::optional<std::filesystem::path>& run, const config::S
 }
 
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape) {
-  const auto& word = config.kernels.attention;
+  const auto& path = config.kernels.attention;
   return {.rope_theta = config.model.rope_theta,
           .tied = config.model.tied,
           .vocabulary = shape.vocabulary,
           .fused = config.kernels.fused,
-          .attention = word == "explicit" ? nn::AttentionPath::explicit_scores
-                       : word == "flash"  ? nn::AttentionPath::flash
+          .attention = path == "explicit" ? nn::AttentionPath::explicit_scores
+                       : path == "flash"  ? nn::AttentionPath::flash
                                           : nn::AttentionPath::automatic,
           .recompute = recompute_of(config),
           .document_end = config.data.mask_documents ? std::optional<std::int64_t>(data::kEndOfText)

@@ -15,7 +15,7 @@
 namespace evenkeel::train {
 
 /// A trained model, read from a run folder.
-struct Loaded {
+struct TrainedModel {
   config::Config config;
   Machine machine;
   norm::Shape shape;
@@ -29,7 +29,7 @@ struct Loaded {
 /// data, precision, threads, kernels.
 /// \throws Error (usage) without a run, Error (no_checkpoint) if the folder holds none that is
 /// usable
-Loaded load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources);
+TrainedModel load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources);
 
 /// The model's options under a configuration.
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape);
