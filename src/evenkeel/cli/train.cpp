@@ -62,7 +62,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
   if (common.json) {
     print_json(as_json(result.folder));
   } else {
-    std::printf("%s", terminal_safe(train::closing_words(result)).c_str());
+    std::printf("%s", terminal_safe(train::closing_text(result)).c_str());
   }
   return result.exit;
 }

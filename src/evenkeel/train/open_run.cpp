@@ -12,22 +12,22 @@ namespace evenkeel::train {
 
 namespace {
 
-/// What may change freely when a run goes on: it decides when things are written or computed, not
-/// what comes out.
-const std::vector<std::string> kFree = {"evaluate", "checkpoint",    "probe",
+/// Keys that may change when a run is resumed: they decide when things are written or computed, not
+/// the numbers.
+const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
                                         "log",      "train.threads", "model.recompute"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
 }
 
-/// Changes that an earlier call made with leave, and was killed before a checkpoint had them.
-class Unsaved {
+/// Changes that an earlier call was allowed to make, and that no checkpoint contains yet.
+class UnsavedChanges {
  public:
-  Unsaved(const std::filesystem::path& run, const store::Newest& newest)
+  UnsavedChanges(const std::filesystem::path& run, const store::Newest& newest)
       : step_(newest.found ? newest.found->step : 0),
         changes_(store::read_provenance(run).value("changes", nlohmann::json::array())) {}
-  bool has(const Changed& change) const {
+  bool has(const ConfigChange& change) const {
     const nlohmann::json record = record_of(step_, change);
     return std::find(changes_.begin(), changes_.end(), record) != changes_.end();
   }
@@ -45,7 +45,7 @@ class Unsaved {
                    difference.key));
 }
 
-/// What the checkpoint was made with: its own copy, since run.toml may have been edited.
+/// The configuration of the checkpoint: its own copy, since run.toml may have been edited.
 config::Config configuration_of(const store::Newest& newest, const std::filesystem::path& file) {
   if (!newest.found)
     return config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
@@ -58,7 +58,7 @@ config::Config configuration_of(const store::Newest& newest, const std::filesyst
                            (newest.found->folder / "MANIFEST.json").string());
 }
 
-void go_on(OpenRun& run, const Request& request) {
+void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / "run.toml";
   run.newest = store::newest_checkpoint(run.folder);
   const auto before = configuration_of(run.newest, file);
@@ -66,14 +66,14 @@ void go_on(OpenRun& run, const Request& request) {
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
   run.config = config::resolve(sources);
 
-  const Unsaved unsaved(run.folder, run.newest);
+  const UnsavedChanges unsaved(run.folder, run.newest);
   for (const auto& difference : config::differences(before, run.config)) {
-    const Changed change = {difference.key, difference.before, difference.after};
+    const ConfigChange change = {difference.key, difference.before, difference.after};
     const bool is_longer = is_length(change.key) && steps_of(run.config) >= steps_of(before);
-    const bool is_free = config::is_named(change.key, kFree);
+    const bool is_free = config::is_named(change.key, kFreeKeys);
     const bool allowed = config::is_named(change.key, request.overrides) || unsaved.has(change);
     if (!is_longer && !is_free && !allowed) refuse(run.folder, difference);
-    run.changed.push_back(change);
+    run.changes.push_back(change);
   }
   if (config::is_named("schedule", request.overrides)) return;
   if (steps_of(run.config) == steps_of(before)) return;
@@ -81,7 +81,7 @@ void go_on(OpenRun& run, const Request& request) {
   if (run.config.schedule.steps == planned) return;
   run.config.schedule.steps = planned;
   for (const auto& [key, was, is] : config::differences(before, run.config)) {
-    if (key == "schedule.steps") run.changed.push_back({key, was, is});
+    if (key == "schedule.steps") run.changes.push_back({key, was, is});
   }
 }
 
@@ -95,7 +95,7 @@ void check_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-nlohmann::ordered_json record_of(std::int64_t step, const Changed& change) {
+nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change) {
   return {{"step", step}, {"what", change.key}, {"before", change.before}, {"after", change.after}};
 }
 
@@ -104,16 +104,16 @@ OpenRun open_run(const Request& request) {
   if (request.run) {
     check_folder(*request.run);
     run.folder = *request.run;
-    run.made_here = !std::filesystem::exists(run.folder);
-    if (!run.made_here) run.lock = std::make_unique<store::Lock>(run.folder);
+    run.is_new = !std::filesystem::exists(run.folder);
+    if (!run.is_new) run.lock = std::make_unique<store::Lock>(run.folder);
     if (std::filesystem::exists(run.folder / "run.toml")) {
-      go_on(run, request);
+      resume_run(run, request);
       return run;
     }
   }
   run.config = config::resolve(request.sources);
   if (!request.run) {
-    run.made_here = true;
+    run.is_new = true;
     run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);
   } else {
     store::make_run_folder(run.folder);

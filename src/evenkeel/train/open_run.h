@@ -24,27 +24,27 @@ struct Request {
   bool quiet = false;
 };
 
-/// Something that differs from what the run was started with, with leave.
-struct Changed {
+/// A key that differs from the configuration that the run was started with, allowed by --override.
+struct ConfigChange {
   std::string key, before, after;
 };
 /// A change as provenance.json and MANIFEST.json keep it.
 /// \param step  of the checkpoint that the run went on from
-nlohmann::ordered_json record_of(std::int64_t step, const Changed& change);
+nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change);
 
-/// A run folder that this process owns, and the configuration that it goes on with.
+/// A run folder that this process owns, and the configuration to train with.
 struct OpenRun {
   std::filesystem::path folder;
-  bool made_here = false;             // the folder was not there before
+  bool is_new = false;             // the folder was not there before
   std::unique_ptr<store::Lock> lock;  // before anything in the folder was read
   config::Config config;
   store::Newest newest;          // the checkpoint to go on from; none in a new run
-  std::vector<Changed> changed;  // against the configuration of that checkpoint
+  std::vector<ConfigChange> changes;  // against the configuration of that checkpoint
 };
 
 /// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that
-/// goes on keeps its own configuration for every key that the command does not state, changes made
-/// with leave included, and the learning rate keeps the length that it was laid out for unless
+/// is resumed keeps its own configuration for every key that the command does not set, allowed changes
+/// included, and the learning rate keeps its planned length unless
 /// `schedule` is overridden.
 /// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
 ///         process owns it; Error (differs) that names the first key that may not change

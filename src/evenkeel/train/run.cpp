@@ -68,12 +68,12 @@ Run::Run(const Request& request, OpenRun open, Console& console)
     ood_ = std::make_unique<data::ValidationWindows>(*text_.ood, config.model.context,
                                                      config.evaluate.sequences);
   }
-  announce();
+  print_summary();
   check_schedule();
 }
 
 /// A warning where what is free does not suffice: that changes. More than the machine has is
-/// refused before anything is asked for, since the kernel would end some process, and perhaps
+/// refused before any allocation, since the kernel would end some process, and perhaps
 /// another one.
 void Run::check_memory() {
   constexpr double kBeyond = 1.25;  // of what the machine has: the prediction is not that wrong
@@ -92,7 +92,7 @@ void Run::check_memory() {
                      bytes_text(free), " are free; `evenkeel plan` shows what for"));
 }
 
-/// Told only: a first look at a few steps is no mistake.
+/// A note only: a trial run of a few steps is no mistake.
 void Run::check_schedule() {
   const auto last = steps_of(open_.config);
   const auto warmup = trainer_->schedule().warmup();
@@ -111,7 +111,7 @@ void Run::check_probes() {
   }
 }
 
-void Run::begin() {
+void Run::start() {
   const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
   if (const auto status = store::read_status(open_.folder)) cpu_contention_ = status->cpu_contention;
@@ -126,10 +126,10 @@ void Run::begin() {
     }
     if (!open_.config.train.from.empty()) start_from(open_.config.train.from);
   }
-  write_identity();
+  write_provenance();
   console_.log_to(open_.folder / "log.txt");
-  if (!newest.found) save(/*must=*/true);
-  mark("training");
+  if (!newest.found) save(/*required=*/true);
+  write_status("training");
 }
 
 void Run::start_from(const std::filesystem::path& from) {
@@ -148,15 +148,15 @@ void Run::step() {
   const auto faults = minor_faults();
   const auto step = trainer_->step();
   const std::chrono::duration<double> taken = Clock::now() - started;
-  constexpr double kMemory = 0.9;  // of the running mean that the remaining time is told from
+  constexpr double kSmoothing = 0.9;  // weight of the past in the running mean of the step time
   seconds_per_step_ = seconds_per_step_ == 0
                           ? taken.count()
-                          : kMemory * seconds_per_step_ + (1 - kMemory) * taken.count();
+                          : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * taken.count();
   record(step, taken.count(), minor_faults() - faults);
   for (const auto& profile : step.profiles) {
     append(probes_, probe::record(trainer_->progress().step, "training", profile));
   }
-  guard(step);
+  handle_health_events(step);
 
   const auto& config = open_.config;
   const auto now = trainer_->progress().step;
@@ -164,28 +164,28 @@ void Run::step() {
   const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
-  if (finished()) return;  // what is due at the end, the end does
-  if (due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*must=*/false);
+  if (finished()) return;  // finish() does what is due at the end
+  if (due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*required=*/false);
 }
 
-void Run::save(bool must) {
+void Run::save(bool required) {
   const auto step = trainer_->progress().step;
   if (saved_at_ == step) return;
   auto content = trainer_->checkpoint_content();
   content.manifest = manifest();
-  saved_time_ = Clock::now();  // of the attempt: a full disk is not tried again at every step
+  saved_time_ = Clock::now();  // of the attempt: a full disk is not retried at every step
   try {
     store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
     saved_at_ = step;
     console_.info(text("step ", step, ": saved"));
   } catch (const Error& error) {
-    if (must) throw;
+    if (required) throw;
     console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
     append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error.what()}});
   }
 }
 
-void Run::close(const std::string& state) {
+void Run::finish(const std::string& state) {
   if (contention_) cpu_contention_ = std::max(cpu_contention_, contention_->share());
   constexpr double kMany = 0.25;
   if (console_.is_terminal() && cpu_contention_.value_or(0) > kMany) {
@@ -196,7 +196,7 @@ void Run::close(const std::string& state) {
   }
   if (evaluated_at_ != trainer_->progress().step && state != "diverged") evaluate();
   const bool has_sample = state != "diverged" && write_sample();
-  mark(has_sample ? state : "diverged");
+  write_status(has_sample ? state : "diverged");
   report::write_report({open_.folder}, open_.folder / "report.html");
   if (has_sample || state == "diverged") return;
   throw Error(Exit::diverged,
@@ -237,8 +237,8 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
   console_.show_progress(progress_line, permanent);
 }
 
-/// What the monitor saw is told and recorded; too many skipped steps end the run.
-void Run::guard(const StepRecord& step) {
+/// Prints and records the events of the step; too many skipped steps end the run.
+void Run::handle_health_events(const StepRecord& step) {
   const auto& progress = trainer_->progress();
   for (const auto& event : step.events) {
     if (!event.is_repeated) {
@@ -256,8 +256,8 @@ void Run::guard(const StepRecord& step) {
   const auto* const key = finite ? "on_spike" : "on_nonfinite";
   const bool stops = (finite ? health.on_spike : health.on_nonfinite) == "stop";
   if (!stops && progress.skipped <= health.budget) return;
-  save(/*must=*/false);
-  close("diverged");
+  save(/*required=*/false);
+  finish("diverged");
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged at step ", progress.step, ": ",
                    progress.skipped, progress.skipped == 1 ? " skipped step " : " skipped steps ",
@@ -270,26 +270,26 @@ void Run::guard(const StepRecord& step) {
 void Run::evaluate() {
   const auto step = trainer_->progress().step;
   const auto micro_batch_size = evaluation_batch_size(open_.config, shape_.vocabulary);
-  const auto seen = evaluate::evaluate(trainer_->model(), *validation_, micro_batch_size);
+  const auto evaluation = evaluate::evaluate(trainer_->model(), *validation_, micro_batch_size);
   evaluated_at_ = step;
-  gap_ = seen.gap;
+  gap_ = evaluation.gap;
   nlohmann::ordered_json line = {{"step", step}};
-  line.update(evaluate::record(seen, "val"));
-  auto told = text("step ", step, ": validation loss ", four_digits(seen.nats_per_token),
-                   " nats a token, ", four_digits(seen.bits_per_byte), " bits a byte");
-  if (seen.floor) {
-    told += text(", ", four_digits(*seen.gap), " nats a byte above the floor of ",
-                 four_digits(*seen.floor));
+  line.update(evaluate::record(evaluation, "val"));
+  auto message = text("step ", step, ": validation loss ", four_digits(evaluation.nats_per_token),
+                   " nats a token, ", four_digits(evaluation.bits_per_byte), " bits a byte");
+  if (evaluation.floor) {
+    message += text(", ", four_digits(*evaluation.gap), " nats a byte above the floor of ",
+                 four_digits(*evaluation.floor));
   }
-  if (seen.exact) told += text(", ", percent(*seen.exact), " of the answers right");
+  if (evaluation.exact) message += text(", ", percent(*evaluation.exact), " of the answers right");
   if (ood_) {
-    const auto other = evaluate::evaluate(trainer_->model(), *ood_, micro_batch_size);
-    line.update(evaluate::record(other, "ood"));
-    told += text("; out of distribution ", four_digits(other.nats_per_token), " nats a token");
-    if (other.exact) told += text(", ", percent(*other.exact), " right");
+    const auto ood = evaluate::evaluate(trainer_->model(), *ood_, micro_batch_size);
+    line.update(evaluate::record(ood, "ood"));
+    message += text("; out of distribution ", four_digits(ood.nats_per_token), " nats a token");
+    if (ood.exact) message += text(", ", percent(*ood.exact), " right");
   }
   append(metrics_, line);
-  console_.info(told);
+  console_.info(message);
 }
 
 bool Run::write_sample() const {
@@ -310,7 +310,7 @@ bool Run::write_sample() const {
   return true;
 }
 
-void Run::mark(const std::string& state) const {
+void Run::write_status(const std::string& state) const {
   const auto& progress = trainer_->progress();
   store::write_status(open_.folder, {.state = state,
                                      .step = progress.step,
@@ -320,7 +320,7 @@ void Run::mark(const std::string& state) const {
                                      .cpu_contention = cpu_contention_});
 }
 
-/// Records that cannot be written are told once; the run itself goes on.
+/// Warns once when records cannot be written; the run goes on.
 void Run::append(store::Records& records, const nlohmann::ordered_json& line) {
   try {
     records.append(line);

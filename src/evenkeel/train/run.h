@@ -18,23 +18,23 @@
 
 namespace evenkeel::train {
 
-/// One run folder in work: trainer, text, records and lock. `train()` drives it.
+/// A run folder that is being trained in: trainer, text, records and lock. `train()` drives it.
 class Run {
  public:
   Run(const Request& request, OpenRun open, Console& console);
 
-  /// Takes over the newest checkpoint, if there is one; else saves the initial weights.
-  void begin();
+  /// Loads the newest checkpoint, if there is one; else saves the initial weights.
+  void start();
   bool finished() const { return trainer_->progress().step >= trainer_->progress().steps; }
 
   /// One optimizer step with its records, evaluation and checkpoint, as far as they are due.
   /// \throws Error (diverged) when the budget of bad steps is spent
   void step();
 
-  /// Saves now. A full disk is a warning unless `must`.
-  void save(bool must);
-  /// Evaluates if the newest weights were not yet, writes sample and report, and marks the state.
-  void close(const std::string& state);
+  /// Saves now. A full disk is a warning unless `required`.
+  void save(bool required);
+  /// Evaluates the newest weights unless that is done, writes sample, report and status.
+  void finish(const std::string& state);
 
   const std::filesystem::path& folder() const { return open_.folder; }
   const Progress& progress() const { return trainer_->progress(); }
@@ -45,19 +45,19 @@ class Run {
   void check_memory();
   void check_probes();
   void check_schedule();
-  void announce() const;
-  void write_identity() const;
+  void print_summary() const;
+  void write_provenance() const;
   void resume(const store::CheckpointFound& checkpoint);
   void start_from(const std::filesystem::path& from);
-  void check_identity(const store::CheckpointFound& checkpoint);
+  void check_provenance(const store::CheckpointFound& checkpoint);
   void record(const StepRecord& step, double seconds, std::int64_t faults);
-  void guard(const StepRecord& step);
+  void handle_health_events(const StepRecord& step);
   void evaluate();
   /// \return false if the weights give no finite logits
   bool write_sample() const;
-  void mark(const std::string& state) const;
+  void write_status(const std::string& state) const;
   void append(store::Records& records, const nlohmann::ordered_json& line);
-  nlohmann::ordered_json identity() const;
+  nlohmann::ordered_json provenance() const;
   nlohmann::ordered_json manifest() const;
 
   Request request_;
@@ -69,7 +69,7 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
   store::Records metrics_, health_, probes_;
-  nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // with leave, since the start
+  nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // allowed by --override, since the start
   std::optional<double> gap_;  // of the last evaluation, where the entropy of the text is known
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;
   Clock::time_point saved_time_ = Clock::now();

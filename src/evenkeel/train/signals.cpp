@@ -13,19 +13,19 @@ namespace evenkeel::train {
 
 namespace {
 
-std::atomic<bool> stop = false;
-std::atomic<bool> save = false;
+std::atomic<bool> stop_requested = false;
+std::atomic<bool> save_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // or a handler may not touch it
 
-bool tells = false;  // on a terminal: a long step would look like a program that hangs
+bool is_terminal = false;  // a message is printed: a long step would look like a program that hangs
 
 extern "C" void on_stop(int /*signal*/) {
-  if (stop.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
-  constexpr std::string_view kWords = "\nfinishing this step; once more stops at once\n";
-  if (tells && ::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) tells = false;
+  if (stop_requested.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
+  constexpr std::string_view kMessage = "\nfinishing this step; once more stops at once\n";
+  if (is_terminal && ::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) is_terminal = false;
 }
 extern "C" void on_save(int /*signal*/) {
-  save = true;
+  save_requested = true;
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -38,7 +38,7 @@ void handle(int signal, void (*handler)(int)) {
 }  // namespace
 
 void catch_signals() {
-  tells = ::isatty(STDERR_FILENO) != 0;
+  is_terminal = ::isatty(STDERR_FILENO) != 0;
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_save);
@@ -48,11 +48,11 @@ void catch_signals() {
 }
 
 bool stop_wanted() {
-  return stop;
+  return stop_requested;
 }
 
 bool save_wanted() {
-  return save.exchange(false);
+  return save_requested.exchange(false);
 }
 
 }  // namespace evenkeel::train

@@ -15,23 +15,23 @@ namespace evenkeel::train {
 
 namespace {
 
-/// At the end of its life removes what open_run() made, if no run began there.
-class Leftover {
+/// Its destructor removes the folder that open_run() made, if no run started there.
+class UnusedFolderRemover {
  public:
-  explicit Leftover(const OpenRun& run) : folder_(run.folder), made_here_(run.made_here) {}
-  Leftover(const Leftover&) = delete;
-  Leftover& operator=(const Leftover&) = delete;
-  ~Leftover() {
+  explicit UnusedFolderRemover(const OpenRun& run) : folder_(run.folder), is_new_(run.is_new) {}
+  UnusedFolderRemover(const UnusedFolderRemover&) = delete;
+  UnusedFolderRemover& operator=(const UnusedFolderRemover&) = delete;
+  ~UnusedFolderRemover() {
     std::error_code none;
     if (exists(folder_ / "run.toml", none)) return;
     remove(folder_ / "lock", none);
-    if (!made_here_) return;
+    if (!is_new_) return;
     remove(folder_, none);  // stays if anything else lies there
   }
 
  private:
   std::filesystem::path folder_;
-  bool made_here_;
+  bool is_new_;
 };
 
 }  // namespace
@@ -40,28 +40,28 @@ Result train(const Request& request) {
   catch_signals();
   Console console(request.quiet);
   auto open = open_run(request);
-  const Leftover leftover(open);
+  const UnusedFolderRemover leftover(open);
   Run run(request, std::move(open), console);
-  run.begin();
+  run.start();
   if (run.finished()) {
     console.info(text("finished already at step ", run.progress().step,
                      "; extend it with --set train.steps=", 2 * run.progress().step));
-    run.close("finished");
+    run.finish("finished");
     return {Exit::done, run.folder()};
   }
   while (!run.finished() && !stop_wanted()) run.step();
-  run.save(/*must=*/true);
+  run.save(/*required=*/true);
   if (!run.finished()) {
-    run.close("stopped");
+    run.finish("stopped");
     console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
                      run.folder().string()));
     return {Exit::done, run.folder()};
   }
-  run.close("finished");
+  run.finish("finished");
   return {Exit::done, run.folder()};
 }
 
-std::string closing_words(const Result& result) {
+std::string closing_text(const Result& result) {
   const std::string rule(72, '-');
   return text(rule, "\n", read_file(result.folder / "sample.txt"), "\n", rule, "\n",
               "report: ", (result.folder / "report.html").string(), "\n");

@@ -14,11 +14,11 @@ struct Result {
   std::filesystem::path folder;
 };
 
-/// Starts a run, or goes on with one, until it is finished, stopped by a signal, or diverged.
-/// Everything it finds out lies in the run folder afterwards (docs/run_folder.md).
+/// Starts or resumes a run, until it is finished, stopped by a signal, or diverged.
+/// All results are in the run folder (docs/run_folder.md).
 Result train(const Request& request);
 
 /// What the user reads at the end: the sample and where the report is.
-std::string closing_words(const Result& result);
+std::string closing_text(const Result& result);
 
 }  // namespace evenkeel::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is made of, and whether a checkpoint is of the same make.
+// The provenance of a run, and whether that of a checkpoint is the same.
 #include <algorithm>
 
 #include "evenkeel/base/error.h"
@@ -20,7 +20,7 @@ bool caps_scores(const norm::Scheme& scheme) {
                      [](const norm::Block& block) { return block.attention.softcap.has_value(); });
 }
 
-/// What a user may not expect of this scheme.
+/// Notes on what is unexpected about this scheme.
 std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
   auto notes = norm::leaks_of(scheme);
   if (config.kernels.attention == "flash" && caps_scores(scheme)) {
@@ -33,7 +33,7 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
 
 }  // namespace
 
-void Run::announce() const {
+void Run::print_summary() const {
   const auto& config = open_.config;
   const auto specs =
       nn::parameter_specs(trainer_->model().scheme(), padded_vocabulary_size(config.model, shape_.vocabulary),
@@ -65,53 +65,53 @@ void Run::announce() const {
   }
 }
 
-nlohmann::ordered_json Run::identity() const {
-  auto identity = provenance_of(machine_);
-  identity["scheme"] = open_.config.scheme.name;
-  identity["preset"] = open_.config.preset;
-  identity["parameters"] =
+nlohmann::ordered_json Run::provenance() const {
+  auto provenance = provenance_of(machine_);
+  provenance["scheme"] = open_.config.scheme.name;
+  provenance["preset"] = open_.config.preset;
+  provenance["parameters"] =
       nn::parameter_counts(nn::parameter_specs(trainer_->model().scheme(),
                             padded_vocabulary_size(open_.config.model, shape_.vocabulary),
                             open_.config.model.tied))
           .total;
-  identity["data"] = {{"train", text_.train.description},
+  provenance["data"] = {{"train", text_.train.description},
                       {"train_digest", text_.train.digest},
                       {"validation", text_.validation.description},
                       {"validation_digest", text_.validation.digest}};
   if (text_.ood) {
-    identity["data"]["ood"] = text_.ood->description;
-    identity["data"]["ood_digest"] = text_.ood->digest;
+    provenance["data"]["ood"] = text_.ood->description;
+    provenance["data"]["ood_digest"] = text_.ood->digest;
   }
   for (const auto& warning : norm::unexpected_warnings(trainer_->model().scheme())) {
-    identity["warnings"].push_back(warning.code);
+    provenance["warnings"].push_back(warning.code);
   }
   for (const auto& leak : norm::leaks_of(trainer_->model().scheme())) {
-    identity["leaks"].push_back(leak);
+    provenance["leaks"].push_back(leak);
   }
-  if (!changes_.empty()) identity["changes"] = changes_;
-  return identity;
+  if (!changes_.empty()) provenance["changes"] = changes_;
+  return provenance;
 }
 
-/// What MANIFEST.json says beside its digests: everything that decides what comes next.
+/// The fields of MANIFEST.json besides the digests: everything that the continuation depends on.
 nlohmann::ordered_json Run::manifest() const {
-  auto manifest = identity();
+  auto manifest = provenance();
   manifest["config"] = config::to_toml(open_.config);
   manifest["random"] = {{"generator", "philox4x32-10"}, {"key", open_.config.seed}};
   manifest["cursor"] = trainer_->progress().sequences;
   return manifest;
 }
 
-/// run.toml, provenance.json and scheme.txt: written when a run starts, and anew when it goes on.
-void Run::write_identity() const {
+/// run.toml, provenance.json and scheme.txt: written when a run starts, and again when it is resumed.
+void Run::write_provenance() const {
   write_file(open_.folder / "run.toml", config::to_toml(open_.config));
-  write_file(open_.folder / "provenance.json", identity().dump(2) + "\n");
+  write_file(open_.folder / "provenance.json", provenance().dump(2) + "\n");
   write_file(open_.folder / "scheme.txt", norm::diagram(trainer_->model().scheme()));
 }
 
 void Run::resume(const store::CheckpointFound& checkpoint) {
   if (checkpoint.manifest.contains("changes")) changes_ = checkpoint.manifest.at("changes");
-  for (const auto& change : open_.changed) changes_.push_back(record_of(checkpoint.step, change));
-  check_identity(checkpoint);
+  for (const auto& change : open_.changes) changes_.push_back(record_of(checkpoint.step, change));
+  check_provenance(checkpoint);
   const auto steps = trainer_->progress().steps;
   trainer_->restore(checkpoint);
   if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
@@ -132,9 +132,9 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
                     checkpoint.folder.filename().string(), ")"));
 }
 
-/// The same text, and numbers that come out the same: else the continuation is not the run's.
-void Run::check_identity(const store::CheckpointFound& checkpoint) {
-  const auto now = identity();
+/// The same text and the same arithmetic: else the continuation is another run.
+void Run::check_provenance(const store::CheckpointFound& checkpoint) {
+  const auto now = provenance();
   const auto compare = [&](const char* what, const nlohmann::json& before,
                            const nlohmann::json& after, const char* key) {
     if (before == after) return;
