@@ -75,7 +75,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run, const con
       nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary), model.tied),
       loaded.machine.precision);
   copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
-               *loaded.parameters, Widen::yes);
+               *loaded.parameters, CastDtype::yes);
   loaded.step = newest.found->step;
   const norm::Steps steps = {.done = loaded.step, .planned = planned_steps(loaded.config)};
   loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),

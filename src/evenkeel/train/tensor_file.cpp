@@ -20,9 +20,9 @@ constexpr std::pair<Dtype, at::ScalarType> kDtypes[] = {
     {Dtype::i16, at::kShort},   {Dtype::i8, at::kChar},   {Dtype::u8, at::kByte},
     {Dtype::boolean, at::kBool}};
 
-Dtype stored(at::ScalarType dtype) {
-  for (const auto& [ours, theirs] : kDtypes) {
-    if (theirs == dtype) return ours;
+Dtype safetensors_dtype(at::ScalarType dtype) {
+  for (const auto& [file_dtype, torch_dtype] : kDtypes) {
+    if (torch_dtype == dtype) return file_dtype;
   }
   EK_ASSERT(!"a dtype that is never stored");
   return Dtype::f32;
@@ -38,12 +38,12 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
   EK_ASSERT(tensor.is_contiguous());
-  return {name, stored(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr()};
+  return {name, safetensors_dtype(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr()};
 }
 
 void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,
-               Widen widen) {
-  const auto wanted_dtype = stored(to.scalar_type());
+               CastDtype cast) {
+  const auto wanted_dtype = safetensors_dtype(to.scalar_type());
   const auto wanted_shape = to.sizes().vec();
   const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(wanted_shape));
   if (!file.has(name)) {
@@ -51,7 +51,7 @@ void copy_from(const store::Safetensors& file, const std::string& name, at::Tens
                                           ", but has none; it is of another model"));
   }
   const auto& entry = file.entry(name);
-  const bool fits = entry.dtype == wanted_dtype || widen == Widen::yes;
+  const bool fits = entry.dtype == wanted_dtype || cast == CastDtype::yes;
   if (!fits || entry.shape != wanted_shape) {
     throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
                                           store::name_of(entry.dtype), " ", shape_text(entry.shape),
@@ -61,11 +61,11 @@ void copy_from(const store::Safetensors& file, const std::string& name, at::Tens
   to.copy_(tensor_of(file, name));
 }
 
-void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Widen widen) {
+void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast) {
   for (const auto& parameter : parameters.all()) {
-    copy_from(file, parameter.name, parameter.master, widen);
+    copy_from(file, parameter.name, parameter.master, cast);
   }
-  for (const auto& [name, state] : parameters.states()) copy_from(file, name, state, widen);
+  for (const auto& [name, state] : parameters.states()) copy_from(file, name, state, cast);
   for (const auto& [name, entry] : file.entries()) {
     if (parameters.find(name).defined() || parameters.find_state(name).defined()) continue;
     throw Error(Exit::no_checkpoint,
@@ -77,9 +77,9 @@ void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Wi
 
 at::Tensor tensor_of(const store::Safetensors& file, const std::string& name) {
   const auto& entry = file.entry(name);
-  for (const auto& [ours, theirs] : kDtypes) {
-    if (ours != entry.dtype) continue;
-    auto tensor = at::empty(entry.shape, theirs);
+  for (const auto& [file_dtype, torch_dtype] : kDtypes) {
+    if (file_dtype != entry.dtype) continue;
+    auto tensor = at::empty(entry.shape, torch_dtype);
     if (tensor.nbytes() > 0) {
       std::memcpy(tensor.mutable_data_ptr(), file.data(entry), tensor.nbytes());
     }

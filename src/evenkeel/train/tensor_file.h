@@ -14,16 +14,16 @@ namespace evenkeel::train {
 /// \param tensor  contiguous; must outlive the view
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 
-/// Whether a tensor of another dtype is taken, too, and converted.
-enum class Widen { no, yes };
+/// Whether a tensor of another dtype is accepted and converted.
+enum class CastDtype { no, yes };
 
 /// Overwrites `to` with the tensor of that name.
 /// \throws Error (no_checkpoint) that names the file, unless it has the shape and dtype of `to`
-void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to, Widen widen);
+void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to, CastDtype cast);
 
 /// Overwrites the masters of all parameters, and what the forward pass reads.
 /// \throws Error (no_checkpoint) unless the file holds exactly the parameters of the model
-void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Widen widen);
+void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast);
 
 /// A tensor of the file as a new tensor of its own dtype.
 /// \throws Error (data) if there is none, or of a dtype that LibTorch does not have

@@ -127,8 +127,8 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   for (const auto& parameter : parameters_.all()) {
     const auto& first = learner_->optimizer().first()[parameter.group];
     const auto& second = learner_->optimizer().second()[parameter.group];
-    copy_from(file, "first." + parameter.name, parameter.slice_of(first), Widen::no);
-    copy_from(file, "second." + parameter.name, parameter.slice_of(second), Widen::no);
+    copy_from(file, "first." + parameter.name, parameter.slice_of(first), CastDtype::no);
+    copy_from(file, "second." + parameter.name, parameter.slice_of(second), CastDtype::no);
   }
   const auto& state = checkpoint.state;
   progress_.step = state.at("step").get<std::int64_t>();
@@ -142,7 +142,7 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
 
 void Trainer::load_weights(const store::CheckpointFound& checkpoint) {
   copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"), parameters_,
-               Widen::no);
+               CastDtype::no);
 }
 
 }  // namespace evenkeel::train
