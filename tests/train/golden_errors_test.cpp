@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 struct Content {
   std::map<std::string, at::Tensor> tensors;
   std::map<std::string, std::string> metadata;
-  std::string json;  // beside it; empty: none
+  std::string json;  // of the file with the same stem; empty: none
 };
 
-/// What is told of x.safetensors, and of x.json beside it, without the folder they are in.
+/// The error of x.safetensors and x.json, without their folder.
 struct Refusal {
   Exit exit;
   std::string message;

@@ -66,10 +66,10 @@ double row_error(const at::Tensor& actual, const at::Tensor& expected,
 
 class GoldenKind {
  public:
-  GoldenKind(const store::Safetensors& file, const std::string& name, const json& stated,
+  GoldenKind(const store::Safetensors& file, const std::string& name, const json& fields_of_case,
              at::ScalarType dtype, bool fused)
-      : file_(file), name_(name), norm_(norm_from(stated["norm"])) {
-    const std::int64_t heads = stated["heads"];
+      : file_(file), name_(name), norm_(norm_from(fields_of_case["norm"])) {
+    const std::int64_t heads = fields_of_case["heads"];
     x_ = input("x", dtype).requires_grad_();
     for (const auto* const part : {"gain", "bias", "alpha", "shift", "beta"}) {
       if (!has(part)) continue;
@@ -147,21 +147,21 @@ void expect_golden_kinds(const std::filesystem::path& path, std::size_t count) {
   const auto file = store::Safetensors::read(path);
   const auto cases = json::parse(file.metadata().at("cases"));
   EXPECT_EQ(cases.size(), count);
-  for (const auto& [name, stated] : cases.items()) {
+  for (const auto& [name, fields_of_case] : cases.items()) {
     for (const bool fused : {true, false}) {
-      const ::testing::Message way = ::testing::Message() << name << (fused ? "" : ", formulas");
-      SCOPED_TRACE(way);
-      GoldenKind(file, name, stated, at::kDouble, fused).expect_golden(1e-10);
-      GoldenKind(file, name, stated, at::kFloat, fused).expect_golden(2e-5);
+      const ::testing::Message trace = ::testing::Message() << name << (fused ? "" : ", formulas");
+      SCOPED_TRACE(trace);
+      GoldenKind(file, name, fields_of_case, at::kDouble, fused).expect_golden(1e-10);
+      GoldenKind(file, name, fields_of_case, at::kFloat, fused).expect_golden(2e-5);
     }
   }
 }
 
-TEST(GoldenKinds, AreComputedAgain) {
+TEST(GoldenKinds, AreReproduced) {
   expect_golden_kinds(golden_file("kinds"), 56);
 }
 
-TEST(GoldenKinds, OfAllWidthsAreComputedAgainToo) {
+TEST(GoldenKinds, OfAllWidthsAreReproduced) {
   const auto* const folder = std::getenv("EVENKEEL_GOLDEN");
   if (folder == nullptr) GTEST_SKIP() << "EVENKEEL_GOLDEN names no folder with more golden files";
   expect_golden_kinds(std::filesystem::path(folder) / "schemes/kinds.safetensors", 100);

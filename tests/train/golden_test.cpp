@@ -21,12 +21,12 @@ namespace {
 using nn::AttentionPath;
 using nn::Precision;
 
-struct Way {
+struct Variant {
   const char* name;
   VerifyOptions options;
 };
 
-const Way kWays[] = {
+const Variant kVariants[] = {
     {"Float64", {.precision = Precision::float64}},
     {"Float32", {.precision = Precision::float32}},
     {"Float64Flash", {.precision = Precision::float64, .attention = AttentionPath::flash}},
@@ -41,44 +41,44 @@ const Way kWays[] = {
 
 std::vector<std::filesystem::path> own_files() {
   auto files = golden_files_in(golden_folder() / "authors");
-  const auto others = golden_files_in(golden_folder() / "schemes");
-  files.insert(files.end(), others.begin(), others.end());
+  const auto scheme_files = golden_files_in(golden_folder() / "schemes");
+  files.insert(files.end(), scheme_files.begin(), scheme_files.end());
   return files;
 }
 
-using FileAndWay = std::tuple<std::filesystem::path, Way>;
+using FileAndVariant = std::tuple<std::filesystem::path, Variant>;
 
-class GoldenFile : public ::testing::TestWithParam<FileAndWay> {};
+class GoldenFile : public ::testing::TestWithParam<FileAndVariant> {};
 
 // logits, loss and every gradient, or every step of a trajectory, as another program computed them
-TEST_P(GoldenFile, IsComputedAgain) {
-  const auto& [path, way] = GetParam();
-  const auto result = verify(read_golden(path), way.options);
-  EXPECT_TRUE(result.held()) << table_of(result);
+TEST_P(GoldenFile, IsReproduced) {
+  const auto& [path, variant] = GetParam();
+  const auto result = verify(read_golden(path), variant.options);
+  EXPECT_TRUE(result.passed()) << table_of(result);
   EXPECT_GE(result.totals.size(), 2u);
   EXPECT_GE(result.tensors.size(), 10u);
 }
 
-std::string name_of_way(const ::testing::TestParamInfo<FileAndWay>& info) {
-  const auto& [path, way] = info.param;
-  return path.stem().string() + "_" + way.name;
+std::string name_of_variant(const ::testing::TestParamInfo<FileAndVariant>& info) {
+  const auto& [path, variant] = info.param;
+  return path.stem().string() + "_" + variant.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenFile,
                          ::testing::Combine(::testing::ValuesIn(own_files()),
-                                            ::testing::ValuesIn(kWays)),
-                         name_of_way);
+                                            ::testing::ValuesIn(kVariants)),
+                         name_of_variant);
 
 TEST(GoldenFiles, AreAllThere) {
   EXPECT_EQ(own_files().size(), 30u);
 }
 
 // Only schemes that are not in the catalogue may be refused.
-TEST(GoldenFiles, OfAnotherFolderAreComputedAgainToo) {
+TEST(GoldenFiles, OfAnotherFolderAreReproduced) {
   const auto* const folder = std::getenv("EVENKEEL_GOLDEN");
   if (folder == nullptr) GTEST_SKIP() << "EVENKEEL_GOLDEN names no folder with more golden files";
   const auto known = config::catalogue();
-  int held = 0;
+  int passed = 0;
   for (const auto* const part : {"authors", "schemes"}) {
     for (const auto& path : golden_files_in(std::filesystem::path(folder) / part)) {
       const auto name = path.stem().string();
@@ -88,14 +88,14 @@ TEST(GoldenFiles, OfAnotherFolderAreComputedAgainToo) {
         EXPECT_THROW(verify(read_golden(path), {}), Error) << name;
         continue;
       }
-      for (const auto& way : kWays) {
-        const auto result = verify(read_golden(path), way.options);
-        EXPECT_TRUE(result.held()) << way.name << "\n" << table_of(result);
-        held += result.held() ? 1 : 0;
+      for (const auto& variant : kVariants) {
+        const auto result = verify(read_golden(path), variant.options);
+        EXPECT_TRUE(result.passed()) << variant.name << "\n" << table_of(result);
+        passed += result.passed() ? 1 : 0;
       }
     }
   }
-  EXPECT_GT(held, 0) << folder << " has no authors/ or schemes/ with golden files";
+  EXPECT_GT(passed, 0) << folder << " has no authors/ or schemes/ with golden files";
 }
 
 void for_each_block(Golden& golden, const std::function<void(norm::Block&)>& change) {
@@ -127,7 +127,7 @@ GoldenTrajectory& trajectory_of(Golden& golden) {
   return std::get<GoldenTrajectory>(golden.expected);
 }
 
-struct Mistake {
+struct Mutation {
   const char* name;
   const char* file;
   std::function<void(Golden&)> make;
@@ -136,7 +136,7 @@ struct Mistake {
 constexpr const char* kPass = "authors/dense_hybrid_norm_star";
 constexpr const char* kTrajectory = "authors/trajectory_hybrid_norm_star";
 
-const Mistake kMistakes[] = {
+const Mutation kMutations[] = {
     {"Epsilon", kPass,
      [](Golden& golden) { for_each_norm(golden, [](norm::Norm& norm) { norm.epsilon = 1e-6; }); }},
     {"EpsilonOutsideTheRoot", kPass,
@@ -191,44 +191,44 @@ const Mistake kMistakes[] = {
      [](Golden& golden) { trajectory_of(golden).schedule.warmup.amount = 4; }},
 };
 
-using MistakeAndPrecision = std::tuple<Mistake, Precision>;
+using MutationAndPrecision = std::tuple<Mutation, Precision>;
 
-class Mistaken : public ::testing::TestWithParam<MistakeAndPrecision> {};
+class MutatedGolden : public ::testing::TestWithParam<MutationAndPrecision> {};
 
-TEST_P(Mistaken, ModelIsRefuted) {
-  const auto& [mistake, precision] = GetParam();
-  auto golden = read_golden(golden_file(mistake.file));
-  EXPECT_TRUE(verify(golden, {.precision = precision}).held());
-  mistake.make(golden);
+TEST_P(MutatedGolden, IsRefuted) {
+  const auto& [mutation, precision] = GetParam();
+  auto golden = read_golden(golden_file(mutation.file));
+  EXPECT_TRUE(verify(golden, {.precision = precision}).passed());
+  mutation.make(golden);
   const auto result = verify(golden, {.precision = precision});
-  EXPECT_FALSE(result.held()) << table_of(result);
-  EXPECT_TRUE(verify(golden, {.precision = precision, .tolerance = 1e15}).held())
+  EXPECT_FALSE(result.passed()) << table_of(result);
+  EXPECT_TRUE(verify(golden, {.precision = precision, .tolerance = 1e15}).passed())
       << "a multiple of the tolerances must be a multiple of all of them";
 }
 
-std::string name_of_mistake(const ::testing::TestParamInfo<MistakeAndPrecision>& info) {
-  const auto& [mistake, precision] = info.param;
-  return std::string(mistake.name) + (precision == Precision::float64 ? "Float64" : "Float32");
+std::string name_of_mutation(const ::testing::TestParamInfo<MutationAndPrecision>& info) {
+  const auto& [mutation, precision] = info.param;
+  return std::string(mutation.name) + (precision == Precision::float64 ? "Float64" : "Float32");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Mistaken,
-                         ::testing::Combine(::testing::ValuesIn(kMistakes),
+INSTANTIATE_TEST_SUITE_P(All, MutatedGolden,
+                         ::testing::Combine(::testing::ValuesIn(kMutations),
                                             ::testing::Values(Precision::float64,
                                                               Precision::float32)),
-                         name_of_mistake);
+                         name_of_mutation);
 
 // In float32 this lies below the rounding of the arithmetic: logits move by 3e-5.
-TEST(Verify, SeesTheEpsilonOfOneNormInFloat64) {
+TEST(Verify, DetectsTheEpsilonOfOneNormInFloat64) {
   auto golden = read_golden(golden_file(kPass));
   golden.model.scheme.blocks[1].feed_forward.input->epsilon = 1e-6;
-  EXPECT_FALSE(verify(golden, {}).held());
+  EXPECT_FALSE(verify(golden, {}).passed());
 }
 
-TEST(Verify, CallsANumberThatIsNoneInfinitelyWrong) {
+TEST(Verify, GivesANonfiniteNumberAnInfiniteError) {
   auto golden = read_golden(golden_file(kPass));
   golden.parameters.at("final_norm.gain")[3] = std::numeric_limits<double>::quiet_NaN();
   const auto result = verify(golden, {.tolerance = 1e300});
-  EXPECT_FALSE(result.held());
+  EXPECT_FALSE(result.passed());
   EXPECT_EQ(result.totals.front().error, std::numeric_limits<double>::infinity());
 }
 
@@ -274,7 +274,7 @@ TEST(VerifyText, ShowsEveryTensorAndAVerdict) {
                 "refuted: gradient of a off by 3.0e-07 where 2.0e-07 is allowed\n");
 }
 
-TEST(VerifyText, IsOneLineForOneOfManyFiles) {
+TEST(VerifyText, IsOneLinePerFile) {
   auto verification = example();
   EXPECT_EQ(line_of(verification),
             "x.safetensors: refuted: gradient of a off by 3.0e-07 where 2.0e-07 is allowed");

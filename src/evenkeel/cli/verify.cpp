@@ -70,10 +70,10 @@ Exit verify_one(const VerifyOptions& options) {
   const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
   if (options.json) {
     print_json(train::json_of(result), 2);
-  } else if (!options.quiet || !result.held()) {
+  } else if (!options.quiet || !result.passed()) {
     std::printf("%s", train::table_of(result).c_str());
   }
-  return result.held() ? Exit::done : Exit::refuted;
+  return result.passed() ? Exit::done : Exit::refuted;
 }
 
 /// A file that cannot be judged does not stop the others.
@@ -86,9 +86,9 @@ Exit verify_all(const VerifyOptions& options) {
   for (const auto& file : options.files) {
     try {
       const auto result = train::verify(train::read_golden(file), options.verify());
-      ++(result.held() ? tally.held : tally.refuted);
+      ++(result.passed() ? tally.held : tally.refuted);
       results.push_back(train::json_of(result));
-      if (!options.quiet || !result.held()) print_line(train::line_of(result));
+      if (!options.quiet || !result.passed()) print_line(train::line_of(result));
     } catch (const Error& error) {
       ++tally.not_judged;
       if (tally.first_error == Exit::done) tally.first_error = error.exit();

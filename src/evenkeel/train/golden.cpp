@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kConfig = "config";
 
 /// All tensors whose name begins with `prefix`, under the rest of their names.
-Tensors tensors_after(const store::Safetensors& file, const std::string& prefix) {
+Tensors prefixed_tensors(const store::Safetensors& file, const std::string& prefix) {
   Tensors tensors;
   for (const auto& [name, unused] : file.entries()) {
     if (!name.starts_with(prefix)) continue;
@@ -31,8 +31,8 @@ Tensors tensors_after(const store::Safetensors& file, const std::string& prefix)
 }
 
 /// Parameters of the `schemes` layout have no prefix: they are what else there is.
-Tensors unmarked(const store::Safetensors& file) {
-  auto tensors = tensors_after(file, "");
+Tensors unprefixed_tensors(const store::Safetensors& file) {
+  auto tensors = prefixed_tensors(file, "");
   std::erase_if(tensors, [](const auto& each) {
     const auto& name = each.first;
     return name.starts_with("grad.") || name.starts_with("buffer") || name == "input_ids" ||
@@ -41,13 +41,13 @@ Tensors unmarked(const store::Safetensors& file) {
   return tensors;
 }
 
-at::Tensor real(const store::Safetensors& file, const std::string& name) {
+at::Tensor float64_tensor(const store::Safetensors& file, const std::string& name) {
   return tensor_of(file, name).to(at::kDouble);
 }
 
 /// A scheme of the catalogue; never a file, which a name from metadata could point anywhere.
 config::SchemeSource catalogue_scheme(const GoldenJson& config) {
-  const auto name = config.word("scheme");
+  const auto name = config.string("scheme");
   const auto known = config::catalogue();
   if (std::find(known.begin(), known.end(), name) != known.end()) return config::find_scheme(name);
   config.refuse(
@@ -55,7 +55,7 @@ config::SchemeSource catalogue_scheme(const GoldenJson& config) {
       Exit::usage);
 }
 
-Golden of_schemes(const store::Safetensors& file) {
+Golden golden_of_schemes(const store::Safetensors& file) {
   const GoldenJson config(text(file.path(), ": ", kConfig), file.metadata().at(kConfig));
   const auto shape = read_shape(config, {.layers = "layers",
                                          .width = "d",
@@ -65,54 +65,54 @@ Golden of_schemes(const store::Safetensors& file) {
                                          .vocabulary = "vocab",
                                          .context = "context"});
   GoldenPass pass;
-  pass.logits = real(file, "logits");
-  const auto loss = real(file, "loss");
+  pass.logits = float64_tensor(file, "logits");
+  const auto loss = float64_tensor(file, "loss");
   if (loss.numel() != 1) config.refuse("the loss beside it must be one number");
   pass.loss = loss.item<double>();
-  pass.gradients = tensors_after(file, "grad.");
-  pass.states = tensors_after(file, "buffer_after.");
-  if (file.has("logits_eval")) pass.evaluated = real(file, "logits_eval");
+  pass.gradients = prefixed_tensors(file, "grad.");
+  pass.states = prefixed_tensors(file, "buffer_after.");
+  if (file.has("logits_eval")) pass.evaluation_logits = float64_tensor(file, "logits_eval");
   Golden golden;
   golden.path = file.path();
   golden.layout = GoldenLayout::schemes;
   golden.model = {.scheme = config::bind(catalogue_scheme(config), shape),
                   .tied = config.flag("tied"),
                   .rope_theta = config.number("rope_theta"),
-                  .done = config.whole("t"),
-                  .planned = config.whole("T")};
-  golden.parameters = unmarked(file);
-  golden.states = tensors_after(file, "buffer.");
+                  .done = config.integer("t"),
+                  .planned = config.integer("T")};
+  golden.parameters = unprefixed_tensors(file);
+  golden.states = prefixed_tensors(file, "buffer.");
   golden.expected = std::move(pass);
   return golden;
 }
 
-Golden of_authors(const store::Safetensors& file, const GoldenJson& json) {
+Golden golden_of_authors(const store::Safetensors& file, const GoldenJson& json) {
   Golden golden;
   golden.path = file.path();
   golden.layout = GoldenLayout::authors;
   golden.model = authors_model(json);
   if (json.has("optimizer")) {
     auto trajectory = authors_trajectory(json);
-    trajectory.final = tensors_after(file, "final.");
-    golden.parameters = tensors_after(file, "init.");
+    trajectory.final = prefixed_tensors(file, "final.");
+    golden.parameters = prefixed_tensors(file, "init.");
     golden.expected = std::move(trajectory);
   } else {
     auto pass = authors_pass(json);
-    pass.logits = real(file, "logits");
-    pass.gradients = tensors_after(file, "grad.");
+    pass.logits = float64_tensor(file, "logits");
+    pass.gradients = prefixed_tensors(file, "grad.");
     if (pass.mixture) {
-      pass.mixture->router_logits = real(file, "router_logits");
+      pass.mixture->router_logits = float64_tensor(file, "router_logits");
       pass.mixture->selected_experts = tensor_of(file, "selected_experts");
       pass.mixture->tokens_per_expert = tensor_of(file, "tokens_per_expert");
     }
-    golden.parameters = tensors_after(file, "param.");
+    golden.parameters = prefixed_tensors(file, "param.");
     golden.expected = std::move(pass);
   }
   return golden;
 }
 
-/// The JSON that belongs to a file without metadata.
-GoldenJson beside(const std::filesystem::path& path) {
+/// The JSON file of a golden file without metadata.
+GoldenJson sidecar_json(const std::filesystem::path& path) {
   auto json = path;
   json.replace_extension(".json");
   if (!std::filesystem::exists(json)) {
@@ -141,7 +141,7 @@ void check_routing(const Golden& golden, const GoldenPass::Mixture& mixture) {
               {shape.layers, shape.experts.count});
 }
 
-/// What reading cannot see by itself: that ids are tokens, and that shapes fit one another.
+/// Checks across tensors: ids are tokens, and shapes fit one another.
 void check(const Golden& golden) {
   const auto& ids = golden.ids;
   const auto vocabulary = golden.model.scheme.shape.vocabulary;
@@ -173,7 +173,7 @@ void check(const Golden& golden) {
 Golden read_golden(const std::filesystem::path& path) {
   const auto file = store::Safetensors::read(path);
   auto golden =
-      file.metadata().contains(kConfig) ? of_schemes(file) : of_authors(file, beside(path));
+      file.metadata().contains(kConfig) ? golden_of_schemes(file) : golden_of_authors(file, sidecar_json(path));
   golden.ids = tensor_of(file, "input_ids");
   check(golden);
   return golden;

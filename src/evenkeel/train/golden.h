@@ -14,7 +14,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/norm/scheme.h"
 
-/// Golden files: a small model, what goes in and what must come out, computed by other programs.
+/// Golden files: a small model, its inputs and its expected outputs, computed by other programs.
 namespace evenkeel::train {
 
 using Tensors = std::map<std::string, at::Tensor>;
@@ -33,9 +33,9 @@ struct GoldenPass {
   double loss = 0;       // mean over the B (T - 1) tokens that have a next one
   Tensors gradients;     // of every parameter
   Tensors states;        // after the pass
-  at::Tensor evaluated;  // [B, T, V], from the states before, in evaluation; if there are states
+  at::Tensor evaluation_logits;  // [B, T, V], from the states before, in evaluation; if there are states
   // Of the authors' files only: exact, where the tensors are rounded to float32.
-  double gradient_norm = 0, logits_squares = 0;  // of all parameters; sum over all logits
+  double gradient_norm = 0, logits_sum_of_squares = 0;  // of all parameters; sum over all logits
   std::map<std::string, double> gradient_norms;  // of each parameter
   struct Mixture {
     double balance = 0, router_z = 0;  // weights of the auxiliary losses

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kNorm = "norm";
 
-toml::table half_of(const GoldenJson& layer, const std::string& name) {
+toml::table sublayer_table(const GoldenJson& layer, const std::string& name) {
   toml::table sublayer;
   if (!layer.flag(name + "_norm")) return sublayer;
   sublayer.insert("input", kNorm);
@@ -50,8 +50,8 @@ toml::table scheme_table(const GoldenJson& config) {
   for (const auto& layer : config.list("layers")) {
     const auto number = static_cast<std::int64_t>(layers.size()) + 1;
     layers.push_back(toml::table{{"where", toml::array{number}},
-                                 {"attention", half_of(layer, "attn")},
-                                 {"feed_forward", half_of(layer, "ffn")}});
+                                 {"attention", sublayer_table(layer, "attn")},
+                                 {"feed_forward", sublayer_table(layer, "ffn")}});
   }
   scheme.insert("layers", layers);
   return scheme;
@@ -70,8 +70,8 @@ GoldenModel authors_model(const GoldenJson& json) {
                                    .vocabulary = "vocab_size",
                                    .context = "context"});
   if (of_mixture) {
-    shape.experts = {.count = config.whole("n_experts"),
-                     .active = config.whole("top_k"),
+    shape.experts = {.count = config.integer("n_experts"),
+                     .active = config.integer("top_k"),
                      .renormalize = config.flag("renormalise_top_k")};
     const auto& experts = shape.experts;
     if (experts.active < 1 || experts.active > experts.count) {
@@ -83,7 +83,7 @@ GoldenModel authors_model(const GoldenJson& json) {
       static_cast<std::int64_t>(layers) != shape.layers) {
     json.refuse(text("wants ", shape.layers, " \"config.layers\", but has ", layers));
   }
-  return {.scheme = config::bind({config.word("variant"), scheme_table(config)}, shape),
+  return {.scheme = config::bind({config.string("variant"), scheme_table(config)}, shape),
           .tied = config.flag("weight_tying"),
           .rope_theta = config.number("rope_theta")};
 }
@@ -91,17 +91,17 @@ GoldenModel authors_model(const GoldenJson& json) {
 GoldenTrajectory authors_trajectory(const GoldenJson& json) {
   GoldenTrajectory trajectory;
   const auto optimizer = json.at("optimizer");
-  auto& ours = trajectory.optimizer;
+  auto& options = trajectory.optimizer;
   const auto betas = optimizer.numbers("betas");
   if (betas.size() != 2) json.refuse(text("wants two \"optimizer.betas\", but has ", betas.size()));
-  ours.beta1 = betas[0];
-  ours.beta2 = betas[1];
-  ours.epsilon = optimizer.number("eps");
-  ours.weight_decay = optimizer.number("weight_decay");
-  ours.clip = optimizer.number("max_grad_norm");
+  options.beta1 = betas[0];
+  options.beta2 = betas[1];
+  options.epsilon = optimizer.number("eps");
+  options.weight_decay = optimizer.number("weight_decay");
+  options.clip = optimizer.number("max_grad_norm");
   const auto decays = optimizer.at("weight_decay_by_parameter");
-  ours.decay_gains = decays.number("final_norm.gain") > 0;
-  ours.decay_embedding = decays.number("embedding.weight") > 0;
+  options.decay_gains = decays.number("final_norm.gain") > 0;
+  options.decay_embedding = decays.number("embedding.weight") > 0;
 
   const auto schedule = json.at("schedule");
   trajectory.schedule = {.kind = "cosine",
@@ -121,7 +121,7 @@ GoldenPass authors_pass(const GoldenJson& json) {
   GoldenPass pass;
   pass.loss = json.number("loss");
   pass.gradient_norm = json.number("grad_norm_total");
-  pass.logits_squares = json.number("logits_sum_of_squares");
+  pass.logits_sum_of_squares = json.number("logits_sum_of_squares");
   const auto parameters = json.at("parameters");
   for (const auto& name : parameters.keys()) {
     pass.gradient_norms[name] = parameters.at(name).number("grad_l2_norm");

@@ -19,7 +19,7 @@ double GoldenJson::number(const std::string& key) const {
   return value(key, "a number", &json::is_number).get<double>();
 }
 
-std::int64_t GoldenJson::whole(const std::string& key) const {
+std::int64_t GoldenJson::integer(const std::string& key) const {
   return value(key, "a whole number", &json::is_number_integer).get<std::int64_t>();
 }
 
@@ -27,7 +27,7 @@ bool GoldenJson::flag(const std::string& key) const {
   return value(key, "true or false", &json::is_boolean).get<bool>();
 }
 
-std::string GoldenJson::word(const std::string& key) const {
+std::string GoldenJson::string(const std::string& key) const {
   return value(key, "a text", &json::is_string).get<std::string>();
 }
 

@@ -11,8 +11,8 @@
 
 namespace evenkeel::train {
 
-/// An object of the JSON that belongs to a golden file. It knows where it stands, so that each
-/// value that is missing or of another type is told by file and key. Every reader below
+/// An object of the JSON that belongs to a golden file. It knows its own path, so that each
+/// value that is missing or of another type is reported by file and key. Every reader below
 /// \throws Error (data): `FILE: wants "config.d_model", a whole number, but has none`
 class GoldenJson {
  public:
@@ -21,9 +21,9 @@ class GoldenJson {
 
   bool has(const std::string& key) const { return object_.contains(key); }
   double number(const std::string& key) const;
-  std::int64_t whole(const std::string& key) const;
+  std::int64_t integer(const std::string& key) const;
   bool flag(const std::string& key) const;
-  std::string word(const std::string& key) const;
+  std::string string(const std::string& key) const;
   GoldenJson at(const std::string& key) const;
   std::vector<GoldenJson> list(const std::string& key) const;
   std::vector<double> numbers(const std::string& key) const;

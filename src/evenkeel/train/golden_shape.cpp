@@ -7,7 +7,7 @@ namespace evenkeel::train {
 
 norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys) {
   const auto size = [&](const char* key) {
-    const auto value = json.whole(key);
+    const auto value = json.integer(key);
     if (value < 1) json.refuse(text("\"", key, "\" must be at least 1, but is ", value));
     return value;
   };

@@ -39,9 +39,9 @@ double finite_or_infinite(double error) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
-double relative_error(double ours, double theirs) {
-  const double difference = std::abs(ours - theirs);
-  return finite_or_infinite(theirs == 0 ? difference : difference / std::abs(theirs));
+double relative_error(double actual, double expected) {
+  const double difference = std::abs(actual - expected);
+  return finite_or_infinite(expected == 0 ? difference : difference / std::abs(expected));
 }
 
 /// The comparisons of one file, collected.
@@ -57,13 +57,13 @@ class Comparison {
   void total(const std::string& quantity, double error, double tolerance) {
     result_.totals.push_back({quantity, error, tolerance * factor_});
   }
-  void total(const std::string& quantity, const at::Tensor& ours, const at::Tensor& theirs,
+  void total(const std::string& quantity, const at::Tensor& actual, const at::Tensor& expected,
              double tolerance) {
-    total(quantity, largest_error(ours, theirs), tolerance);
+    total(quantity, largest_error(actual, expected), tolerance);
   }
-  void tensor(const std::string& quantity, const at::Tensor& ours, const at::Tensor& theirs,
+  void tensor(const std::string& quantity, const at::Tensor& actual, const at::Tensor& expected,
               double tolerance) {
-    result_.tensors.push_back({quantity, largest_error(ours, theirs), tolerance * factor_});
+    result_.tensors.push_back({quantity, largest_error(actual, expected), tolerance * factor_});
   }
 
   Verification result() && {
@@ -73,9 +73,9 @@ class Comparison {
   }
 
  private:
-  double largest_error(const at::Tensor& ours, const at::Tensor& theirs) const {
-    const double error = (ours.to(at::kDouble) - theirs).abs().max().item<double>();
-    const double scale = relative_ ? theirs.abs().max().item<double>() : 1;
+  double largest_error(const at::Tensor& actual, const at::Tensor& expected) const {
+    const double error = (actual.to(at::kDouble) - expected).abs().max().item<double>();
+    const double scale = relative_ ? expected.abs().max().item<double>() : 1;
     return finite_or_infinite(scale > 0 ? error / scale : error);
   }
 
@@ -91,7 +91,7 @@ at::Tensor next_tokens(const at::Tensor& ids) {
   return targets;
 }
 
-std::int64_t scored_in(const at::Tensor& ids) {
+std::int64_t scored_tokens(const at::Tensor& ids) {
   return ids.size(0) * (ids.size(1) - 1);
 }
 
@@ -101,24 +101,24 @@ data::Batch batch_of(const at::Tensor& ids) {
     return std::vector<std::int64_t>(first, first + tensor.numel());
   };
   return {values(ids.contiguous()), values(next_tokens(ids).contiguous()), ids.size(0),
-          scored_in(ids)};
+          scored_tokens(ids)};
 }
 
 constexpr nn::Pass kTraining = {.mode = nn::Mode::training};
 
-Tensors copies_of(Tensors tensors) {
+Tensors clones_of(Tensors tensors) {
   for (auto& [name, tensor] : tensors) tensor = tensor.clone();
   return tensors;
 }
 
-void put_back(const Tensors& states, nn::Parameters& parameters) {
+void restore_states(const Tensors& states, nn::Parameters& parameters) {
   for (const auto& [name, state] : states) parameters.find_state(name).copy_(state);
 }
 
 double mean_loss(const nn::Model& model, const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
-  return sum / static_cast<double>(scored_in(ids));
+  return sum / static_cast<double>(scored_tokens(ids));
 }
 
 /// What the authors' files know in double where their tensors are float32. Norms of single
@@ -135,7 +135,7 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
     worst = std::max(worst, relative_error(std::sqrt(square), norm->second));
   }
   comparison.total("logits, sum of squares",
-                   relative_error(logits.square().sum().item<double>(), pass.logits_squares),
+                   relative_error(logits.square().sum().item<double>(), pass.logits_sum_of_squares),
                    tolerance);
   comparison.total("gradient norm", relative_error(std::sqrt(squares), pass.gradient_norm),
                    tolerance);
@@ -144,29 +144,29 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
 }
 
 /// The parts of a mixture's loss, and where its tokens went.
-void add_routing(const GoldenPass::Mixture& theirs, double cross_entropy,
+void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
                  const nn::RouterLosses& router, const std::vector<nn::Routing>& routings,
                  const Tolerances& allowed, Comparison& comparison) {
-  const auto loss = [&](const char* name, double ours, double other) {
-    comparison.total(name, relative_error(ours, other), allowed.scalars);
+  const auto loss = [&](const char* name, double actual, double reference) {
+    comparison.total(name, relative_error(actual, reference), allowed.scalars);
   };
-  loss("cross-entropy", cross_entropy, theirs.cross_entropy);
-  loss("load balancing loss", router.balance.item<double>() * theirs.balance, theirs.balance_loss);
-  loss("router z-loss", router.z.item<double>() * theirs.router_z, theirs.router_z_loss);
+  loss("cross-entropy", cross_entropy, expected.cross_entropy);
+  loss("load balancing loss", router.balance.item<double>() * expected.balance, expected.balance_loss);
+  loss("router z-loss", router.z.item<double>() * expected.router_z, expected.router_z_loss);
   std::vector<at::Tensor> logits, chosen, counts;
   for (const auto& routing : routings) {
     logits.push_back(routing.logits);
     chosen.push_back(routing.assignment.top_experts);
     counts.push_back(routing.assignment.tokens_per_expert());
   }
-  comparison.total("router logits", at::stack(logits), theirs.router_logits, allowed.logits);
-  const auto differing = [](const std::vector<at::Tensor>& ours, const at::Tensor& other) {
-    return (at::stack(ours) != other).sum().item<double>();
+  comparison.total("router logits", at::stack(logits), expected.router_logits, allowed.logits);
+  const auto differing = [](const std::vector<at::Tensor>& actual, const at::Tensor& reference) {
+    return (at::stack(actual) != reference).sum().item<double>();
   };
   constexpr double kNone = 0.5;  // they are whole numbers
-  comparison.total("selected experts that differ", differing(chosen, theirs.selected_experts),
+  comparison.total("selected experts that differ", differing(chosen, expected.selected_experts),
                    kNone);
-  comparison.total("tokens per expert that differ", differing(counts, theirs.tokens_per_expert),
+  comparison.total("tokens per expert that differ", differing(counts, expected.tokens_per_expert),
                    kNone);
 }
 
@@ -181,7 +181,7 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   auto loss =
       model.loss_sum(golden.ids, next_tokens(golden.ids),
                      {.mode = nn::Mode::training, .observer = &observer, .router = &router}) /
-      static_cast<double>(scored_in(golden.ids));
+      static_cast<double>(scored_tokens(golden.ids));
   const double cross_entropy = loss.item<double>();
   if (pass.mixture) {
     loss = loss + router.balance * pass.mixture->balance + router.z * pass.mixture->router_z;
@@ -189,10 +189,10 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   loss.backward();
   parameters.accumulate_gradients();
   const at::NoGradGuard no_grad;
-  const auto after = copies_of(parameters.states());
-  put_back(golden.states, parameters);
+  const auto after = clones_of(parameters.states());
+  restore_states(golden.states, parameters);
   const auto logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
-  put_back(golden.states, parameters);
+  restore_states(golden.states, parameters);
 
   const auto allowed = tolerances_of(golden, options);
   Comparison comparison(golden, options);
@@ -204,8 +204,8 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   if (pass.mixture) {
     add_routing(*pass.mixture, cross_entropy, router, routings, allowed, comparison);
   }
-  if (pass.evaluated.defined()) {
-    comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)), pass.evaluated,
+  if (pass.evaluation_logits.defined()) {
+    comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)), pass.evaluation_logits,
                      allowed.logits);
   }
   for (const auto& [name, state] : after) {
@@ -227,12 +227,12 @@ Verification compare(const Golden& golden, const GoldenTrajectory& trajectory,
   double loss = 0, norm = 0, rate = 0;
   for (std::int64_t s = 1; s <= steps; ++s) {
     const auto batch = batch_of(golden.ids[s - 1]);
-    const auto ours = schedule.rate(s);
-    const auto result = learner.train_step(batch, batch.rows, ours);
-    const auto& theirs = trajectory.steps.at(static_cast<std::size_t>(s - 1));
-    rate = std::max(rate, relative_error(ours, theirs.rate));
-    loss = std::max(loss, relative_error(result.loss, theirs.loss));
-    norm = std::max(norm, relative_error(result.gradient_norm, theirs.gradient_norm));
+    const auto actual = schedule.rate(s);
+    const auto result = learner.train_step(batch, batch.rows, actual);
+    const auto& expected = trajectory.steps.at(static_cast<std::size_t>(s - 1));
+    rate = std::max(rate, relative_error(actual, expected.rate));
+    loss = std::max(loss, relative_error(result.loss, expected.loss));
+    norm = std::max(norm, relative_error(result.gradient_norm, expected.gradient_norm));
   }
   const double last = mean_loss(rebuilt.model(), golden.ids[steps - 1]);
 
@@ -252,16 +252,16 @@ Verification compare(const Golden& golden, const GoldenTrajectory& trajectory,
 
 }  // namespace
 
-bool Verification::held() const {
-  return worst().held();
+bool Verification::passed() const {
+  return worst().passed();
 }
 
 const Check& Verification::worst() const {
-  const auto use = [](const Check& check) { return check.error / check.tolerance; };
+  const auto share = [](const Check& check) { return check.error / check.tolerance; };
   const auto* worst = &totals.front();
   for (const auto* const list : {&totals, &tensors}) {
     for (const auto& check : *list) {
-      if (use(check) > use(*worst)) worst = &check;
+      if (share(check) > share(*worst)) worst = &check;
     }
   }
   return *worst;

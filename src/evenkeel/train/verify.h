@@ -14,7 +14,7 @@ struct Check {
   std::string quantity;  // "logits", "gradient of final_norm.gain"
   double error = 0;      // infinite if any of the numbers is not finite
   double tolerance = 0;
-  bool held() const { return error <= tolerance; }
+  bool passed() const { return error <= tolerance; }
 };
 
 /// The result of one file.
@@ -22,12 +22,12 @@ struct Verification {
   std::string file, scheme, precision;
   std::vector<Check> totals;   // of the model as a whole
   std::vector<Check> tensors;  // one a parameter, the worst first
-  bool held() const;
+  bool passed() const;
   /// The check that uses most of its tolerance.
   const Check& worst() const;
 };
 
-/// Computes a golden file again and compares. What is measured, and the tolerances:
+/// Recomputes a golden file and compares. What is measured, and the tolerances:
 ///
 /// | file         | quantity                        | error                 | float64 | float32 |
 /// | ------------ | ------------------------------- | --------------------- | ------- | ------- |
@@ -42,7 +42,7 @@ struct Verification {
 /// |              | loss                            | relative              | 1e-12   | 2e-5    |
 ///
 /// l are the logits; a scaled error is one of the tensor's largest magnitude. The first two rows
-/// are the rounding of float32 files and twice what float32 arithmetic was seen to do; those of
+/// are the rounding of float32 files and twice the observed error of float32 arithmetic; those of
 /// `schemes`, which are float64, are rounding alone.
 ///
 /// \throws Error as VerifyModel does

@@ -7,7 +7,7 @@
 
 namespace evenkeel::train {
 
-/// How the numbers of a golden file are computed again.
+/// How the numbers of a golden file are recomputed.
 struct VerifyOptions {
   nn::Precision precision = nn::Precision::float64;  // or float32
   double tolerance = 1;                              // times the tolerances

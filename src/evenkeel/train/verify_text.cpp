@@ -19,7 +19,7 @@ std::string print(const char* format, Values... values) {
 }
 
 const char* verdict(const Check& check) {
-  return check.held() ? "held" : "refuted";
+  return check.passed() ? "held" : "refuted";
 }
 
 std::string row_of(const Check& check) {
@@ -27,15 +27,15 @@ std::string row_of(const Check& check) {
                verdict(check));
 }
 
-std::size_t refuted_among(const std::vector<Check>& checks) {
+std::size_t failure_count(const std::vector<Check>& checks) {
   return static_cast<std::size_t>(std::count_if(checks.begin(), checks.end(),
-                                                [](const Check& check) { return !check.held(); }));
+                                                [](const Check& check) { return !check.passed(); }));
 }
 
 std::string verdict_of(const Verification& verification) {
-  if (verification.held()) return "held";
+  if (verification.passed()) return "held";
   const auto& worst = verification.worst();
-  const auto count = refuted_among(verification.totals) + refuted_among(verification.tensors);
+  const auto count = failure_count(verification.totals) + failure_count(verification.tensors);
   auto line = print("refuted: %s off by %.1e where %.1e is allowed", worst.quantity.c_str(),
                     worst.error, worst.tolerance);
   if (count > 1) line += text("; ", count - 1, count == 2 ? " other" : " others", " too");
@@ -51,12 +51,12 @@ std::string table_of(const Verification& verification) {
   for (const auto& check : totals) table += row_of(check);
   for (const auto& check : tensors) table += row_of(check);
   table += text("  parameters: ", tensors.size(), " compared, ",
-                tensors.size() - refuted_among(tensors), " held\n");
+                tensors.size() - failure_count(tensors), " held\n");
   return table + verdict_of(verification) + "\n";
 }
 
 std::string line_of(const Verification& verification) {
-  if (!verification.held()) return text(verification.file, ": ", verdict_of(verification));
+  if (!verification.passed()) return text(verification.file, ": ", verdict_of(verification));
   const auto& worst = verification.worst();
   return text(verification.file, ": held; ", worst.quantity,
               print(" off by %.1e where %.1e is allowed", worst.error, worst.tolerance));
@@ -70,13 +70,13 @@ nlohmann::json json_of(const Verification& verification) {
       checks.push_back({{"quantity", check.quantity},
                         {"error", check.error},
                         {"tolerance", check.tolerance},
-                        {"held", check.held()}});
+                        {"held", check.passed()}});
     }
   }
   return {{"file", file},
           {"scheme", scheme},
           {"precision", precision},
-          {"held", verification.held()},
+          {"held", verification.passed()},
           {"checks", checks}};
 }
 

@@ -35,47 +35,47 @@ struct Case {
   double tolerance;  // relative
 };
 
-class AuthorsProbes : public ::testing::TestWithParam<Case> {};
+class GoldenProbes : public ::testing::TestWithParam<Case> {};
 
 void expect_values(const probe::Seen& seen, const char* measure, const char* part,
-                   const nlohmann::json& wanted, std::size_t from, double tolerance) {
+                   const nlohmann::json& expected, std::size_t from, double tolerance) {
   const auto* const profile = seen.find(measure, part);
   ASSERT_NE(profile, nullptr) << measure;
-  ASSERT_EQ(profile->values.size(), wanted.size() + from) << measure;
-  for (std::size_t l = 0; l < wanted.size(); ++l) {
-    const double value = wanted[l].get<double>();
+  ASSERT_EQ(profile->values.size(), expected.size() + from) << measure;
+  for (std::size_t l = 0; l < expected.size(); ++l) {
+    const double value = expected[l].get<double>();
     EXPECT_NEAR(profile->values[l + from], value, tolerance * std::abs(value))
         << measure << " of block " << l;
   }
 }
 
 // Two sequences, one at a time: what is summed up must not depend on the split.
-TEST_P(AuthorsProbes, AreMeasuredAgain) {
+TEST_P(GoldenProbes, AreReproduced) {
   const auto& [variant, precision, tolerance] = GetParam();
   const auto all = nlohmann::json::parse(read_file(golden_folder() / "authors/probes.json"));
-  const auto& wanted = all.at("values").at(variant);
+  const auto& expected = all.at("values").at(variant);
   const auto golden = read_golden(golden_file(std::string("authors/dense_") + variant));
   VerifyModel model(golden, {.precision = precision});
   const auto seen = probe::look(model.model(), model.parameters(), batch_of(golden),
                                 probe::named({"all"}), /*micro_batch_size=*/1, /*planned=*/1);
-  EXPECT_NEAR(seen.loss, wanted.at("loss"), tolerance * seen.loss);
-  expect_values(seen, "token_cosine", "", wanted.at("token_cosine_similarity"), 1, tolerance);
-  expect_values(seen, "attention_entropy", "", wanted.at("attention_entropy_nats"), 0, tolerance);
-  expect_values(seen, "stream_rms", "", wanted.at("residual_rms"), 1, tolerance);
-  expect_values(seen, "grad_norm", "block", wanted.at("grad_norm_block"), 0, tolerance);
-  expect_values(seen, "grad_norm", "output", wanted.at("grad_norm_output_projection"), 0,
+  EXPECT_NEAR(seen.loss, expected.at("loss"), tolerance * seen.loss);
+  expect_values(seen, "token_cosine", "", expected.at("token_cosine_similarity"), 1, tolerance);
+  expect_values(seen, "attention_entropy", "", expected.at("attention_entropy_nats"), 0, tolerance);
+  expect_values(seen, "stream_rms", "", expected.at("residual_rms"), 1, tolerance);
+  expect_values(seen, "grad_norm", "block", expected.at("grad_norm_block"), 0, tolerance);
+  expect_values(seen, "grad_norm", "output", expected.at("grad_norm_output_projection"), 0,
                 tolerance);
-  expect_values(seen, "grad_norm", "model", nlohmann::json::array({wanted.at("grad_norm_total")}),
+  expect_values(seen, "grad_norm", "model", nlohmann::json::array({expected.at("grad_norm_total")}),
                 0, tolerance);
-  EXPECT_NEAR(seen.find("stream_rms")->values[0], wanted.at("embedding_output_rms"), tolerance);
+  EXPECT_NEAR(seen.find("stream_rms")->values[0], expected.at("embedding_output_rms"), tolerance);
 }
 
 std::string name_of(const ::testing::TestParamInfo<Case>& test) {
-  const bool wide = test.param.precision == Precision::float64;
-  return std::string(test.param.variant) + (wide ? "_float64" : "_float32");
+  const bool is_float64 = test.param.precision == Precision::float64;
+  return std::string(test.param.variant) + (is_float64 ? "_float64" : "_float32");
 }
 
-INSTANTIATE_TEST_SUITE_P(Probes, AuthorsProbes,
+INSTANTIATE_TEST_SUITE_P(Probes, GoldenProbes,
                          ::testing::Values(Case{"pre_norm", Precision::float64, 1e-9},
                                            Case{"pre_norm", Precision::float32, 1e-5},
                                            Case{"post_norm", Precision::float64, 1e-9},
