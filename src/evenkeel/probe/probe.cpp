@@ -11,7 +11,7 @@
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/probe/gradients.h"
-#include "evenkeel/probe/onlooker.h"
+#include "evenkeel/probe/activation_recorder.h"
 
 namespace evenkeel::probe {
 
@@ -81,12 +81,12 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
   const States states(parameters);
-  Onlooker onlooker(layers, what);
+  ActivationRecorder recorder(layers, what);
   Seen seen;
   const auto add = [&](std::vector<Profile> more) {
     std::move(more.begin(), more.end(), std::back_inserter(seen.profiles));
   };
-  const auto observer = onlooker.observer();
+  const auto observer = recorder.observer();
   const nn::Pass looking = {.mode = nn::Mode::training, .observer = &observer};
   if (what.contains("grad_norm")) {
     seen.loss = pass(model, batch, micro_batch_size, looking, &parameters);
@@ -95,7 +95,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
     seen.loss = pass(model, batch, micro_batch_size, looking);
   }
   parameters.zero_gradients();
-  add(onlooker.profiles());
+  add(recorder.profiles());
   if (what.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
   if (what.contains("skip_loss")) {
     Profile rise{"skip_loss", "", 1, {}};

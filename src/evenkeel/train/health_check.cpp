@@ -18,7 +18,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/gradients.h"
-#include "evenkeel/probe/onlooker.h"
+#include "evenkeel/probe/activation_recorder.h"
 
 namespace evenkeel::train {
 
@@ -144,11 +144,11 @@ void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEv
   const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
   const auto layers = model_->scheme().shape.layers;
-  probe::Onlooker onlooker(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});
-  const auto observer = onlooker.observer();
+  probe::ActivationRecorder recorder(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});
+  const auto observer = recorder.observer();
   model_->hidden(ids, {.observer = &observer});
   std::vector<double> entropy, scores;
-  for (const auto& profile : onlooker.profiles()) {
+  for (const auto& profile : recorder.profiles()) {
     if (profile.measure == "attention_entropy") entropy = profile.values;
     if (profile.measure == "attention_logit_max" && profile.part.empty()) scores = profile.values;
     if (profile.measure == "token_cosine") check_collapse(profile.values.back(), events);

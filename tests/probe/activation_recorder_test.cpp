@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/probe/onlooker.h"
+#include "evenkeel/probe/activation_recorder.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -27,15 +27,15 @@ std::vector<double> values(const std::vector<Profile>& all, const std::string& m
   return found == all.end() ? std::vector<double>() : found->values;
 }
 
-/// What attention reads in each block, of two batches one after another.
-std::vector<std::vector<nn::AttentionInputs>> watched(const TinyModel& tiny, Onlooker& onlooker) {
+/// The inputs of attention in each block, of two batches.
+std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& tiny, ActivationRecorder& recorder) {
   const at::NoGradGuard no_grad;
   std::vector<std::vector<nn::AttentionInputs>> inputs(3);
-  auto observer = onlooker.observer();
-  const auto see = observer.attention;
+  auto observer = recorder.observer();
+  const auto record = observer.attention;
   observer.attention = [&](std::int64_t l, const nn::AttentionInputs& each) {
     inputs[static_cast<std::size_t>(l - 1)].push_back(each);
-    see(l, each);
+    record(l, each);
   };
   for (const auto& ids : {fixed_token_ids(1, 16), fixed_token_ids(3, 16, 29)}) {
     tiny.model->hidden(ids, {.observer = &observer});
@@ -45,16 +45,16 @@ std::vector<std::vector<nn::AttentionInputs>> watched(const TinyModel& tiny, Onl
 
 // Of block l: shifted / sparse over both batches, where the key at place s of key head h is
 // multiplied by 1 + noise * normals(l)[h, s]. Of the model: sums over blocks, divided.
-TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
+TEST(ActivationRecorder, MeasuresTheShareOfSparseQueriesThatNoiseMoves) {
   TinyModel tiny("pre_norm");
   for (std::int64_t i = 0; i < 3; ++i) {  // sharp attention, of a different number in each block
     const at::NoGradGuard no_grad;
     tiny.parameters->at(text("blocks.", i, ".attention.qkv.weight")).master.mul_(i + 1);
   }
   tiny.parameters->copy_masters_to_values();
-  Onlooker onlooker(3, {"sparse_attention", "circuit_collapse"});
-  const auto inputs = watched(tiny, onlooker);
-  const auto profiles = onlooker.profiles();
+  ActivationRecorder recorder(3, {"sparse_attention", "circuit_collapse"});
+  const auto inputs = recorded_inputs(tiny, recorder);
+  const auto profiles = recorder.profiles();
   for (const double noise : kNoises) {
     const auto part = "noise " + shortest(noise);
     double all_shifted = 0, all_sparse = 0;
@@ -63,10 +63,10 @@ TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
       const auto drawn = normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {2, 16});
       double queries = 0, sparse = 0, shifted = 0;
       for (const auto& each : inputs[at]) {
-        const auto seen = nn::attention_shifts(each, (1 + noise * drawn).unsqueeze(0));
-        queries += static_cast<double>(seen.queries);
-        sparse += static_cast<double>(seen.sparse);
-        shifted += static_cast<double>(seen.shifted[0]);
+        const auto shifts = nn::attention_shifts(each, (1 + noise * drawn).unsqueeze(0));
+        queries += static_cast<double>(shifts.queries);
+        sparse += static_cast<double>(shifts.sparse);
+        shifted += static_cast<double>(shifts.shifted[0]);
       }
       EXPECT_EQ(queries, 4 * 4 * 15);  // 4 rows, 4 heads, all but the first of 16 places
       EXPECT_EQ(values(profiles, "sparse_attention", "").at(at), sparse / queries);
@@ -82,17 +82,17 @@ TEST(Onlooker, TellsHowManySparseQueriesNoiseMoves) {
   }
 }
 
-// With keys of length zero no query looks anywhere: there is nothing that noise could move.
-TEST(Onlooker, HasNoValueWithoutSparseQueries) {
+// With keys of length zero no query is sparse: there is nothing that noise could move.
+TEST(ActivationRecorder, HasNoValueWithoutSparseQueries) {
   TinyModel tiny("pre_norm");
   {
     const at::NoGradGuard no_grad;
     tiny.parameters->at("blocks.1.attention.qkv.weight").master.zero_();
     tiny.parameters->copy_masters_to_values();
   }
-  Onlooker onlooker(3, {"circuit_collapse"});
-  watched(tiny, onlooker);
-  const auto profiles = onlooker.profiles();
+  ActivationRecorder recorder(3, {"circuit_collapse"});
+  recorded_inputs(tiny, recorder);
+  const auto profiles = recorder.profiles();
   const auto blocks = values(profiles, "circuit_collapse", "noise 0.1");
   EXPECT_TRUE(std::isfinite(blocks.at(0)));
   EXPECT_TRUE(std::isnan(blocks.at(1)));

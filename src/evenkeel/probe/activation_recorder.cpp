@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/activation_recorder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/probe/random.h"
+
+namespace evenkeel::probe {
+
+namespace {
+
+constexpr auto kLowest = -std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+ActivationRecorder::ActivationRecorder(std::int64_t layer_count, std::set<std::string> measures)
+    : measures_(std::move(measures)), layer_stats_(static_cast<std::size_t>(layer_count) + 1) {}
+
+nn::Observer ActivationRecorder::observer() {
+  nn::Observer observer;
+  observer.stream = [this](std::int64_t l, const at::Tensor& stream) { record_stream(l, stream); };
+  if (is_selected("branch_ratio")) {
+    observer.branch = [this](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
+                             const at::Tensor& branch) { record_branch(l, sublayer, stream, branch); };
+  }
+  const bool scores = is_selected("attention_entropy") || is_selected("attention_logit_max");
+  const bool shifts = is_selected("sparse_attention") || is_selected("circuit_collapse");
+  if (scores || shifts) {
+    observer.attention = [=, this](std::int64_t l, const nn::AttentionInputs& inputs) {
+      if (scores) record_attention(l, inputs);
+      if (shifts) record_shifts(l, inputs);
+    };
+  }
+  if (is_selected("router_entropy") || is_selected("router_logit_max") || is_selected("expert_load") ||
+      is_selected("dead_experts")) {
+    observer.routing = [this](std::int64_t l, const nn::Routing& routing) {
+      routing_.see(l, routing);
+    };
+  }
+  return observer;
+}
+
+void ActivationRecorder::record_stream(std::int64_t l, const at::Tensor& stream) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
+  auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
+  if (is_selected("stream_rms")) layer.square.add(mean_square(stream), tokens);
+  if (is_selected("stream_max")) layer.largest = larger(layer.largest, largest(stream));
+  if (is_selected("kurtosis")) layer.kurtosis.add(kurtosis(stream), tokens);
+  if (is_selected("outlier_share")) layer.outliers.add(outlier_share(stream), tokens);
+  if (is_selected("token_cosine")) layer.cosine.add(token_cosine(stream), tokens);
+  if (is_selected("effective_rank")) layer.rank.add(stream);
+  if (!is_selected("block_angle")) return;
+  if (l > 0) layer.angle.add(angle(block_input_, stream), tokens);
+  block_input_ = stream.detach();
+}
+
+void ActivationRecorder::record_branch(std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
+                          const at::Tensor& branch) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
+  auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
+  const auto which = sublayer == nn::Sublayer::attention ? 0 : 1;
+  layer.branch[which].add(mean_square(branch), tokens);
+  layer.residual[which].add(mean_square(stream), tokens);
+}
+
+void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
+  const auto stats = nn::attention_stats(inputs);
+  auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
+  layer.entropy.add(stats.entropy, static_cast<double>(inputs.q.size(0)));
+  const auto heads = static_cast<std::size_t>(stats.largest.size(0));
+  layer.scores.resize(heads, kLowest);
+  for (std::size_t h = 0; h < heads; ++h) {
+    const auto score = stats.largest[static_cast<std::int64_t>(h)].item<double>();
+    layer.scores[h] = larger(layer.scores[h], score);
+  }
+}
+
+/// The same noise at every step, in every model and every sequence; another one in every block.
+void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
+  auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
+  const auto& k = inputs.k;
+  const auto noise =
+      normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
+  const auto sizes = at::tensor(kNoises, at::kDouble).view({-1, 1, 1});
+  layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
+}
+
+/// Of each block, and of all sparse queries of the model: the mean of the blocks' shares would let
+/// one with few of them weigh as much as one with many.
+std::vector<Profile> ActivationRecorder::shift_profiles() const {
+  const auto share = [](std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                     : std::numeric_limits<double>::quiet_NaN();
+  };
+  nn::AttentionShifts all;
+  Profile sparse{"sparse_attention", "", 1, {}};
+  for (auto layer = layer_stats_.begin() + 1; layer != layer_stats_.end(); ++layer) {
+    all.add(layer->shifts);
+    sparse.values.push_back(share(layer->shifts.sparse, layer->shifts.queries));
+  }
+  std::vector<Profile> out;
+  if (is_selected("sparse_attention")) out.push_back(std::move(sparse));
+  if (!is_selected("circuit_collapse") || all.shifted.empty()) return out;
+  for (std::size_t i = 0; i < kNoises.size(); ++i) {
+    const auto part = text("noise ", shortest(kNoises[i]));
+    Profile blocks{"circuit_collapse", part, 1, {}};
+    for (auto layer = layer_stats_.begin() + 1; layer != layer_stats_.end(); ++layer) {
+      const auto& shifts = layer->shifts;
+      blocks.values.push_back(shifts.shifted.empty() ? share(0, 0)
+                                                     : share(shifts.shifted[i], shifts.sparse));
+    }
+    out.push_back(std::move(blocks));
+    out.push_back({"circuit_collapse", "model, " + part, 0, {share(all.shifted[i], all.sparse)}});
+  }
+  return out;
+}
+
+std::vector<Profile> ActivationRecorder::profiles() const {
+  std::vector<Profile> all;
+  const auto add_profile = [&](const char* measure, const std::string& part, std::size_t first,
+                        const std::function<double(const LayerStats&)>& value) {
+    if (!is_selected(measure)) return;
+    Profile profile{measure, part, static_cast<std::int64_t>(first), {}};
+    for (auto l = first; l < layer_stats_.size(); ++l) profile.values.push_back(value(layer_stats_[l]));
+    all.push_back(std::move(profile));
+  };
+  const auto ratio = [](int sublayer) {
+    return [sublayer](const LayerStats& layer) {
+      return std::sqrt(layer.branch[sublayer].value() / layer.residual[sublayer].value());
+    };
+  };
+  add_profile("stream_rms", "", 0, [](const LayerStats& layer) { return std::sqrt(layer.square.value()); });
+  add_profile("stream_max", "", 0, [](const LayerStats& layer) { return layer.largest; });
+  add_profile("branch_ratio", "attention", 1, ratio(0));
+  add_profile("branch_ratio", "feed_forward", 1, ratio(1));
+  add_profile("kurtosis", "", 0, [](const LayerStats& layer) { return layer.kurtosis.value(); });
+  add_profile("outlier_share", "", 0, [](const LayerStats& layer) { return layer.outliers.value(); });
+  add_profile("attention_entropy", "", 1, [](const LayerStats& layer) { return layer.entropy.value(); });
+  add_profile("attention_logit_max", "", 1, [](const LayerStats& layer) {
+    return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, larger);
+  });
+  for (std::size_t h = 0; layer_stats_.size() > 1 && h < layer_stats_[1].scores.size(); ++h) {
+    add_profile("attention_logit_max", text("head ", h), 1,
+         [h](const LayerStats& layer) { return layer.scores[h]; });
+  }
+  for (auto& profile : shift_profiles()) all.push_back(std::move(profile));
+  add_profile("token_cosine", "", 0, [](const LayerStats& layer) { return layer.cosine.value(); });
+  add_profile("effective_rank", "", 0, [](const LayerStats& layer) { return layer.rank.value(); });
+  add_profile("block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); });
+  const auto routing = routing_.seen();
+  const auto add_router_profile = [&](const char* measure,
+                               const std::function<double(std::size_t)>& value) {
+    if (!is_selected(measure) || routing.empty()) return;
+    Profile profile{measure, "", 1, {}};
+    profile.values.assign(layer_stats_.size() - 1, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
+      profile.values[static_cast<std::size_t>(routing.blocks[i]) - 1] = value(i);
+    }
+    all.push_back(std::move(profile));
+  };
+  add_router_profile("router_entropy", [&](std::size_t i) { return routing.entropy[i]; });
+  add_router_profile("router_logit_max", [&](std::size_t i) { return routing.largest_logit[i]; });
+  add_router_profile("expert_load", [&](std::size_t i) { return routing.load(i); });
+  add_router_profile("dead_experts", [&](std::size_t i) { return routing.dead(i); });
+  return all;
+}
+
+}  // namespace evenkeel::probe
