@@ -54,7 +54,7 @@ void ActivationRecorder::record_stream(std::int64_t l, const at::Tensor& stream)
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
   if (is_selected("stream_rms")) layer.square.add(mean_square(stream), tokens);
-  if (is_selected("stream_max")) layer.largest = larger(layer.largest, largest(stream));
+  if (is_selected("stream_max")) layer.largest = max_or_nan(layer.largest, max_abs(stream));
   if (is_selected("kurtosis")) layer.kurtosis.add(kurtosis(stream), tokens);
   if (is_selected("outlier_share")) layer.outliers.add(outlier_share(stream), tokens);
   if (is_selected("token_cosine")) layer.cosine.add(token_cosine(stream), tokens);
@@ -82,7 +82,7 @@ void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInp
   layer.scores.resize(heads, kLowest);
   for (std::size_t h = 0; h < heads; ++h) {
     const auto score = stats.largest[static_cast<std::int64_t>(h)].item<double>();
-    layer.scores[h] = larger(layer.scores[h], score);
+    layer.scores[h] = max_or_nan(layer.scores[h], score);
   }
 }
 
@@ -148,7 +148,7 @@ std::vector<Profile> ActivationRecorder::profiles() const {
   add_profile("outlier_share", "", 0, [](const LayerStats& layer) { return layer.outliers.value(); });
   add_profile("attention_entropy", "", 1, [](const LayerStats& layer) { return layer.entropy.value(); });
   add_profile("attention_logit_max", "", 1, [](const LayerStats& layer) {
-    return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, larger);
+    return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, max_or_nan);
   });
   for (std::size_t h = 0; layer_stats_.size() > 1 && h < layer_stats_[1].scores.size(); ++h) {
     add_profile("attention_logit_max", text("head ", h), 1,

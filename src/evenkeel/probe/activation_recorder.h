@@ -10,7 +10,7 @@
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/probe/profile.h"
 #include "evenkeel/probe/routing_meter.h"
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -32,8 +32,8 @@ class ActivationRecorder {
 
  private:
   struct LayerStats {
-    Mean square, kurtosis, outliers, cosine, angle, entropy;
-    Mean branch[2], residual[2];  // mean squares of a sublayer's branch, and of the stream before it
+    WeightedMean square, kurtosis, outliers, cosine, angle, entropy;
+    WeightedMean branch[2], residual[2];  // mean squares of a sublayer's branch, and of the stream before it
     double largest = 0;
     std::vector<double> scores;  // by head: the largest
     nn::AttentionShifts shifts;           // a count for each of kNoises

@@ -14,7 +14,7 @@
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/random.h"
 #include "evenkeel/probe/small_model.h"
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -50,7 +50,7 @@ double earlier_change(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
     changed.select(1, place).add_(1).remainder_(shape.vocabulary);
     const auto change = (logits_of(small, changed, mode) - before).abs();
     const auto earlier = change.narrow(1, 0, place).max().item<double>();
-    worst = larger(worst, earlier / change.select(1, place).max().item<double>());
+    worst = max_or_nan(worst, earlier / change.select(1, place).max().item<double>());
   }
   return worst;
 }

@@ -14,7 +14,7 @@
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/probe/random.h"
 #include "evenkeel/probe/small_model.h"
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -110,7 +110,7 @@ double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
 double change(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   double worst = 0;
   for (const auto& each : by_factor) {
-    worst = larger(worst, deviation(each[matrix], by_factor[kUnscaled][matrix]));
+    worst = max_or_nan(worst, deviation(each[matrix], by_factor[kUnscaled][matrix]));
   }
   return worst;
 }
@@ -130,7 +130,7 @@ Measured largest_changes(SmallModel& small, std::uint64_t seed) {
   for (std::int64_t block = 0; block < small.model->scheme().shape.layers; ++block) {
     const auto found = gradients_by_factor(small, block, seed);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      measured[i] = larger(measured[i], change(found, i));
+      measured[i] = max_or_nan(measured[i], change(found, i));
     }
   }
   return measured;

@@ -14,7 +14,7 @@
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/probe/random.h"
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -85,7 +85,7 @@ Claim equality(const std::string& statement, const Row& row, const at::Tensor& z
   double worst = 0;
   for (const bool fused : {true, false}) {
     const auto found = norm_function(row, fused)(z) * factor;
-    worst = larger(worst, deviation(found, norm_function(other, fused)(other_z)));
+    worst = max_or_nan(worst, deviation(found, norm_function(other, fused)(other_z)));
   }
   return {.subject = row.name,
           .statement = statement,
@@ -116,7 +116,7 @@ Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
     for (const auto& way : ways) {
       const auto off =
           deviation(compared(way(change.changed(z)), change), compared(way(z.z()), change));
-      worst = invariant ? larger(worst, off) : -larger(-worst, -off);
+      worst = invariant ? max_or_nan(worst, off) : -max_or_nan(-worst, -off);
     }
     claims.push_back({.subject = row.name,
                       .statement = text(change.name, invariant ? ": invariant" : ": changes"),

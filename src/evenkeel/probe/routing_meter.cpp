@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -38,7 +38,7 @@ void RoutingMeter::see(std::int64_t l, const nn::Routing& routing) {
   // 0 ln 0 is 0; and a sum along rows first, in one order for any number of threads.
   found->entropy -= at::xlogy(p, p).sum(-1).to(at::kDouble).sum().item<double>();
   found->tokens += static_cast<double>(p.size(0));
-  found->largest = larger(found->largest, routing.logits.abs().max().item<double>());
+  found->largest = max_or_nan(found->largest, routing.logits.abs().max().item<double>());
 }
 
 RoutingSeen RoutingMeter::seen() const {

@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/probe/random.h"
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -40,9 +40,9 @@ void compare(BoundRow* rows, const Head& head) {
     const auto norm = frobenius(exact.*kWeights<at::Tensor>[w].member);
     const auto& bound = all.*kWeights<Bound>[w].member;
     if (norm > bound.printed) ++row.exceeded;
-    row.of_printed = larger(row.of_printed, norm / bound.printed);
+    row.of_printed = max_or_nan(row.of_printed, norm / bound.printed);
     const auto before = row.of_corrected;
-    row.of_corrected = larger(before, norm / bound.corrected);
+    row.of_corrected = max_or_nan(before, norm / bound.corrected);
     if (row.of_corrected == before) continue;
     row.norm = norm;
     row.bound = bound;
@@ -145,7 +145,7 @@ Claims scaling_claims(const TheoryOptions& options) {
         for (std::size_t i = 0; i < worst.size(); ++i) {
           const auto member = kWeights<at::Tensor>[rule.of[i]].member;
           const auto wanted = before.*member * std::pow(c, rule.power);
-          worst[i] = larger(worst[i], deviation(after.*member, wanted));
+          worst[i] = max_or_nan(worst[i], deviation(after.*member, wanted));
         }
       }
     });

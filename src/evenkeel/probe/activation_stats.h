@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-/// What a residual stream x [B, T, d] looks like. Without gradients, in float64.
+/// Statistics of a residual stream x [B, T, d]. Without gradients, in float64.
 namespace evenkeel::probe {
 
-/// A mean that is taken in pieces.
-struct Mean {
+/// A weighted mean of values that arrive one by one.
+struct WeightedMean {
   double sum = 0, weight = 0;
 
   void add(double value, double of) {
@@ -20,14 +20,14 @@ struct Mean {
   double value() const { return sum / weight; }
 };
 
-/// The larger one; NaN if one of them is.
-double larger(double a, double b);
+/// The maximum; NaN if one of them is.
+double max_or_nan(double a, double b);
 
 /// mean(x^2); stream_rms is its root.
 double mean_square(const at::Tensor& x);
 
 /// max |x|
-double largest(const at::Tensor& x);
+double max_abs(const at::Tensor& x);
 
 /// m4 / m2^2 of the features of a token, central moments; mean over tokens. A token whose features
 /// are all equal has none and counts as 0.
@@ -43,8 +43,8 @@ double token_cosine(const at::Tensor& x);
 /// arccos(cos(x, y)) / pi, mean over tokens.
 double angle(const at::Tensor& x, const at::Tensor& y);
 
-/// exp of the entropy of the singular values of the centred matrix [all tokens, d], which are
-/// taken in pieces: what is kept is d * d.
+/// exp of the entropy of the singular values of the centred matrix [all tokens, d]. Tokens are
+/// added in pieces: the state is d * d.
 /// \source Roy and Vetterli 2007, "The effective rank"
 class EffectiveRank {
  public:
@@ -52,7 +52,7 @@ class EffectiveRank {
   double value() const;
 
  private:
-  at::Tensor products_, sum_;  // X^T X [d, d] and its column sums [d]
+  at::Tensor gram_, sum_;  // X^T X [d, d] and its column sums [d]
   std::int64_t rows_ = 0;
 };
 

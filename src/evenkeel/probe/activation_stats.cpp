@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 #include <ATen/ATen.h>
 
@@ -18,34 +18,34 @@ double mean_of(const at::Tensor& x) {
   return rows.sum().item<double>() / static_cast<double>(x.numel());
 }
 
-at::Tensor wide(const at::Tensor& x) {
+at::Tensor as_float64(const at::Tensor& x) {
   return x.detach().to(at::kDouble);
 }
 
 /// Rows of length 1; rows of zeros stay.
-at::Tensor directions(const at::Tensor& x) {
-  const auto rows = wide(x);
+at::Tensor unit_rows(const at::Tensor& x) {
+  const auto rows = as_float64(x);
   const auto lengths = rows.square().sum(-1, /*keepdim=*/true).sqrt();
   return rows / at::where(lengths > 0, lengths, 1.0);
 }
 
 }  // namespace
 
-double larger(double a, double b) {
+double max_or_nan(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::nan("");
   return a < b ? b : a;
 }
 
 double mean_square(const at::Tensor& x) {
-  return mean_of(wide(x).square());
+  return mean_of(as_float64(x).square());
 }
 
-double largest(const at::Tensor& x) {
-  return wide(x).abs().max().item<double>();
+double max_abs(const at::Tensor& x) {
+  return as_float64(x).abs().max().item<double>();
 }
 
 double kurtosis(const at::Tensor& x) {
-  const auto rows = wide(x);
+  const auto rows = as_float64(x);
   const auto squares = (rows - rows.mean(-1, /*keepdim=*/true)).square();
   const auto second = squares.mean(-1).square();
   const auto fourth = squares.square().mean(-1);
@@ -55,7 +55,7 @@ double kurtosis(const at::Tensor& x) {
 
 double outlier_share(const at::Tensor& x) {
   constexpr double kFar = 6;
-  const auto rows = wide(x);
+  const auto rows = as_float64(x);
   const auto rms = rows.square().mean(-1, /*keepdim=*/true).sqrt();
   const auto count = (rows.abs() > rms * kFar).sum().item<std::int64_t>();
   return static_cast<double>(count) / static_cast<double>(x.numel());
@@ -63,30 +63,30 @@ double outlier_share(const at::Tensor& x) {
 
 // sum_{i < j} u_i . u_j = (|sum_i u_i|^2 - sum_i |u_i|^2) / 2, for the unit rows u of a sequence.
 double token_cosine(const at::Tensor& x) {
-  const auto unit = directions(x);
-  const auto together = unit.sum(1).square().sum(-1);  // [B]
-  const auto alone = unit.square().sum(-1).sum(-1);    // [B]
+  const auto unit = unit_rows(x);
+  const auto squared_sums = unit.sum(1).square().sum(-1);  // [B]
+  const auto sums_of_squares = unit.square().sum(-1).sum(-1);    // [B]
   const auto positions = static_cast<double>(x.size(1));
   const double pairs = positions * (positions - 1);
-  return ((together - alone) / pairs).mean().item<double>();
+  return ((squared_sums - sums_of_squares) / pairs).mean().item<double>();
 }
 
 double angle(const at::Tensor& x, const at::Tensor& y) {
-  const auto cosine = (directions(x) * directions(y)).sum(-1).clamp(-1, 1);
+  const auto cosine = (unit_rows(x) * unit_rows(y)).sum(-1).clamp(-1, 1);
   return cosine.acos().mean().item<double>() / std::numbers::pi;
 }
 
 void EffectiveRank::add(const at::Tensor& x) {
-  const auto rows = wide(x).flatten(0, -2);
-  const auto products = at::matmul(rows.t(), rows);
-  products_ = products_.defined() ? products_ + products : products;
+  const auto rows = as_float64(x).flatten(0, -2);
+  const auto gram = at::matmul(rows.t(), rows);
+  gram_ = gram_.defined() ? gram_ + gram : gram;
   sum_ = sum_.defined() ? sum_ + rows.sum(0) : rows.sum(0);
   rows_ += rows.size(0);
 }
 
 double EffectiveRank::value() const {
   const auto mean = sum_ / static_cast<double>(rows_);
-  const auto centred = products_ - at::outer(sum_, mean);
+  const auto centred = gram_ - at::outer(sum_, mean);
   if (!centred.isfinite().all().item<bool>()) return std::nan("");
   const auto singular = at::linalg_eigvalsh(centred).clamp_min(0).sqrt();
   const double total = singular.sum().item<double>();

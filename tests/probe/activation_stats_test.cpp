@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/probe/streams.h"
+#include "evenkeel/probe/activation_stats.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -15,29 +15,29 @@ at::Tensor sequence(std::vector<double> values, std::int64_t columns) {
   return at::tensor(values, at::kDouble).view({1, -1, columns});
 }
 
-TEST(Streams, MeasuresSizes) {
+TEST(ActivationStats, MeasuresSizes) {
   const auto x = sequence({3, -4, 0, 0}, 2);
   EXPECT_DOUBLE_EQ(mean_square(x), 25.0 / 4);
-  EXPECT_DOUBLE_EQ(largest(x), 4);
+  EXPECT_DOUBLE_EQ(max_abs(x), 4);
 }
 
-TEST(Streams, KeepsWhatIsNotANumber) {
+TEST(ActivationStats, PropagatesNaN) {
   const double nan = std::nan("");
-  EXPECT_TRUE(std::isnan(larger(1, nan)));
-  EXPECT_TRUE(std::isnan(larger(nan, 1)));
-  EXPECT_EQ(larger(1, 2), 2);
-  EXPECT_TRUE(std::isnan(largest(sequence({1, nan}, 2))));
+  EXPECT_TRUE(std::isnan(max_or_nan(1, nan)));
+  EXPECT_TRUE(std::isnan(max_or_nan(nan, 1)));
+  EXPECT_EQ(max_or_nan(1, 2), 2);
+  EXPECT_TRUE(std::isnan(max_abs(sequence({1, nan}, 2))));
 }
 
 // (1, -1, 1, -1): m2 = 1, m4 = 1. (3, -1, -1, -1): m2 = 3, m4 = 21, 21 / 9. Equal features: 0.
-TEST(Streams, MeasuresTheKurtosisOfATokensFeatures) {
+TEST(ActivationStats, MeasuresTheKurtosisOfATokensFeatures) {
   EXPECT_DOUBLE_EQ(kurtosis(sequence({1, -1, 1, -1}, 4)), 1);
   EXPECT_DOUBLE_EQ(kurtosis(sequence({3, -1, -1, -1}, 4)), 21.0 / 9);
   EXPECT_DOUBLE_EQ(kurtosis(sequence({5, 5, 5, 5, 1, -1, 1, -1}, 4)), 0.5);
 }
 
 // One entry of 100 stands out of its token: 10 rms of (1, 0, ..., 0) is sqrt(100) = 10 > 6.
-TEST(Streams, CountsOutliersOfTheirToken) {
+TEST(ActivationStats, CountsOutliersOfTheirToken) {
   auto x = at::zeros({1, 2, 100}, at::kDouble);
   x[0][0][7] = 1;
   x[0][1].fill_(1);
@@ -45,7 +45,7 @@ TEST(Streams, CountsOutliersOfTheirToken) {
 }
 
 // Pairs of (1, 0), (0, 2), (3, 3): 0, 1/sqrt 2, 1/sqrt 2; a token of zeros has 0 with each.
-TEST(Streams, AveragesTheCosineOverPairsOfPositions) {
+TEST(ActivationStats, AveragesTheCosineOverPairsOfPositions) {
   EXPECT_NEAR(token_cosine(sequence({1, 0, 0, 2, 3, 3}, 2)), std::sqrt(2.0) / 3, 1e-15);
   EXPECT_NEAR(token_cosine(sequence({1, 0, 1, 0, 0, 0}, 2)), 1.0 / 3, 1e-15);
   const auto two = at::cat({sequence({1, 0, 1, 0}, 2), sequence({1, 0, -1, 0}, 2)});
@@ -53,7 +53,7 @@ TEST(Streams, AveragesTheCosineOverPairsOfPositions) {
   EXPECT_TRUE(std::isnan(token_cosine(sequence({1, 0}, 2))));
 }
 
-TEST(Streams, MeasuresTheAngleInPi) {
+TEST(ActivationStats, MeasuresTheAngleInPi) {
   EXPECT_NEAR(angle(sequence({1, 0, 1, 0}, 2), sequence({0, 1, -1, 0}, 2)), 0.75, 1e-15);
 }
 
@@ -64,7 +64,7 @@ double effective_rank(const at::Tensor& x) {
   return std::exp(at::special_entr(values / values.sum()).sum().item<double>());
 }
 
-TEST(EffectiveRank, IsThatOfTheSingularValuesHoweverTheTokensCome) {
+TEST(EffectiveRank, DoesNotDependOnTheSplitOfTheTokens) {
   const auto i = at::arange(2 * 20 * 6, at::kDouble);
   const auto x = (i.sin() * 3 + (i * i).cos()).view({2, 20, 6}) + 5;
   EffectiveRank whole, parts;
