@@ -19,9 +19,9 @@ namespace {
 using testing::fixed_token_ids;
 using testing::TinyModel;
 
-std::vector<double> values(const std::vector<Profile>& all, const std::string& measure,
+std::vector<double> values(const std::vector<LayerProfile>& all, const std::string& measure,
                            const std::string& part) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Profile& each) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const LayerProfile& each) {
     return each.measure == measure && each.part == part;
   });
   return found == all.end() ? std::vector<double>() : found->values;

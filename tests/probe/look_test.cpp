@@ -34,7 +34,7 @@ TEST(Look, MeasuresEverythingThatHasAName) {
   const auto seen = look_at(tiny, what);
   for (const auto& measure : config::measures()) {
     const bool found = std::any_of(seen.profiles.begin(), seen.profiles.end(),
-                                   [&](const Profile& p) { return p.measure == measure.name; });
+                                   [&](const LayerProfile& p) { return p.measure == measure.name; });
     EXPECT_EQ(found, std::string(measure.name) != "update_ratio") << measure.name;
   }
 }

@@ -98,23 +98,23 @@ void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs
 
 /// Of each block, and of all sparse queries of the model: the mean of the blocks' shares would let
 /// one with few of them weigh as much as one with many.
-std::vector<Profile> ActivationRecorder::shift_profiles() const {
+std::vector<LayerProfile> ActivationRecorder::shift_profiles() const {
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
                      : std::numeric_limits<double>::quiet_NaN();
   };
   nn::AttentionShifts all;
-  Profile sparse{"sparse_attention", "", 1, {}};
+  LayerProfile sparse{"sparse_attention", "", 1, {}};
   for (auto layer = layer_stats_.begin() + 1; layer != layer_stats_.end(); ++layer) {
     all.add(layer->shifts);
     sparse.values.push_back(share(layer->shifts.sparse, layer->shifts.queries));
   }
-  std::vector<Profile> out;
+  std::vector<LayerProfile> out;
   if (is_selected("sparse_attention")) out.push_back(std::move(sparse));
   if (!is_selected("circuit_collapse") || all.shifted.empty()) return out;
   for (std::size_t i = 0; i < kNoises.size(); ++i) {
     const auto part = text("noise ", shortest(kNoises[i]));
-    Profile blocks{"circuit_collapse", part, 1, {}};
+    LayerProfile blocks{"circuit_collapse", part, 1, {}};
     for (auto layer = layer_stats_.begin() + 1; layer != layer_stats_.end(); ++layer) {
       const auto& shifts = layer->shifts;
       blocks.values.push_back(shifts.shifted.empty() ? share(0, 0)
@@ -126,12 +126,12 @@ std::vector<Profile> ActivationRecorder::shift_profiles() const {
   return out;
 }
 
-std::vector<Profile> ActivationRecorder::profiles() const {
-  std::vector<Profile> all;
+std::vector<LayerProfile> ActivationRecorder::profiles() const {
+  std::vector<LayerProfile> all;
   const auto add_profile = [&](const char* measure, const std::string& part, std::size_t first,
                         const std::function<double(const LayerStats&)>& value) {
     if (!is_selected(measure)) return;
-    Profile profile{measure, part, static_cast<std::int64_t>(first), {}};
+    LayerProfile profile{measure, part, static_cast<std::int64_t>(first), {}};
     for (auto l = first; l < layer_stats_.size(); ++l) profile.values.push_back(value(layer_stats_[l]));
     all.push_back(std::move(profile));
   };
@@ -162,7 +162,7 @@ std::vector<Profile> ActivationRecorder::profiles() const {
   const auto add_router_profile = [&](const char* measure,
                                const std::function<double(std::size_t)>& value) {
     if (!is_selected(measure) || routing.empty()) return;
-    Profile profile{measure, "", 1, {}};
+    LayerProfile profile{measure, "", 1, {}};
     profile.values.assign(layer_stats_.size() - 1, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
       profile.values[static_cast<std::size_t>(routing.blocks[i]) - 1] = value(i);

@@ -8,7 +8,7 @@
 
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/attention_stats.h"
-#include "evenkeel/probe/profile.h"
+#include "evenkeel/probe/layer_profile.h"
 #include "evenkeel/probe/routing_meter.h"
 #include "evenkeel/probe/activation_stats.h"
 
@@ -28,7 +28,7 @@ class ActivationRecorder {
   nn::Observer observer();
 
   /// Of all batches. A measure of the stream begins at layer 0, the others at block 1.
-  std::vector<Profile> profiles() const;
+  std::vector<LayerProfile> profiles() const;
 
  private:
   struct LayerStats {
@@ -45,7 +45,7 @@ class ActivationRecorder {
                   const at::Tensor& branch);
   void record_attention(std::int64_t l, const nn::AttentionInputs& inputs);
   void record_shifts(std::int64_t l, const nn::AttentionInputs& inputs);
-  std::vector<Profile> shift_profiles() const;
+  std::vector<LayerProfile> shift_profiles() const;
 
   std::set<std::string> measures_;
   std::vector<LayerStats> layer_stats_;  // 0 .. N

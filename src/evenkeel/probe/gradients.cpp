@@ -12,7 +12,7 @@
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/ops/sum_of_squares.h"
-#include "evenkeel/probe/by_layer.h"
+#include "evenkeel/probe/layer_profile_builder.h"
 
 namespace evenkeel::probe {
 
@@ -24,7 +24,7 @@ std::string last_word(const std::string& name) {
 
 }  // namespace
 
-std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
+std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
                                     const std::vector<at::Tensor>& gradients,
                                     const norm::Scheme& scheme) {
   const auto gradient_of = [&](const nn::Parameter& parameter) {
@@ -35,16 +35,16 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
   double model = 0;
   std::vector<double> blocks(static_cast<std::size_t>(layers)), gains(blocks.size());
   for (const auto& parameter : parameters.all()) {
-    const auto place = place_of(parameter.name, layers);
+    const auto location = location_of(parameter.name, layers);
     const double own = squares[parameter.name] = ops::sum_of_squares(gradient_of(parameter));
     model += own;
-    if (place.layer < 1 || place.layer > layers) continue;
-    const auto i = static_cast<std::size_t>(place.layer - 1);
+    if (location.layer < 1 || location.layer > layers) continue;
+    const auto i = static_cast<std::size_t>(location.layer - 1);
     blocks[i] += own;
     if (parameters.groups()[parameter.group].role == nn::ParameterRole::gain) gains[i] += own;
   }
 
-  ByLayer out("grad_norm", layers);
+  LayerProfileBuilder out("grad_norm", layers);
   out.add({0, "model"}, std::sqrt(model));
   for (std::int64_t l = 1; l <= layers; ++l) {
     const auto i = static_cast<std::size_t>(l - 1);
@@ -67,15 +67,15 @@ std::vector<Profile> gradient_norms(const nn::Parameters& parameters,
     out.add({l, "gains"}, std::sqrt(gains[i]));
   }
   for (const auto& parameter : parameters.all()) {
-    out.add(place_of(parameter.name, layers), std::sqrt(squares[parameter.name]));
+    out.add(location_of(parameter.name, layers), std::sqrt(squares[parameter.name]));
   }
   return out.take();
 }
 
-std::vector<Profile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
+std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
                                  std::int64_t planned) {
   const at::NoGradGuard no_grad;
-  ByLayer out("gain_drift", scheme.shape.layers);
+  LayerProfileBuilder out("gain_drift", scheme.shape.layers);
   for (const auto& slot : norm::slots_of(scheme)) {
     if (!parameters.find(slot.name + ".gain").defined()) continue;
     const auto variables =
@@ -84,7 +84,7 @@ std::vector<Profile> gain_drifts(const nn::Parameters& parameters, const norm::S
     const auto moved = parameters.at(slot.name + ".gain").master.to(at::kDouble) - start;
     const double factor = norm::gain_factor(*slot.norm, variables);
     const auto size = (moved * factor).abs();
-    const auto [layer, part] = place_of(slot.name, scheme.shape.layers);
+    const auto [layer, part] = location_of(slot.name, scheme.shape.layers);
     out.add({layer, part + " mean"}, size.mean().item<double>());
     out.add({layer, part + " max"}, size.max().item<double>());
   }
@@ -95,15 +95,15 @@ Moment::Moment(const nn::Parameters& parameters) {
   for (const auto& group : parameters.groups()) masters_.push_back(group.master.clone());
 }
 
-std::vector<Profile> Moment::update_ratios(const nn::Parameters& now,
+std::vector<LayerProfile> Moment::update_ratios(const nn::Parameters& now,
                                            const norm::Scheme& scheme) const {
   const at::NoGradGuard no_grad;
-  ByLayer out("update_ratio", scheme.shape.layers);
+  LayerProfileBuilder out("update_ratio", scheme.shape.layers);
   for (const auto& parameter : now.all()) {
     const auto before = parameter.slice_of(masters_[parameter.group]);
     const double length = std::sqrt(ops::sum_of_squares(before));
     const double moved = std::sqrt(ops::sum_of_squares(parameter.master - before));
-    out.add(place_of(parameter.name, scheme.shape.layers),
+    out.add(location_of(parameter.name, scheme.shape.layers),
             length > 0 ? moved / length : std::nan(""));
   }
   return out.take();

@@ -69,8 +69,8 @@ std::set<std::string> named(const std::vector<std::string>& words) {
   return what;
 }
 
-const Profile* Seen::find(const std::string& measure, const std::string& part) const {
-  const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const Profile& each) {
+const LayerProfile* Seen::find(const std::string& measure, const std::string& part) const {
+  const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& each) {
     return each.measure == measure && each.part == part;
   });
   return found == profiles.end() ? nullptr : &*found;
@@ -83,7 +83,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   const States states(parameters);
   ActivationRecorder recorder(layers, what);
   Seen seen;
-  const auto add = [&](std::vector<Profile> more) {
+  const auto add = [&](std::vector<LayerProfile> more) {
     std::move(more.begin(), more.end(), std::back_inserter(seen.profiles));
   };
   const auto observer = recorder.observer();
@@ -98,7 +98,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   add(recorder.profiles());
   if (what.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
   if (what.contains("skip_loss")) {
-    Profile rise{"skip_loss", "", 1, {}};
+    LayerProfile rise{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
       states.restore();
       const auto without = pass(model, batch, micro_batch_size, {.mode = nn::Mode::training, .skipped_block = l});
@@ -109,7 +109,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
   return seen;
 }
 
-nlohmann::ordered_json record(std::int64_t step, const std::string& on, const Profile& profile) {
+nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile) {
   return {{"step", step},
           {"on", on},
           {"measure", profile.measure},

@@ -11,7 +11,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
-#include "evenkeel/probe/profile.h"
+#include "evenkeel/probe/layer_profile.h"
 
 namespace evenkeel::probe {
 
@@ -21,10 +21,10 @@ std::set<std::string> named(const std::vector<std::string>& words);
 /// What a probe saw.
 struct Seen {
   double loss = 0;  // nats a token, of the batch
-  std::vector<Profile> profiles;
+  std::vector<LayerProfile> profiles;
 
   /// The values of one part of a measure; nullptr if it was not measured.
-  const Profile* find(const std::string& measure, const std::string& part = "") const;
+  const LayerProfile* find(const std::string& measure, const std::string& part = "") const;
 };
 
 /// Measures a model on a batch, in training: norms over a batch take their statistics from it, and
@@ -39,7 +39,7 @@ Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch&
 
 /// A line of probes.jsonl: {"step", "on", "measure", "part", "first", "values"}.
 /// \param on  what was looked at: "training" or "validation" text
-nlohmann::ordered_json record(std::int64_t step, const std::string& on, const Profile& profile);
+nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile);
 
 /// For people: the measures with one value a layer, a column each and a row a layer; the gradients
 /// by part of a block; the gains that moved.

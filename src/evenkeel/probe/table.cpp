@@ -51,7 +51,7 @@ constexpr std::array kGradients = {
     Column{"gains", "grad_norm", "gains"},
 };
 
-std::string cell(const Profile* profile, std::int64_t layer) {
+std::string cell(const LayerProfile* profile, std::int64_t layer) {
   const auto at = profile == nullptr ? -1 : layer - profile->first;
   if (at < 0 || at >= static_cast<std::int64_t>(profile->values.size())) return "-";
   const double value = profile->values[static_cast<std::size_t>(at)];
@@ -63,7 +63,7 @@ void add_cell(std::string& line, const std::string& content, std::size_t width) 
 }
 
 std::string table_of(const Seen& seen, std::span<const Column> columns) {
-  std::vector<std::pair<const Column*, const Profile*>> shown;
+  std::vector<std::pair<const Column*, const LayerProfile*>> shown;
   std::int64_t first = 1, last = 0;
   for (const auto& column : columns) {
     const auto* const profile = seen.find(column.measure, column.part);

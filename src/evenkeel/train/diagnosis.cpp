@@ -13,7 +13,7 @@
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/ops/sum_of_squares.h"
-#include "evenkeel/probe/by_layer.h"
+#include "evenkeel/probe/layer_profile_builder.h"
 
 namespace evenkeel::train {
 
@@ -73,7 +73,7 @@ std::optional<Location> first_nonfinite(const nn::Model& model, const data::Batc
 HealthEvent event_at(const nn::Model& model, const std::string& parameter) {
   HealthEvent event;
   const auto layers = model.scheme().shape.layers;
-  const auto layer = probe::place_of(parameter, layers).layer;
+  const auto layer = probe::location_of(parameter, layers).layer;
   event.layer = layer <= layers ? layer : 0;
   event.tensor = parameter;
   return event;

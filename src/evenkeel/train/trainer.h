@@ -30,7 +30,7 @@ struct Progress {
 struct StepRecord {
   StepResult result;
   double rate = 0;
-  std::vector<probe::Profile> profiles;  // if the step was probed: before its update
+  std::vector<probe::LayerProfile> profiles;  // if the step was probed: before its update
   std::vector<HealthEvent> events;
 };
 

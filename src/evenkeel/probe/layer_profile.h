@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-/// A look inside a model: what its activations, attention and gradients are like, layer by layer.
+/// Measurements inside a model: activations, attention and gradients, layer by layer.
 namespace evenkeel::probe {
 
 /// One quantity along the depth of a model.
-struct Profile {
+struct LayerProfile {
   std::string measure;         // a name of config::measures()
   std::string part;            // what of a layer it is taken of ("block", "q", "head 0"); may be ""
   std::int64_t first = 1;      // layer of values[0]: blocks are 1 .. N, 0 is before, N + 1 after
