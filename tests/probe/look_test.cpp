@@ -121,7 +121,7 @@ TEST(GainDrifts, AreThoseOfTheEffectiveGain) {
 
 TEST(UpdateRatios, AreOfTheStepOverTheWeight) {
   TinyModel tiny("pre_norm");
-  const Moment before(*tiny.parameters);
+  const ParameterSnapshot before(*tiny.parameters);
   const at::NoGradGuard no_grad;
   tiny.parameters->at("blocks.2.feed_forward.down.weight").master.mul_(1.25);
   for (const auto& profile : before.update_ratios(*tiny.parameters, tiny.model->scheme())) {

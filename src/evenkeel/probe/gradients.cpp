@@ -91,11 +91,11 @@ std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const no
   return out.take();
 }
 
-Moment::Moment(const nn::Parameters& parameters) {
+ParameterSnapshot::ParameterSnapshot(const nn::Parameters& parameters) {
   for (const auto& group : parameters.groups()) masters_.push_back(group.master.clone());
 }
 
-std::vector<LayerProfile> Moment::update_ratios(const nn::Parameters& now,
+std::vector<LayerProfile> ParameterSnapshot::update_ratios(const nn::Parameters& now,
                                            const norm::Scheme& scheme) const {
   const at::NoGradGuard no_grad;
   LayerProfileBuilder out("update_ratio", scheme.shape.layers);

@@ -21,16 +21,16 @@ std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
                                     const std::vector<at::Tensor>& gradients,
                                     const norm::Scheme& scheme);
 
-/// gain_drift: what the gain of each norm has moved since the start, parts "NORM mean" and
+/// gain_drift: how far the gain of each norm has moved since the start, parts "NORM mean" and
 /// "NORM max" with NORM the name of its tensors.
 /// \param planned  optimizer steps of the run: initial values may depend on it
 std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
                                  std::int64_t planned);
 
-/// The values of all parameters at one moment.
-class Moment {
+/// A copy of the values of all parameters.
+class ParameterSnapshot {
  public:
-  explicit Moment(const nn::Parameters& parameters);
+  explicit ParameterSnapshot(const nn::Parameters& parameters);
   /// update_ratio: |now - then| / |then| of each parameter; NaN for one that was all zeros.
   std::vector<LayerProfile> update_ratios(const nn::Parameters& now, const norm::Scheme& scheme) const;
 

@@ -77,7 +77,7 @@ StepRecord Trainer::step() {
   auto single_pass = measures;
   single_pass.erase("update_ratio");  // needs the weights before and after the step
   if (!single_pass.empty()) record.profiles = look(single_pass).profiles;
-  std::optional<probe::Moment> before;
+  std::optional<probe::ParameterSnapshot> before;
   if (measures.contains("update_ratio")) before.emplace(parameters_);
 
   record.rate = schedule_.rate(number);
