@@ -37,9 +37,9 @@ struct Case {
 
 class GoldenProbes : public ::testing::TestWithParam<Case> {};
 
-void expect_values(const probe::Seen& seen, const char* measure, const char* part,
+void expect_values(const probe::ProbeResult& result, const char* measure, const char* part,
                    const nlohmann::json& expected, std::size_t from, double tolerance) {
-  const auto* const profile = seen.find(measure, part);
+  const auto* const profile = result.find(measure, part);
   ASSERT_NE(profile, nullptr) << measure;
   ASSERT_EQ(profile->values.size(), expected.size() + from) << measure;
   for (std::size_t l = 0; l < expected.size(); ++l) {
@@ -56,18 +56,18 @@ TEST_P(GoldenProbes, AreReproduced) {
   const auto& expected = all.at("values").at(variant);
   const auto golden = read_golden(golden_file(std::string("authors/dense_") + variant));
   VerifyModel model(golden, {.precision = precision});
-  const auto seen = probe::look(model.model(), model.parameters(), batch_of(golden),
-                                probe::named({"all"}), /*micro_batch_size=*/1, /*planned=*/1);
-  EXPECT_NEAR(seen.loss, expected.at("loss"), tolerance * seen.loss);
-  expect_values(seen, "token_cosine", "", expected.at("token_cosine_similarity"), 1, tolerance);
-  expect_values(seen, "attention_entropy", "", expected.at("attention_entropy_nats"), 0, tolerance);
-  expect_values(seen, "stream_rms", "", expected.at("residual_rms"), 1, tolerance);
-  expect_values(seen, "grad_norm", "block", expected.at("grad_norm_block"), 0, tolerance);
-  expect_values(seen, "grad_norm", "output", expected.at("grad_norm_output_projection"), 0,
+  const auto result = probe::run_probe(model.model(), model.parameters(), batch_of(golden),
+                                probe::measures_named({"all"}), /*micro_batch_size=*/1, /*planned=*/1);
+  EXPECT_NEAR(result.loss, expected.at("loss"), tolerance * result.loss);
+  expect_values(result, "token_cosine", "", expected.at("token_cosine_similarity"), 1, tolerance);
+  expect_values(result, "attention_entropy", "", expected.at("attention_entropy_nats"), 0, tolerance);
+  expect_values(result, "stream_rms", "", expected.at("residual_rms"), 1, tolerance);
+  expect_values(result, "grad_norm", "block", expected.at("grad_norm_block"), 0, tolerance);
+  expect_values(result, "grad_norm", "output", expected.at("grad_norm_output_projection"), 0,
                 tolerance);
-  expect_values(seen, "grad_norm", "model", nlohmann::json::array({expected.at("grad_norm_total")}),
+  expect_values(result, "grad_norm", "model", nlohmann::json::array({expected.at("grad_norm_total")}),
                 0, tolerance);
-  EXPECT_NEAR(seen.find("stream_rms")->values[0], expected.at("embedding_output_rms"), tolerance);
+  EXPECT_NEAR(result.find("stream_rms")->values[0], expected.at("embedding_output_rms"), tolerance);
 }
 
 std::string name_of(const ::testing::TestParamInfo<Case>& test) {

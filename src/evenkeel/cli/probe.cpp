@@ -37,7 +37,7 @@ struct ProbeOptions {
 struct ProbeOutput {
   std::string scheme, split;  // split: "training" or "validation"
   std::int64_t step = 0;
-  probe::Seen result;
+  probe::ProbeResult result;
 };
 
 /// \throws Error (usage) for a word that is no measure, or one that needs a run in training
@@ -56,7 +56,7 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
                   "probe.steps=[100]");
     }
   }
-  auto what = probe::named(options.what.empty() ? fallback : options.what);
+  auto what = probe::measures_named(options.what.empty() ? fallback : options.what);
   what.erase("update_ratio");
   return what;
 }
@@ -68,7 +68,7 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto corpora = data::load_corpora(config.data, config.model.context);
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   train::Trainer trainer(config, shape, machine.precision, corpora.train);
-  return {config.scheme.name, "training", 0, trainer.look(what)};
+  return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
 ProbeOutput probe_run(const ProbeOptions& options) {
@@ -84,7 +84,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto batch = windows.batch(0, windows.count());
   const auto micro_batch_size = train::micro_batch_size(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
-                     probe::look(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
+                     probe::run_probe(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
                                  train::planned_steps(config))};
   store::Records records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
@@ -115,7 +115,7 @@ Exit run_probe(const ProbeOptions& options) {
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
               output.scheme.c_str(), static_cast<long long>(output.step), output.split.c_str(),
-              output.result.loss, probe::table(output.result).c_str());
+              output.result.loss, probe::probe_table(output.result).c_str());
   return Exit::done;
 }
 

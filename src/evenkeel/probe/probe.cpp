@@ -17,15 +17,15 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Puts the states of a model back at the end of its life.
-class States {
+/// Restores the states of a model (torch: buffers) in its destructor.
+class StateGuard {
  public:
-  explicit States(const nn::Parameters& parameters) : parameters_(parameters) {
+  explicit StateGuard(const nn::Parameters& parameters) : parameters_(parameters) {
     for (const auto& [name, state] : parameters.states()) copies_[name] = state.clone();
   }
-  States(const States&) = delete;
-  States& operator=(const States&) = delete;
-  ~States() { restore(); }
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
+  ~StateGuard() { restore(); }
 
   void restore() const {
     const at::NoGradGuard no_grad;
@@ -38,7 +38,7 @@ class States {
 };
 
 /// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
-double pass(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
+double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
             const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);
   if (parameters != nullptr) parameters->zero_gradients();
@@ -58,55 +58,55 @@ double pass(const nn::Model& model, const data::Batch& batch, std::int64_t micro
 
 }  // namespace
 
-std::set<std::string> named(const std::vector<std::string>& words) {
-  std::set<std::string> what;
-  for (const auto& word : words) {
-    if (word != "all") what.insert(word);
+std::set<std::string> measures_named(const std::vector<std::string>& names) {
+  std::set<std::string> measures;
+  for (const auto& name : names) {
+    if (name != "all") measures.insert(name);
     for (const auto& measure : config::measures()) {
-      if (word == "all" && measure.by_default) what.insert(measure.name);
+      if (name == "all" && measure.by_default) measures.insert(measure.name);
     }
   }
-  return what;
+  return measures;
 }
 
-const LayerProfile* Seen::find(const std::string& measure, const std::string& part) const {
+const LayerProfile* ProbeResult::find(const std::string& measure, const std::string& part) const {
   const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& each) {
     return each.measure == measure && each.part == part;
   });
   return found == profiles.end() ? nullptr : &*found;
 }
 
-Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& what, std::int64_t micro_batch_size, std::int64_t planned) {
+ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
+          const std::set<std::string>& measures, std::int64_t micro_batch_size, std::int64_t planned) {
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
-  const States states(parameters);
-  ActivationRecorder recorder(layers, what);
-  Seen seen;
+  const StateGuard state_guard(parameters);
+  ActivationRecorder recorder(layers, measures);
+  ProbeResult result;
   const auto add = [&](std::vector<LayerProfile> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(seen.profiles));
+    std::move(more.begin(), more.end(), std::back_inserter(result.profiles));
   };
   const auto observer = recorder.observer();
-  const nn::Pass looking = {.mode = nn::Mode::training, .observer = &observer};
-  if (what.contains("grad_norm")) {
-    seen.loss = pass(model, batch, micro_batch_size, looking, &parameters);
+  const nn::Pass options = {.mode = nn::Mode::training, .observer = &observer};
+  if (measures.contains("grad_norm")) {
+    result.loss = mean_loss(model, batch, micro_batch_size, options, &parameters);
     add(gradient_norms(parameters, parameters.gradients(), scheme));
   } else {
-    seen.loss = pass(model, batch, micro_batch_size, looking);
+    result.loss = mean_loss(model, batch, micro_batch_size, options);
   }
   parameters.zero_gradients();
   add(recorder.profiles());
-  if (what.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
-  if (what.contains("skip_loss")) {
-    LayerProfile rise{"skip_loss", "", 1, {}};
+  if (measures.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
+  if (measures.contains("skip_loss")) {
+    LayerProfile increase{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
-      states.restore();
-      const auto without = pass(model, batch, micro_batch_size, {.mode = nn::Mode::training, .skipped_block = l});
-      rise.values.push_back(without - seen.loss);
+      state_guard.restore();
+      const auto without = mean_loss(model, batch, micro_batch_size, {.mode = nn::Mode::training, .skipped_block = l});
+      increase.values.push_back(without - result.loss);
     }
-    add({std::move(rise)});
+    add({std::move(increase)});
   }
-  return seen;
+  return result;
 }
 
 nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile) {

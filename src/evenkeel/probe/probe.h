@@ -15,11 +15,11 @@
 
 namespace evenkeel::probe {
 
-/// The measures that words name: "all" stands for those that are measured by default.
-std::set<std::string> named(const std::vector<std::string>& words);
+/// The measures of these names: "all" means those that are measured by default.
+std::set<std::string> measures_named(const std::vector<std::string>& names);
 
-/// What a probe saw.
-struct Seen {
+/// The result of a probe.
+struct ProbeResult {
   double loss = 0;  // nats a token, of the batch
   std::vector<LayerProfile> profiles;
 
@@ -31,18 +31,18 @@ struct Seen {
 /// gradients are those of the batch's mean loss before clipping. Weights and states are afterwards
 /// what they were, bit for bit; gradients are zero.
 ///
-/// \param what     names of measures; update_ratio is not for a single pass, and skipped here
+/// \param measures  names of measures; update_ratio is not for a single pass, and skipped here
 /// \param micro_batch_size     sequences that go through the model at once
 /// \param planned  optimizer steps of the run: initial gains may depend on it
-Seen look(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& what, std::int64_t micro_batch_size, std::int64_t planned);
+ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
+          const std::set<std::string>& measures, std::int64_t micro_batch_size, std::int64_t planned);
 
 /// A line of probes.jsonl: {"step", "on", "measure", "part", "first", "values"}.
-/// \param on  what was looked at: "training" or "validation" text
+/// \param on  the text that was probed: "training" or "validation"
 nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile);
 
 /// For people: the measures with one value a layer, a column each and a row a layer; the gradients
 /// by part of a block; the gains that moved.
-std::string table(const Seen& seen);
+std::string probe_table(const ProbeResult& result);
 
 }  // namespace evenkeel::probe

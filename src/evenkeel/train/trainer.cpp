@@ -63,20 +63,20 @@ bool Trainer::is_probe_step(std::int64_t step) const {
          (every > 0 && step % every == 0);
 }
 
-probe::Seen Trainer::look(const std::set<std::string>& measures) {
+probe::ProbeResult Trainer::run_probe(const std::set<std::string>& measures) {
   const auto windows = windows_.batch(progress_.sequences, config_.train.batch);
-  return probe::look(*model_, parameters_, windows, measures, micro_batch_size_, progress_.planned);
+  return probe::run_probe(*model_, parameters_, windows, measures, micro_batch_size_, progress_.planned);
 }
 
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
   const auto number = progress_.step + 1;
   const auto windows = windows_.batch(progress_.sequences, batch);
-  const auto measures = is_probe_step(number) ? probe::named(config_.probe.what) : std::set<std::string>();
+  const auto measures = is_probe_step(number) ? probe::measures_named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
   auto single_pass = measures;
   single_pass.erase("update_ratio");  // needs the weights before and after the step
-  if (!single_pass.empty()) record.profiles = look(single_pass).profiles;
+  if (!single_pass.empty()) record.profiles = run_probe(single_pass).profiles;
   std::optional<probe::ParameterSnapshot> before;
   if (measures.contains("update_ratio")) before.emplace(parameters_);
 

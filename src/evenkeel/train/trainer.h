@@ -44,7 +44,7 @@ class Trainer {
   StepRecord step();
 
   /// Probes the next training batch; changes nothing.
-  probe::Seen look(const std::set<std::string>& measures);
+  probe::ProbeResult run_probe(const std::set<std::string>& measures);
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }

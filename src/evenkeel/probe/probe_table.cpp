@@ -19,7 +19,7 @@ struct Column {
   const char* part;
 };
 
-/// The figures that most readers look for first.
+/// The most important measures.
 constexpr std::array kOverview = {
     Column{"grad norm", "grad_norm", "block"},
     Column{"rms", "stream_rms", ""},
@@ -62,11 +62,11 @@ void add_cell(std::string& line, const std::string& content, std::size_t width) 
   line += std::string(width > content.size() ? width - content.size() : 1, ' ') + content;
 }
 
-std::string table_of(const Seen& seen, std::span<const Column> columns) {
+std::string table_of(const ProbeResult& result, std::span<const Column> columns) {
   std::vector<std::pair<const Column*, const LayerProfile*>> shown;
   std::int64_t first = 1, last = 0;
   for (const auto& column : columns) {
-    const auto* const profile = seen.find(column.measure, column.part);
+    const auto* const profile = result.find(column.measure, column.part);
     if (profile == nullptr) continue;
     shown.emplace_back(&column, profile);
     first = std::min(first, profile->first);
@@ -87,10 +87,10 @@ std::string table_of(const Seen& seen, std::span<const Column> columns) {
 }
 
 /// A line a norm: those that moved.
-std::string drifts(const Seen& seen) {
+std::string gain_drift_lines(const ProbeResult& result) {
   constexpr double kMoved = 1e-12;
   std::string out;
-  for (const auto& profile : seen.profiles) {
+  for (const auto& profile : result.profiles) {
     if (profile.measure != "gain_drift" || !profile.part.ends_with(" max")) continue;
     const auto most = *std::max_element(profile.values.begin(), profile.values.end());
     if (!(most > kMoved)) continue;
@@ -107,9 +107,9 @@ std::string drifts(const Seen& seen) {
 
 }  // namespace
 
-std::string table(const Seen& seen) {
+std::string probe_table(const ProbeResult& result) {
   std::string out;
-  for (const auto& part : {table_of(seen, kOverview), table_of(seen, kGradients), drifts(seen)}) {
+  for (const auto& part : {table_of(result, kOverview), table_of(result, kGradients), gain_drift_lines(result)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;

@@ -22,40 +22,40 @@ data::Batch some_batch() {
   return batch;
 }
 
-Seen look_at(TinyModel& tiny, const std::set<std::string>& what) {
-  return look(*tiny.model, *tiny.parameters, some_batch(), what, 2, TinyModel::kPlannedSteps);
+ProbeResult probe_model(TinyModel& tiny, const std::set<std::string>& measures) {
+  return run_probe(*tiny.model, *tiny.parameters, some_batch(), measures, 2, TinyModel::kPlannedSteps);
 }
 
-TEST(Look, MeasuresEverythingThatHasAName) {
+TEST(Probe, MeasuresEveryNamedMeasure) {
   auto shape = testing::tiny_shape(3);
   shape.experts = {.count = 4, .active = 2};  // a dense model has no routers
   TinyModel tiny("hybrid_norm_star", nn::Precision::float64, {}, shape);
-  auto what = named({"all", "skip_loss", "sparse_attention", "circuit_collapse"});
-  const auto seen = look_at(tiny, what);
+  auto measures = measures_named({"all", "skip_loss", "sparse_attention", "circuit_collapse"});
+  const auto result = probe_model(tiny, measures);
   for (const auto& measure : config::measures()) {
-    const bool found = std::any_of(seen.profiles.begin(), seen.profiles.end(),
+    const bool found = std::any_of(result.profiles.begin(), result.profiles.end(),
                                    [&](const LayerProfile& p) { return p.measure == measure.name; });
     EXPECT_EQ(found, std::string(measure.name) != "update_ratio") << measure.name;
   }
 }
 
-TEST(Look, MeasuresOnlyWhatIsAskedFor) {
+TEST(Probe, MeasuresOnlyWhatIsSelected) {
   TinyModel tiny("pre_norm");
-  const auto seen = look_at(tiny, {"stream_rms"});
-  ASSERT_EQ(seen.profiles.size(), 1u);
-  EXPECT_EQ(seen.profiles[0].first, 0);
-  EXPECT_EQ(seen.profiles[0].values.size(), 4u);
-  EXPECT_EQ(named({"all"}).count("skip_loss"), 0u);
+  const auto result = probe_model(tiny, {"stream_rms"});
+  ASSERT_EQ(result.profiles.size(), 1u);
+  EXPECT_EQ(result.profiles[0].first, 0);
+  EXPECT_EQ(result.profiles[0].values.size(), 4u);
+  EXPECT_EQ(measures_named({"all"}).count("skip_loss"), 0u);
 }
 
-// sigma_reparam and batch_norm move their states in a training pass; a look must put them back.
-TEST(Look, LeavesAModelAsItWas) {
+// sigma_reparam and batch_norm move their states in a training pass; a probe must restore them.
+TEST(Probe, RestoresTheModel) {
   for (const std::string name : {"sigma_reparam", "batch_norm"}) {
     TinyModel tiny(name);
     std::map<std::string, at::Tensor> before;
     for (const auto& [state, tensor] : tiny.parameters->states()) before[state] = tensor.clone();
     ASSERT_FALSE(before.empty());
-    look_at(tiny, named({"all", "skip_loss"}));
+    probe_model(tiny, measures_named({"all", "skip_loss"}));
     for (const auto& [state, tensor] : before) {
       EXPECT_TRUE(tensor.equal(tiny.parameters->find_state(state))) << name << " " << state;
     }
@@ -68,29 +68,29 @@ TEST(Look, LeavesAModelAsItWas) {
 // The square of the model's gradient is the sum over its parameters; a block's that over its own.
 TEST(GradientNorms, AddUp) {
   TinyModel tiny("hybrid_norm_star");
-  const auto seen = look_at(tiny, {"grad_norm"});
+  const auto result = probe_model(tiny, {"grad_norm"});
   double parameters = 0, parts = 0;
-  for (const auto& profile : seen.profiles) {
+  for (const auto& profile : result.profiles) {
     const bool is_parameter = profile.part.find('.') != std::string::npos;
     for (const auto value : profile.values) {
       if (is_parameter && !std::isnan(value)) parameters += value * value;
     }
   }
-  const double model = seen.find("grad_norm", "model")->values[0];
+  const double model = result.find("grad_norm", "model")->values[0];
   EXPECT_NEAR(parameters, model * model, 1e-12 * model * model);
   for (const auto* const part : {"q", "k", "v", "output", "up", "gate", "down", "gains"}) {
-    const double length = seen.find("grad_norm", part)->values[1];
+    const double length = result.find("grad_norm", part)->values[1];
     parts += length * length;
   }
-  const double block = seen.find("grad_norm", "block")->values[1];
+  const double block = result.find("grad_norm", "block")->values[1];
   EXPECT_NEAR(parts, block * block, 1e-12 * block * block);
 }
 
 // Only the first block of HybridNorm* has an input norm before attention.
 TEST(GradientNorms, HaveNoValueWhereABlockHasNoSuchPart) {
   TinyModel tiny("hybrid_norm_star");
-  const auto seen = look_at(tiny, {"grad_norm"});
-  const auto& values = seen.find("grad_norm", "attention.input_norm.gain")->values;
+  const auto result = probe_model(tiny, {"grad_norm"});
+  const auto& values = result.find("grad_norm", "attention.input_norm.gain")->values;
   ASSERT_EQ(values.size(), 3u);
   EXPECT_GT(values[0], 0);
   EXPECT_TRUE(std::isnan(values[1]));
@@ -138,11 +138,11 @@ TEST(SkipLoss, IsZeroForABlockThatAddsNothing) {
     tiny.parameters->at("blocks.1.attention.output.weight").master.zero_();
     tiny.parameters->at("blocks.1.feed_forward.down.weight").master.zero_();
   }
-  const auto seen = look_at(tiny, {"skip_loss"});
-  const auto& rise = seen.find("skip_loss")->values;
-  EXPECT_NE(rise[0], 0);
-  EXPECT_NEAR(rise[1], 0, 1e-14);
-  EXPECT_NE(rise[2], 0);
+  const auto result = probe_model(tiny, {"skip_loss"});
+  const auto& increase = result.find("skip_loss")->values;
+  EXPECT_NE(increase[0], 0);
+  EXPECT_NEAR(increase[1], 0, 1e-14);
+  EXPECT_NE(increase[2], 0);
 }
 
 }  // namespace
