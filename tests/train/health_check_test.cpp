@@ -56,11 +56,11 @@ std::string with_gradients(const std::function<double(const std::string&)>& valu
   return events_text(tiny, gradients(*tiny.parameters, value));
 }
 
-probe::RoutingSeen routing(std::vector<std::int64_t> tokens, double logit = 1) {
+probe::RoutingStats routing(std::vector<std::int64_t> tokens, double logit = 1) {
   return {.blocks = {2}, .tokens = {std::move(tokens)}, .entropy = {1}, .largest_logit = {logit}};
 }
 
-std::string routing_events_text(const probe::RoutingSeen& routing, std::int64_t step = kLater) {
+std::string routing_events_text(const probe::RoutingStats& routing, std::int64_t step = kLater) {
   const TinyModel tiny("hybrid_norm_star");
   HealthCheck health_check(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   health_check.set_initial_scores({1, 1, 1});

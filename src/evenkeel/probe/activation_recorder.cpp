@@ -43,7 +43,7 @@ nn::Observer ActivationRecorder::observer() {
   if (is_selected("router_entropy") || is_selected("router_logit_max") || is_selected("expert_load") ||
       is_selected("dead_experts")) {
     observer.routing = [this](std::int64_t l, const nn::Routing& routing) {
-      routing_.see(l, routing);
+      routing_.record(l, routing);
     };
   }
   return observer;
@@ -158,7 +158,7 @@ std::vector<LayerProfile> ActivationRecorder::profiles() const {
   add_profile("token_cosine", "", 0, [](const LayerStats& layer) { return layer.cosine.value(); });
   add_profile("effective_rank", "", 0, [](const LayerStats& layer) { return layer.rank.value(); });
   add_profile("block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); });
-  const auto routing = routing_.seen();
+  const auto routing = routing_.stats();
   const auto add_router_profile = [&](const char* measure,
                                const std::function<double(std::size_t)>& value) {
     if (!is_selected(measure) || routing.empty()) return;
@@ -171,8 +171,8 @@ std::vector<LayerProfile> ActivationRecorder::profiles() const {
   };
   add_router_profile("router_entropy", [&](std::size_t i) { return routing.entropy[i]; });
   add_router_profile("router_logit_max", [&](std::size_t i) { return routing.largest_logit[i]; });
-  add_router_profile("expert_load", [&](std::size_t i) { return routing.load(i); });
-  add_router_profile("dead_experts", [&](std::size_t i) { return routing.dead(i); });
+  add_router_profile("expert_load", [&](std::size_t i) { return routing.max_load(i); });
+  add_router_profile("dead_experts", [&](std::size_t i) { return routing.dead_share(i); });
   return all;
 }
 

@@ -9,7 +9,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/probe/layer_profile.h"
-#include "evenkeel/probe/routing_meter.h"
+#include "evenkeel/probe/routing_recorder.h"
 #include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
@@ -49,7 +49,7 @@ class ActivationRecorder {
 
   std::set<std::string> measures_;
   std::vector<LayerStats> layer_stats_;  // 0 .. N
-  RoutingMeter routing_;       // of the blocks that are mixtures
+  RoutingRecorder routing_;       // of the blocks that are mixtures
   at::Tensor block_input_;          // the residual stream that entered the present block
 };
 

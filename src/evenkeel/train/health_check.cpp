@@ -90,7 +90,7 @@ HealthEvent vanishing_event(const norm::Scheme& scheme, double first_of_largest)
                ", or a lower schedule.peak")};
 }
 
-void check_routing(const probe::RoutingSeen& routing, std::vector<HealthEvent>& events) {
+void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>& events) {
   constexpr double kUnderloaded = 0.1;  // of the mean load
   constexpr double kMinChoices = 16;   // choices an expert: with fewer, chance leaves some without
   constexpr double kLarge = 50;
@@ -126,7 +126,7 @@ void check_routing(const probe::RoutingSeen& routing, std::vector<HealthEvent>& 
 
 std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::Batch& batch,
                                          const std::vector<at::Tensor>& gradients,
-                                         const probe::RoutingSeen& routing) {
+                                         const probe::RoutingStats& routing) {
   const at::NoGradGuard no_grad;
   std::vector<HealthEvent> events;
   if (step > 1) check_routing(routing, events);  // fresh routers are random

@@ -8,7 +8,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
-#include "evenkeel/probe/routing_meter.h"
+#include "evenkeel/probe/routing_recorder.h"
 #include "evenkeel/train/health_event.h"
 
 namespace evenkeel::train {
@@ -42,7 +42,7 @@ class HealthCheck {
   /// \param step  from 1
   std::vector<HealthEvent> operator()(std::int64_t step, const data::Batch& batch,
                                   const std::vector<at::Tensor>& gradients,
-                                  const probe::RoutingSeen& routing = {});
+                                  const probe::RoutingStats& routing = {});
 
   /// The largest attention scores at the first health check, by block: part of a checkpoint.
   const std::vector<double>& initial_scores() const { return initial_scores_; }

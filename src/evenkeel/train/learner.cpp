@@ -23,19 +23,19 @@ std::map<std::string, at::Tensor> clones_of(std::map<std::string, at::Tensor> te
 }  // namespace
 
 nlohmann::ordered_json routing_record(const StepResult& result) {
-  const auto& seen = result.routing;
-  const bool is_finite = std::all_of(seen.largest_logit.begin(), seen.largest_logit.end(),
+  const auto& stats = result.routing;
+  const bool is_finite = std::all_of(stats.largest_logit.begin(), stats.largest_logit.end(),
                                      [](double logit) { return std::isfinite(logit); });
   if (!is_finite) return nlohmann::ordered_json::object();  // the routing is meaningless
   double load = 0, dead = 0, entropy = 0, logit = 0;
   std::int64_t arrived = 0;
-  const auto routers = static_cast<double>(seen.blocks.size());
-  for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
-    load = std::max(load, seen.load(i));
-    dead += seen.dead(i) / routers;
-    entropy += seen.entropy[i] / routers;
-    logit = std::max(logit, seen.largest_logit[i]);
-    arrived = std::accumulate(seen.tokens[i].begin(), seen.tokens[i].end(), arrived);
+  const auto routers = static_cast<double>(stats.blocks.size());
+  for (std::size_t i = 0; i < stats.blocks.size(); ++i) {
+    load = std::max(load, stats.max_load(i));
+    dead += stats.dead_share(i) / routers;
+    entropy += stats.entropy[i] / routers;
+    logit = std::max(logit, stats.largest_logit[i]);
+    arrived = std::accumulate(stats.tokens[i].begin(), stats.tokens[i].end(), arrived);
   }
   return {{"balance_loss", result.balance_loss},
           {"router_z_loss", result.router_z_loss},
@@ -44,8 +44,8 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
           {"routing_entropy", entropy},
           {"router_logit_max", logit},
           {"dropped", result.expert_choices - arrived},  // none ever is: there is no capacity
-          {"expert_blocks", seen.blocks},
-          {"tokens_per_expert", seen.tokens}};
+          {"expert_blocks", stats.blocks},
+          {"tokens_per_expert", stats.tokens}};
 }
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
@@ -85,9 +85,9 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
   parameters_->zero_gradients();
-  probe::RoutingMeter meter;
+  probe::RoutingRecorder recorder;
   auto observer = hooks_.observer();
-  observer.routing = [&](std::int64_t l, const nn::Routing& routing) { meter.see(l, routing); };
+  observer.routing = [&](std::int64_t l, const nn::Routing& routing) { recorder.record(l, routing); };
   StepResult result;
   for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
     const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
@@ -109,7 +109,7 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   }
   gradients_ = parameters_->gradients();
   result.loss /= scored;
-  result.routing = meter.seen();
+  result.routing = recorder.stats();
   const auto& shape = model_->scheme().shape;
   result.expert_choices = static_cast<std::int64_t>(batch.inputs.size() * result.routing.blocks.size()) *
                     shape.experts.active;
@@ -118,13 +118,13 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
 
 /// Balance without an auxiliary loss: raises the bias of experts with less than the mean load.
 /// \source Wang et al. 2024, arXiv:2408.15664, algorithm 1
-void Learner::update_expert_biases(const probe::RoutingSeen& seen) {
+void Learner::update_expert_biases(const probe::RoutingStats& stats) {
   if (experts_.bias_rate == 0) return;
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < seen.blocks.size(); ++i) {
+  for (std::size_t i = 0; i < stats.blocks.size(); ++i) {
     auto bias =
-        parameters_->find_state(text("blocks.", seen.blocks[i] - 1, ".feed_forward.router.bias"));
-    const auto tokens = at::tensor(seen.tokens[i], at::kLong).to(bias.scalar_type());
+        parameters_->find_state(text("blocks.", stats.blocks[i] - 1, ".feed_forward.router.bias"));
+    const auto tokens = at::tensor(stats.tokens[i], at::kLong).to(bias.scalar_type());
     bias.add_((tokens.mean() - tokens).sign(), experts_.bias_rate);
   }
 }

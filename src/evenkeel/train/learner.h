@@ -13,7 +13,7 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
-#include "evenkeel/probe/routing_meter.h"
+#include "evenkeel/probe/routing_recorder.h"
 #include "evenkeel/train/hooks.h"
 
 namespace evenkeel::train {
@@ -26,7 +26,7 @@ struct StepResult {
   double gradient_norm = 0;  // before clipping
   bool clipped = false;
   bool applied = false;        // false: not finite, or refused; nothing was changed
-  probe::RoutingSeen routing;  // of a mixture
+  probe::RoutingStats routing;  // of a mixture
   std::int64_t expert_choices = 0;    // of experts, by all tokens in all blocks
 };
 
@@ -66,7 +66,7 @@ class Learner {
 
  private:
   StepResult backward(const data::Batch& batch, std::int64_t micro_batch_size);
-  void update_expert_biases(const probe::RoutingSeen& seen);
+  void update_expert_biases(const probe::RoutingStats& stats);
 
   config::Optimizer options_;
   config::Experts experts_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/probe/routing_meter.h"
+#include "evenkeel/probe/routing_recorder.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -11,20 +11,20 @@
 
 namespace evenkeel::probe {
 
-double RoutingSeen::load(std::size_t i) const {
+double RoutingStats::max_load(std::size_t i) const {
   const auto& counts = tokens.at(i);
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   const auto most = *std::max_element(counts.begin(), counts.end());
   return static_cast<double>(most) * static_cast<double>(counts.size()) / static_cast<double>(all);
 }
 
-double RoutingSeen::dead(std::size_t i) const {
+double RoutingStats::dead_share(std::size_t i) const {
   const auto& counts = tokens.at(i);
   return static_cast<double>(std::count(counts.begin(), counts.end(), 0)) /
          static_cast<double>(counts.size());
 }
 
-void RoutingMeter::see(std::int64_t l, const nn::Routing& routing) {
+void RoutingRecorder::record(std::int64_t l, const nn::Routing& routing) {
   const at::NoGradGuard no_grad;
   auto found = std::find_if(routers_.begin(), routers_.end(),
                             [&](const Router& router) { return router.l == l; });
@@ -41,16 +41,16 @@ void RoutingMeter::see(std::int64_t l, const nn::Routing& routing) {
   found->largest = max_or_nan(found->largest, routing.logits.abs().max().item<double>());
 }
 
-RoutingSeen RoutingMeter::seen() const {
-  RoutingSeen seen;
+RoutingStats RoutingRecorder::stats() const {
+  RoutingStats stats;
   for (const auto& router : routers_) {
     const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
-    seen.blocks.push_back(router.l);
-    seen.tokens.emplace_back(counts, counts + router.counts.numel());
-    seen.entropy.push_back(router.entropy / router.tokens);
-    seen.largest_logit.push_back(router.largest);
+    stats.blocks.push_back(router.l);
+    stats.tokens.emplace_back(counts, counts + router.counts.numel());
+    stats.entropy.push_back(router.entropy / router.tokens);
+    stats.largest_logit.push_back(router.largest);
   }
-  return seen;
+  return stats;
 }
 
 }  // namespace evenkeel::probe

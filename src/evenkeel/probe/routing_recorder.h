@@ -8,25 +8,25 @@
 
 namespace evenkeel::probe {
 
-/// What the routers of a mixture did with one batch: a list a router, in the order of the blocks.
-struct RoutingSeen {
+/// Routing statistics of one batch: an element per router, in the order of the blocks.
+struct RoutingStats {
   std::vector<std::int64_t> blocks;               // from 1
-  std::vector<std::vector<std::int64_t>> tokens;  // of each expert: choices that fell on it
+  std::vector<std::vector<std::int64_t>> tokens;  // of each expert: assigned tokens
   std::vector<double> entropy;                    // of a token's probabilities, mean; nats
   std::vector<double> largest_logit;              // magnitude
 
   bool empty() const { return blocks.empty(); }
-  /// Choices of the busiest expert over the mean of all. \param i  a router
-  double load(std::size_t i) const;
-  /// Share of the experts that nothing fell on.
-  double dead(std::size_t i) const;
+  /// The largest load of an expert over the mean load. \param i  a router
+  double max_load(std::size_t i) const;
+  /// The share of experts without a token.
+  double dead_share(std::size_t i) const;
 };
 
-/// Adds up what passes say of their routers. A batch may come in parts.
-class RoutingMeter {
+/// Accumulates routing statistics over forward passes. A batch may come in parts.
+class RoutingRecorder {
  public:
-  void see(std::int64_t l, const nn::Routing& routing);
-  RoutingSeen seen() const;
+  void record(std::int64_t l, const nn::Routing& routing);
+  RoutingStats stats() const;
 
  private:
   struct Router {
