@@ -44,7 +44,7 @@ std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& t
 }
 
 // Of block l: shifted / sparse over both batches, where the key at place s of key head h is
-// multiplied by 1 + noise * normals(l)[h, s]. Of the model: sums over blocks, divided.
+// multiplied by 1 + noise * randn(l)[h, s]. Of the model: sums over blocks, divided.
 TEST(ActivationRecorder, MeasuresTheShareOfSparseQueriesThatNoiseMoves) {
   TinyModel tiny("pre_norm");
   for (std::int64_t i = 0; i < 3; ++i) {  // sharp attention, of a different number in each block
@@ -60,7 +60,7 @@ TEST(ActivationRecorder, MeasuresTheShareOfSparseQueriesThatNoiseMoves) {
     double all_shifted = 0, all_sparse = 0;
     for (std::int64_t l = 1; l <= 3; ++l) {
       const auto at = static_cast<std::size_t>(l - 1);
-      const auto drawn = normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {2, 16});
+      const auto drawn = randn(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {2, 16});
       double queries = 0, sparse = 0, shifted = 0;
       for (const auto& each : inputs[at]) {
         const auto shifts = nn::attention_shifts(each, (1 + noise * drawn).unsqueeze(0));

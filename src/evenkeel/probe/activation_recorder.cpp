@@ -91,7 +91,7 @@ void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
   const auto& k = inputs.k;
   const auto noise =
-      normals(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
+      randn(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
   const auto sizes = at::tensor(kNoises, at::kDouble).view({-1, 1, 1});
   layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
 }

@@ -42,7 +42,7 @@ const char* name_of(nn::Mode mode) {
 double earlier_change(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
   const auto& shape = scheme.shape;
   const auto small = small_model(scheme, seed);
-  const auto ids = tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
+  const auto ids = random_tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
   const auto before = logits_of(small, ids, mode);
   double worst = 0;
   for (const auto place : {std::int64_t{1}, shape.context / 2, shape.context - 1}) {

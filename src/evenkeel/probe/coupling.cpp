@@ -56,8 +56,8 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   const auto value = rows_of(shape, block, "attention.v");
   auto weight = value.of(small.parameters->at(value.stored).master);
   const auto kept = weight.clone();
-  const auto ids = tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
-  const auto targets = tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
+  const auto ids = random_tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
+  const auto targets = random_tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
   weight.mul_(c);
   small.parameters->copy_masters_to_values();
   small.parameters->zero_gradients();
@@ -110,7 +110,7 @@ double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
 double change(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   double worst = 0;
   for (const auto& each : by_factor) {
-    worst = max_or_nan(worst, deviation(each[matrix], by_factor[kUnscaled][matrix]));
+    worst = max_or_nan(worst, max_relative_error(each[matrix], by_factor[kUnscaled][matrix]));
   }
   return worst;
 }

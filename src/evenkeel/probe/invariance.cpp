@@ -30,9 +30,9 @@ constexpr double kChanged =
 constexpr double kSpread = 0.2;  // of parameters
 
 Sample sample() {
-  auto x = normals(1, "probe/invariance/x", {kBatch, kTime, kInputs});
+  auto x = randn(1, "probe/invariance/x", {kBatch, kTime, kInputs});
   x.select(-1, 0).fill_(1);
-  const auto weight = normals(1, "probe/invariance/W", {kFeatures, kInputs});
+  const auto weight = randn(1, "probe/invariance/W", {kFeatures, kInputs});
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};
 }
 
@@ -40,7 +40,7 @@ Sample sample() {
 /// there.
 at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
-  const auto noise = normals(1, "probe/invariance/" + part.name, {part.size});
+  const auto noise = randn(1, "probe/invariance/" + part.name, {part.size});
   if (part.name == "beta") return noise * norm.beta_init.value(variables);
   const auto initial = part.name == "gain"    ? norm.gain_init.value(variables)
                        : part.name == "alpha" ? norm.alpha_init.value(variables)
@@ -56,7 +56,7 @@ nn::NormTensors tensors_of(const norm::Norm& norm) {
   }
   for (const auto& state : norm::states_of(norm, kFeatures, 1)) {
     const bool mean = state.name == "running_mean";
-    const auto noise = normals(1, "probe/invariance/" + state.name, {state.size});
+    const auto noise = randn(1, "probe/invariance/" + state.name, {state.size});
     values[mean ? "mean" : "deviation"] = state.initial + kSpread * (mean ? noise : noise.abs());
   }
   return {.gain = values["gain"],
@@ -85,7 +85,7 @@ Claim equality(const std::string& statement, const Row& row, const at::Tensor& z
   double worst = 0;
   for (const bool fused : {true, false}) {
     const auto found = norm_function(row, fused)(z) * factor;
-    worst = max_or_nan(worst, deviation(found, norm_function(other, fused)(other_z)));
+    worst = max_or_nan(worst, max_relative_error(found, norm_function(other, fused)(other_z)));
   }
   return {.subject = row.name,
           .statement = statement,
@@ -115,7 +115,7 @@ Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
     double worst = invariant ? 0 : std::numeric_limits<double>::infinity();
     for (const auto& way : ways) {
       const auto off =
-          deviation(compared(way(change.changed(z)), change), compared(way(z.z()), change));
+          max_relative_error(compared(way(change.changed(z)), change), compared(way(z.z()), change));
       worst = invariant ? max_or_nan(worst, off) : -max_or_nan(-worst, -off);
     }
     claims.push_back({.subject = row.name,

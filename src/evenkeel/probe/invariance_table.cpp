@@ -18,7 +18,7 @@ constexpr std::int64_t kSequence = 1;
 constexpr std::int64_t kGroups = 4;  // of features
 
 at::Tensor some(const char* name, at::IntArrayRef sizes) {
-  return normals(1, std::string("probe/invariance/") + name, sizes);
+  return randn(1, std::string("probe/invariance/") + name, sizes);
 }
 
 at::Tensor with_weight(const Sample& sample, const at::Tensor& weight) {

@@ -8,7 +8,7 @@
 
 namespace evenkeel::probe {
 
-at::Tensor normals(std::uint64_t seed, const std::string& name, at::IntArrayRef sizes) {
+at::Tensor randn(std::uint64_t seed, const std::string& name, at::IntArrayRef sizes) {
   const Philox random(seed, name);
   auto values = at::empty(sizes, at::kDouble);
   auto* const to = values.mutable_data_ptr<double>();
@@ -18,7 +18,7 @@ at::Tensor normals(std::uint64_t seed, const std::string& name, at::IntArrayRef 
   return values;
 }
 
-at::Tensor tokens(std::uint64_t seed, const std::string& name, std::int64_t rows,
+at::Tensor random_tokens(std::uint64_t seed, const std::string& name, std::int64_t rows,
                   std::int64_t columns, std::int64_t vocabulary) {
   const Philox random(seed, name);
   auto ids = at::empty({rows, columns}, at::kLong);
@@ -30,7 +30,7 @@ at::Tensor tokens(std::uint64_t seed, const std::string& name, std::int64_t rows
   return ids;
 }
 
-double deviation(const at::Tensor& a, const at::Tensor& b) {
+double max_relative_error(const at::Tensor& a, const at::Tensor& b) {
   const at::NoGradGuard no_grad;
   return (a - b).abs().max().item<double>() / b.abs().max().item<double>();
 }

@@ -70,9 +70,9 @@ Tensors jacobians(Placement placement, const Head& head) {
 Head random_head(std::uint64_t seed, std::int64_t sequence, std::int64_t width) {
   const auto deviation = 1 / std::sqrt(static_cast<double>(width));
   const auto weight = [&](const char* name) {
-    return normals(seed, std::string("probe/theory/") + name, {width, width}) * deviation;
+    return randn(seed, std::string("probe/theory/") + name, {width, width}) * deviation;
   };
-  return {.x = normals(seed, "probe/theory/X", {sequence, width}),
+  return {.x = randn(seed, "probe/theory/X", {sequence, width}),
           .weights = {.output = weight("W_O"),
                       .value = weight("W_V"),
                       .query = weight("W_Q"),

@@ -39,7 +39,7 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
     const at::NoGradGuard no_grad;
     for (const auto& parameter : small.parameters->all()) {
       if (parameter.shape.size() != 1) continue;
-      parameter.master.add_(normals(seed, "probe/model/" + parameter.name, parameter.shape),
+      parameter.master.add_(randn(seed, "probe/model/" + parameter.name, parameter.shape),
                             kSpread);
     }
   }

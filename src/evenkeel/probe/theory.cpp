@@ -51,7 +51,7 @@ void compare(BoundRow* rows, const Head& head) {
 
 /// A random orthogonal matrix: Q of the QR decomposition of a normal one.
 at::Tensor orthogonal(std::int64_t width) {
-  return std::get<0>(at::linalg_qr(normals(1, "probe/theory/orthogonal", {width, width})));
+  return std::get<0>(at::linalg_qr(randn(1, "probe/theory/orthogonal", {width, width})));
 }
 
 /// How Jacobians change when one matrix is multiplied by c.
@@ -145,7 +145,7 @@ Claims scaling_claims(const TheoryOptions& options) {
         for (std::size_t i = 0; i < worst.size(); ++i) {
           const auto member = kWeights<at::Tensor>[rule.of[i]].member;
           const auto wanted = before.*member * std::pow(c, rule.power);
-          worst[i] = max_or_nan(worst[i], deviation(after.*member, wanted));
+          worst[i] = max_or_nan(worst[i], max_relative_error(after.*member, wanted));
         }
       }
     });
