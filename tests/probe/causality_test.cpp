@@ -19,7 +19,7 @@ norm::Scheme scheme_named(const std::string& name) {
 }
 
 double change(const std::string& name, Mode mode) {
-  return probe::earlier_change(scheme_named(name), mode, /*seed=*/2);
+  return probe::causal_leakage(scheme_named(name), mode, /*seed=*/2);
 }
 
 TEST(Causality, HoldsForAScheme) {
@@ -33,25 +33,25 @@ TEST(Causality, IsBrokenByStatisticsOfABatchInTrainingOnly) {
   for (const std::string name : {"batch_norm", "batch_renorm"}) {
     EXPECT_GE(change(name, Mode::training), 1e-6) << name;
     EXPECT_LE(change(name, Mode::evaluation), 1e-12) << name;
-    EXPECT_TRUE(probe::must_leak(scheme_named(name), Mode::training)) << name;
-    EXPECT_FALSE(probe::must_leak(scheme_named(name), Mode::evaluation)) << name;
+    EXPECT_TRUE(probe::leakage_expected(scheme_named(name), Mode::training)) << name;
+    EXPECT_FALSE(probe::leakage_expected(scheme_named(name), Mode::evaluation)) << name;
   }
 }
 
 TEST(Causality, IsBrokenByStatisticsOfASequenceAlways) {
   for (const auto mode : {Mode::training, Mode::evaluation}) {
     EXPECT_GE(change("instance_norm", mode), 1e-6);
-    EXPECT_TRUE(probe::must_leak(scheme_named("instance_norm"), mode));
+    EXPECT_TRUE(probe::leakage_expected(scheme_named("instance_norm"), mode));
   }
 }
 
 // One leaking norm among others: what is claimed of the rest of the catalogue is refuted of it.
-TEST(Causality, SeesASingleLeakingNorm) {
+TEST(Causality, DetectsASingleLeakingNorm) {
   auto scheme = scheme_named("pre_norm");
   scheme.blocks[2].attention.output = scheme_named("instance_norm").final;
   ASSERT_EQ(scheme.blocks[2].attention.output->kind, norm::Kind::instance_norm);
-  EXPECT_GE(probe::earlier_change(scheme, Mode::evaluation, 1), 1e-6);
-  EXPECT_TRUE(probe::must_leak(scheme, Mode::evaluation));
+  EXPECT_GE(probe::causal_leakage(scheme, Mode::evaluation, 1), 1e-6);
+  EXPECT_TRUE(probe::leakage_expected(scheme, Mode::evaluation));
 }
 
 TEST(Causality, HasTwoClaimsForAScheme) {
@@ -59,7 +59,7 @@ TEST(Causality, HasTwoClaimsForAScheme) {
   ASSERT_EQ(claims.size(), 2U);
   EXPECT_EQ(claims[0].relation, probe::Relation::at_least);
   EXPECT_EQ(claims[1].relation, probe::Relation::at_most);
-  EXPECT_EQ(probe::refuted_among(claims), 0U);
+  EXPECT_EQ(probe::refuted_count(claims), 0U);
 }
 
 }  // namespace

@@ -20,23 +20,23 @@ probe::Claims of(const std::string& name, Coupling expected) {
 
 TEST(Coupling, IsThereForPreAndGoneForQkv) {
   for (const auto& claim : probe::coupling_claims(/*seed=*/2)) {
-    EXPECT_TRUE(claim.held()) << claim.subject << ": " << claim.statement << ": " << claim.measured;
+    EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": " << claim.measured;
   }
 }
 
 TEST(Coupling, RefutesTheOppositeOfEach) {
   for (const std::string name : {"pre_norm", "pre_qk"}) {
-    EXPECT_EQ(probe::refuted_among(of(name, Coupling::invariant)), 3U) << name;
+    EXPECT_EQ(probe::refuted_count(of(name, Coupling::invariant)), 3U) << name;
   }
   for (const std::string name : {"qkv_norm", "hybrid_norm", "hybrid_norm_star"}) {
-    EXPECT_EQ(probe::refuted_among(of(name, Coupling::grows)), 3U) << name;
+    EXPECT_EQ(probe::refuted_count(of(name, Coupling::grows)), 3U) << name;
   }
 }
 
 // A norm on v is what decides, not those on q and k or in front.
 TEST(Coupling, GoesWithEveryNormOnValues) {
   for (const std::string name : {"kv_pre", "pre_kv_pre", "pre_qkv_pre"}) {
-    EXPECT_EQ(probe::refuted_among(of(name, Coupling::invariant)), 0U) << name;
+    EXPECT_EQ(probe::refuted_count(of(name, Coupling::invariant)), 0U) << name;
   }
 }
 

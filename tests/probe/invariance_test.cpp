@@ -12,29 +12,29 @@
 namespace evenkeel {
 namespace {
 
-using probe::Row;
+using probe::InvarianceRow;
 
-Row row_named(const std::string& name) {
-  for (const auto& row : probe::rows()) {
+InvarianceRow row_named(const std::string& name) {
+  for (const auto& row : probe::invariance_rows()) {
     if (row.name == name) return row;
   }
   throw std::logic_error("no row is named " + name);
 }
 
 /// '=' or 'x' where the claim held, the other one where it did not.
-std::string seen(const probe::Claims& claims) {
+std::string verdicts(const probe::Claims& claims) {
   std::string letters;
   for (const auto& claim : claims) {
-    letters += (claim.relation == probe::Relation::at_most) == claim.held() ? '=' : 'x';
+    letters += (claim.relation == probe::Relation::at_most) == claim.holds() ? '=' : 'x';
   }
   return letters;
 }
 
-TEST(Invariance, IsWhatTheTableSays) {
-  for (const auto& row : probe::rows()) {
+TEST(Invariance, MatchesTheTable) {
+  for (const auto& row : probe::invariance_rows()) {
     for (const bool fused : {true, false}) {
-      const auto claims = probe::claims_about(row, {probe::norm_function(row, fused)});
-      EXPECT_EQ(seen(claims), row.expected) << row.name << (fused ? ", fused" : ", formulas");
+      const auto claims = probe::claims_for(row, {probe::norm_function(row, fused)});
+      EXPECT_EQ(verdicts(claims), row.expected) << row.name << (fused ? ", fused" : ", formulas");
     }
   }
 }
@@ -48,7 +48,7 @@ TEST(Invariance, TableHasTheKnownRows) {
 
 TEST(Invariance, TableHasEveryKind) {
   std::set<std::string> found;
-  for (const auto& row : probe::rows()) found.emplace(norm::name_of(row.norm.kind));
+  for (const auto& row : probe::invariance_rows()) found.emplace(norm::name_of(row.norm.kind));
   const auto names = norm::kind_names();
   EXPECT_EQ(found, std::set<std::string>(names.begin(), names.end()));
 }
@@ -57,17 +57,17 @@ TEST(Invariance, RefutesARmsNormThatCentres) {
   const auto row = row_named("rms_norm");
   const auto rms = probe::norm_function(row, true);
   const auto centring = [&](const at::Tensor& z) { return rms(z - z.mean(-1, true)); };
-  EXPECT_EQ(seen(probe::claims_about(row, {centring})), row_named("layer_norm").expected);
-  // One wrong way of two is enough.
-  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {rms, centring})), 0U);
-  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {centring, rms})), 0U);
+  EXPECT_EQ(verdicts(probe::claims_for(row, {centring})), row_named("layer_norm").expected);
+  // One wrong implementation of two is enough.
+  EXPECT_GT(probe::refuted_count(probe::claims_for(row, {rms, centring})), 0U);
+  EXPECT_GT(probe::refuted_count(probe::claims_for(row, {centring, rms})), 0U);
 }
 
-TEST(Invariance, TellsEveryTwoRowsApart) {
-  for (const auto& row : probe::rows()) {
-    for (const auto& other : probe::rows()) {
-      const auto claims = probe::claims_about(row, {probe::norm_function(other, true)});
-      EXPECT_EQ(seen(claims), other.expected) << row.name << " computed as " << other.name;
+TEST(Invariance, DistinguishesEveryTwoRows) {
+  for (const auto& row : probe::invariance_rows()) {
+    for (const auto& other : probe::invariance_rows()) {
+      const auto claims = probe::claims_for(row, {probe::norm_function(other, true)});
+      EXPECT_EQ(verdicts(claims), other.expected) << row.name << " computed as " << other.name;
     }
   }
 }
@@ -75,12 +75,12 @@ TEST(Invariance, TellsEveryTwoRowsApart) {
 TEST(Invariance, RefutesAnEpsilonThatMatters) {
   auto row = row_named("rms_norm");
   row.norm.epsilon = 1;
-  EXPECT_GT(probe::refuted_among(probe::claims_about(row, {probe::norm_function(row, true)})), 0U);
+  EXPECT_GT(probe::refuted_count(probe::claims_for(row, {probe::norm_function(row, true)})), 0U);
 }
 
 TEST(Equalities, OfKindsHold) {
   for (const auto& claim : probe::equality_claims()) {
-    EXPECT_TRUE(claim.held()) << claim.subject << " " << claim.statement << ": " << claim.measured;
+    EXPECT_TRUE(claim.holds()) << claim.subject << " " << claim.statement << ": " << claim.measured;
   }
 }
 

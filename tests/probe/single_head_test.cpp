@@ -40,7 +40,7 @@ Normed bare(const at::Tensor& x) {
 ///   W_V  sum_j A_ij x_ja (J_j W_O)_bk
 ///   W_Q  sum_jm U_jk D_ijm (k_m J_i)_b x_ia / sqrt(dk)
 ///   W_K  sum_jm U_jk D_ijm (q_i J_m)_b x_ma / sqrt(dk)
-probe::OfWeights<at::Tensor> by_hand(Placement placement, const probe::Head& head) {
+probe::PerWeight<at::Tensor> by_hand(Placement placement, const probe::Head& head) {
   const auto& [output, value, query, key] = head.weights;
   const auto x = placement == Placement::qkv ? head.x : normed(head.x).rows;
   const auto of = [&](const at::Tensor& weight, bool with_norm) {
@@ -67,7 +67,7 @@ TEST(Jacobians, AreThoseDerivedByHand) {
       const auto head = probe::random_head(/*seed=*/3, s, d);
       const auto exact = probe::jacobians(placement, head);
       const auto wanted = by_hand(placement, head);
-      for (const auto& [name, member] : probe::kWeights<at::Tensor>) {
+      for (const auto& [name, member] : probe::kHeadWeights<at::Tensor>) {
         EXPECT_TRUE(close(exact.*member, (wanted.*member).reshape({s * d, d, d}), 1e-12, 1e-13))
             << probe::name_of(placement) << " " << name << " " << s << " " << d;
       }
@@ -89,7 +89,7 @@ TEST(Attention, OfManyHeadsIsThatOfEach) {
   auto one = probe::random_head(1, 3, 4);
   const auto other = probe::random_head(2, 3, 4);
   auto both = one;
-  for (const auto& [name, member] : probe::kWeights<at::Tensor>) {
+  for (const auto& [name, member] : probe::kHeadWeights<at::Tensor>) {
     both.weights.*member = at::stack({one.weights.*member, other.weights.*member});
   }
   one.weights = other.weights;

@@ -63,7 +63,7 @@ TEST(Theory, HoldsForHeadsOfManyShapes) {
     const auto result = probe::theory({.seeds = 2, .sequence = s, .width = d});
     EXPECT_EQ(result.rows.size(), 12U);
     for (const auto& claim : result.claims) {
-      EXPECT_TRUE(claim.held()) << claim.subject << ": " << claim.statement << ": "
+      EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": "
                                 << claim.measured << " at s " << s << ", d " << d;
     }
   }
@@ -71,9 +71,9 @@ TEST(Theory, HoldsForHeadsOfManyShapes) {
 
 TEST(Theory, RefutesABoundThatOneHeadExceeds) {
   auto rows = probe::bound_rows({.seeds = 2, .sequence = 3, .width = 4});
-  EXPECT_EQ(probe::refuted_among(probe::bound_claims(rows)), 0U);
-  rows[5].of_corrected = 1.001;
-  EXPECT_EQ(probe::refuted_among(probe::bound_claims(rows)), 1U);
+  EXPECT_EQ(probe::refuted_count(probe::bound_claims(rows)), 0U);
+  rows[5].ratio_to_corrected = 1.001;
+  EXPECT_EQ(probe::refuted_count(probe::bound_claims(rows)), 1U);
 }
 
 // The share of a bound is that of the head that comes nearest, so it never falls with more heads.
@@ -81,8 +81,8 @@ TEST(Theory, KeepsTheWorstHead) {
   const auto few = probe::bound_rows({.seeds = 2, .sequence = 3, .width = 4});
   const auto many = probe::bound_rows({.seeds = 8, .sequence = 3, .width = 4});
   for (std::size_t i = 0; i < few.size(); ++i) {
-    EXPECT_GE(many[i].of_corrected, few[i].of_corrected);
-    EXPECT_NEAR(many[i].norm, many[i].of_corrected * many[i].bound.corrected,
+    EXPECT_GE(many[i].ratio_to_corrected, few[i].ratio_to_corrected);
+    EXPECT_NEAR(many[i].norm, many[i].ratio_to_corrected * many[i].bound.corrected,
                 kTolerance * many[i].norm);
   }
 }
@@ -92,7 +92,7 @@ TEST(Theory, CountsTheExamplesAgainstThePrintedBounds) {
   for (const std::int64_t width : {2, 9, 16}) {
     const auto claims = probe::counter_examples(width);
     ASSERT_EQ(claims.size(), 4U);
-    EXPECT_EQ(probe::refuted_among(claims), 0U);
+    EXPECT_EQ(probe::refuted_count(claims), 0U);
     EXPECT_NEAR(claims[0].measured, static_cast<double>(width), 1e-9);
     EXPECT_NEAR(claims[1].limit, std::sqrt(static_cast<double>(width)), 1e-9);
   }

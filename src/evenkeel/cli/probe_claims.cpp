@@ -21,7 +21,7 @@ std::string padded(const std::string& word, std::size_t width) {
 }
 
 const char* verdict(const Claim& claim) {
-  return claim.held() ? "held" : "refuted";
+  return claim.holds() ? "held" : "refuted";
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::string claims_table(const probe::Claims& claims) {
     table += line(claim.subject, claim.statement, short_text(claim.measured),
                   expectation_text(claim), verdict(claim));
   }
-  const auto refuted = probe::refuted_among(claims);
+  const auto refuted = probe::refuted_count(claims);
   return table + text(claims.size(), " claims: ", claims.size() - refuted, " held, ", refuted,
                       " refuted\n");
 }
@@ -69,13 +69,13 @@ nlohmann::ordered_json claims_json(const probe::Claims& claims) {
                     {"measured", claim.measured},
                     {"expected", expectation_text(claim)},
                     {"limit", claim.limit},
-                    {"held", claim.held()}});
+                    {"held", claim.holds()}});
   }
   return list;
 }
 
 Exit claims_exit(const probe::Claims& claims) {
-  return probe::refuted_among(claims) == 0 ? Exit::done : Exit::refuted;
+  return probe::refuted_count(claims) == 0 ? Exit::done : Exit::refuted;
 }
 
 }  // namespace evenkeel::cli

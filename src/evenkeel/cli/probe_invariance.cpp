@@ -22,7 +22,7 @@ Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the tabl
 
 /// What was seen of one cell, after what was expected.
 char letter_of(const probe::Claim& claim) {
-  if (!claim.held()) return '!';
+  if (!claim.holds()) return '!';
   return claim.relation == probe::Relation::at_most ? '=' : 'x';
 }
 

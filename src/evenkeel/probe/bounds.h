@@ -23,6 +23,6 @@ struct Bound {
 /// Both want dk >= d, so that |x W| >= sig |x|.
 ///
 /// \source arXiv:2503.04598, Theorem 2; the corrections are derived in docs/probes.md
-OfWeights<Bound> bounds(Placement placement, const Head& head);
+PerWeight<Bound> bounds(Placement placement, const Head& head);
 
 }  // namespace evenkeel::probe

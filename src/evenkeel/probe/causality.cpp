@@ -23,13 +23,13 @@ namespace {
 constexpr double kRounding = 1e-12;  // of float64
 constexpr double kLeak = 1e-6;       // far above rounding, and far below what a statistic moves
 
-/// A pass that leaves no trace: what training moves is put back.
+/// A forward pass that restores the states that training moves.
 at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mode) {
   const at::NoGradGuard no_grad;
-  std::map<std::string, at::Tensor> kept;
-  for (const auto& [name, state] : small.parameters->states()) kept[name] = state.clone();
+  std::map<std::string, at::Tensor> saved_states;
+  for (const auto& [name, state] : small.parameters->states()) saved_states[name] = state.clone();
   const auto logits = small.model->logits(small.model->hidden(ids, {.mode = mode}));
-  for (const auto& [name, state] : kept) small.parameters->find_state(name).copy_(state);
+  for (const auto& [name, state] : saved_states) small.parameters->find_state(name).copy_(state);
   return logits;
 }
 
@@ -39,23 +39,23 @@ const char* name_of(nn::Mode mode) {
 
 }  // namespace
 
-double earlier_change(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
+double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
   const auto& shape = scheme.shape;
   const auto small = small_model(scheme, seed);
   const auto ids = random_tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
   const auto before = logits_of(small, ids, mode);
   double worst = 0;
-  for (const auto place : {std::int64_t{1}, shape.context / 2, shape.context - 1}) {
+  for (const auto position : {std::int64_t{1}, shape.context / 2, shape.context - 1}) {
     auto changed = ids.clone();
-    changed.select(1, place).add_(1).remainder_(shape.vocabulary);
+    changed.select(1, position).add_(1).remainder_(shape.vocabulary);
     const auto change = (logits_of(small, changed, mode) - before).abs();
-    const auto earlier = change.narrow(1, 0, place).max().item<double>();
-    worst = max_or_nan(worst, earlier / change.select(1, place).max().item<double>());
+    const auto earlier = change.narrow(1, 0, position).max().item<double>();
+    worst = max_or_nan(worst, earlier / change.select(1, position).max().item<double>());
   }
   return worst;
 }
 
-bool must_leak(const norm::Scheme& scheme, nn::Mode mode) {
+bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode) {
   const auto slots = norm::slots_of(scheme);
   return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
     const auto kind = slot.norm->kind;
@@ -67,11 +67,11 @@ bool must_leak(const norm::Scheme& scheme, nn::Mode mode) {
 Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
   Claims claims;
   for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
-    const bool leak = must_leak(scheme, mode);
+    const bool leak = leakage_expected(scheme, mode);
     claims.push_back({.subject = text(scheme.info.name, ", ", name_of(mode)),
                       .statement = leak ? "outputs before a changed token change with it"
                                         : "outputs before a changed token stay",
-                      .measured = earlier_change(scheme, mode, seed),
+                      .measured = causal_leakage(scheme, mode, seed),
                       .relation = leak ? Relation::at_least : Relation::at_most,
                       .limit = leak ? kLeak : kRounding});
   }

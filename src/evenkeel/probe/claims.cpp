@@ -6,7 +6,7 @@
 
 namespace evenkeel::probe {
 
-bool Claim::held() const {
+bool Claim::holds() const {
   if (!std::isfinite(measured) || !std::isfinite(limit)) return false;
   switch (relation) {
     case Relation::at_most:
@@ -19,9 +19,9 @@ bool Claim::held() const {
   return std::abs(measured - limit) <= tolerance;
 }
 
-std::size_t refuted_among(const Claims& claims) {
+std::size_t refuted_count(const Claims& claims) {
   return static_cast<std::size_t>(std::count_if(claims.begin(), claims.end(),
-                                                [](const Claim& claim) { return !claim.held(); }));
+                                                [](const Claim& claim) { return !claim.holds(); }));
 }
 
 }  // namespace evenkeel::probe

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// Looks into models: what a normalization scheme promises, and whether it keeps it.
+/// Measurements inside models, and checks of what theory says of a normalization scheme.
 namespace evenkeel::probe {
 
 /// How a measured number must lie to its limit.
@@ -15,7 +15,7 @@ enum class Relation {
 };
 
 /// A sentence of theory with the number that decides it. The limit comes from a derivation
-/// (docs/probes.md), never from what the program was seen to give.
+/// (docs/probes.md), never from results of the program.
 struct Claim {
   std::string subject;    // of whom: "QKV", "batch_norm", "pre_norm, training"
   std::string statement;  // what was measured: "|dS/dW_Q| over its corrected bound"
@@ -25,11 +25,11 @@ struct Claim {
   double tolerance = 0;  // near
 
   /// False where the measurement or the limit is no finite number.
-  bool held() const;
+  bool holds() const;
 };
 
 using Claims = std::vector<Claim>;
 
-std::size_t refuted_among(const Claims& claims);
+std::size_t refuted_count(const Claims& claims);
 
 }  // namespace evenkeel::probe

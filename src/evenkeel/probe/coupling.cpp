@@ -23,24 +23,24 @@ namespace {
 constexpr std::array<double, 4> kFactors = {0.25, 1, 3, 16};
 constexpr std::size_t kUnscaled = 1;  // of kFactors
 
-/// Rows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream, and
+/// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream, and
 /// what arrives from above, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
 constexpr double kRounding = 1e-12;  // of float64
 
-/// The matrices whose gradients are looked at, by the names of the paper.
+/// The matrices whose gradients are measured, by the names of the paper.
 constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
     {{"W_O", "attention.output"}, {"W_Q", "attention.q"}, {"W_K", "attention.k"}}};
 
-/// Rows of a stored matrix of a block.
-struct Rows {
+/// MatrixRows of a stored matrix of a block.
+struct MatrixRows {
   std::string stored;
   std::int64_t first = 0, count = 0;
   at::Tensor of(const at::Tensor& whole) const { return whole.narrow(0, first, count); }
 };
 
-Rows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
+MatrixRows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
   for (const auto& logical : norm::logical_matrices(shape, block)) {
     if (logical.name != name) continue;
     return {text("blocks.", block, ".", logical.stored, ".weight"), logical.first, logical.rows};
@@ -55,7 +55,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   const auto& shape = small.model->scheme().shape;
   const auto value = rows_of(shape, block, "attention.v");
   auto weight = value.of(small.parameters->at(value.stored).master);
-  const auto kept = weight.clone();
+  const auto saved = weight.clone();
   const auto ids = random_tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
   const auto targets = random_tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
   weight.mul_(c);
@@ -64,7 +64,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   small.model->loss_sum(ids, targets, {.mode = nn::Mode::training}).backward();
   small.parameters->accumulate_gradients();
   const at::NoGradGuard no_grad;
-  weight.copy_(kept);
+  weight.copy_(saved);
   Gradients found;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
     const auto rows = rows_of(shape, block, kMatrices[i].second);

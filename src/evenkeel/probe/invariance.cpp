@@ -36,7 +36,7 @@ Sample sample() {
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};
 }
 
-/// Where a part of a norm stands: around its initial value; beta around 0, and at 0 if it starts
+/// The value of a parameter of a norm: around its initial value; beta around 0, and at 0 if it starts
 /// there.
 at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
@@ -72,16 +72,16 @@ at::Tensor compared(const at::Tensor& y, const Change& change) {
   return change.positions > 0 ? y.narrow(1, 0, change.positions) : y;
 }
 
-Row bare(const std::string& name, Kind kind) {
-  Row row{.name = name, .norm = norm::default_norm(kind), .expected = {}};
+InvarianceRow bare(const std::string& name, Kind kind) {
+  InvarianceRow row{.name = name, .norm = norm::default_norm(kind), .expected = {}};
   row.norm.epsilon = 0;
   row.norm.affine = norm::Affine::none;
   return row;
 }
 
-/// The larger deviation of the two ways of computing `row` from what it should equal.
-Claim equality(const std::string& statement, const Row& row, const at::Tensor& z, double factor,
-               const Row& other, const at::Tensor& other_z) {
+/// The larger error of the two implementations of `row` against what it should equal.
+Claim equality(const std::string& statement, const InvarianceRow& row, const at::Tensor& z, double factor,
+               const InvarianceRow& other, const at::Tensor& other_z) {
   double worst = 0;
   for (const bool fused : {true, false}) {
     const auto found = norm_function(row, fused)(z) * factor;
@@ -96,7 +96,7 @@ Claim equality(const std::string& statement, const Row& row, const at::Tensor& z
 
 }  // namespace
 
-NormFunction norm_function(const Row& row, bool fused) {
+NormFunction norm_function(const InvarianceRow& row, bool fused) {
   return [row, fused](const at::Tensor& z) {
     const at::NoGradGuard no_grad;
     const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
@@ -105,7 +105,7 @@ NormFunction norm_function(const Row& row, bool fused) {
   };
 }
 
-Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
+Claims claims_for(const InvarianceRow& row, const std::vector<NormFunction>& implementations) {
   const auto z = sample();
   Claims claims;
   EK_ASSERT(row.expected.size() == kChanges);
@@ -113,10 +113,10 @@ Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
     const auto& change = changes()[i];
     const bool invariant = row.expected[i] == '=';
     double worst = invariant ? 0 : std::numeric_limits<double>::infinity();
-    for (const auto& way : ways) {
-      const auto off =
-          max_relative_error(compared(way(change.changed(z)), change), compared(way(z.z()), change));
-      worst = invariant ? max_or_nan(worst, off) : -max_or_nan(-worst, -off);
+    for (const auto& implementation : implementations) {
+      const auto error =
+          max_relative_error(compared(implementation(change.apply(z)), change), compared(implementation(z.z()), change));
+      worst = invariant ? max_or_nan(worst, error) : -max_or_nan(-worst, -error);
     }
     claims.push_back({.subject = row.name,
                       .statement = text(change.name, invariant ? ": invariant" : ": changes"),
@@ -129,8 +129,8 @@ Claims claims_about(const Row& row, const std::vector<NormFunction>& ways) {
 
 Claims invariance_claims() {
   Claims claims;
-  for (const auto& row : rows()) {
-    const auto part = claims_about(row, {norm_function(row, true), norm_function(row, false)});
+  for (const auto& row : invariance_rows()) {
+    const auto part = claims_for(row, {norm_function(row, true), norm_function(row, false)});
     claims.insert(claims.end(), part.begin(), part.end());
   }
   return claims;

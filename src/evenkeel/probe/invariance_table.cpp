@@ -17,7 +17,7 @@ constexpr std::int64_t kToken = 2;  // of the sequence kSequence: the one token 
 constexpr std::int64_t kSequence = 1;
 constexpr std::int64_t kGroups = 4;  // of features
 
-at::Tensor some(const char* name, at::IntArrayRef sizes) {
+at::Tensor noise(const char* name, at::IntArrayRef sizes) {
   return randn(1, std::string("probe/invariance/") + name, sizes);
 }
 
@@ -41,7 +41,7 @@ at::Tensor whole_matrix(const Sample& sample) {
 }
 
 at::Tensor shifted_rows(const Sample& sample) {
-  return with_weight(sample, sample.weight + some("v", {sample.weight.size(1)}));
+  return with_weight(sample, sample.weight + noise("v", {sample.weight.size(1)}));
 }
 
 /// v is along the feature of x that is the same in every token.
@@ -52,7 +52,7 @@ at::Tensor rows_shifted_along_a_constant(const Sample& sample) {
 }
 
 at::Tensor constant_for_each_token(const Sample& sample) {
-  return sample.z() + some("constants", {sample.x.size(0), sample.x.size(1), 1});
+  return sample.z() + noise("constants", {sample.x.size(0), sample.x.size(1), 1});
 }
 
 at::Tensor same_constant(const Sample& sample) {
@@ -60,12 +60,12 @@ at::Tensor same_constant(const Sample& sample) {
 }
 
 at::Tensor unequal_vector(const Sample& sample) {
-  return sample.z() + some("vector", {sample.weight.size(0)});
+  return sample.z() + noise("vector", {sample.weight.size(0)});
 }
 
 /// Equal inside each group of features that follow one another.
 at::Tensor vector_of_groups(const Sample& sample) {
-  const auto of_groups = some("groups", {kGroups});
+  const auto of_groups = noise("groups", {kGroups});
   return sample.z() + of_groups.repeat_interleave(sample.weight.size(0) / kGroups);
 }
 
@@ -93,7 +93,7 @@ at::Tensor one_token_shifted(const Sample& sample) {
 
 at::Tensor another_token(const Sample& sample) {
   auto z = sample.z();
-  token_of(z).copy_(some("token", {sample.weight.size(0)}));
+  token_of(z).copy_(noise("token", {sample.weight.size(0)}));
   return z;
 }
 
@@ -160,7 +160,7 @@ const std::array<Change, kChanges>& changes() {
 //   a fixed map of each value              DyT, Derf, scale; with running values: BatchNorm in
 //                                          evaluation, Batch Renorm with open clips
 //   beyond its start SeedNorm's gain depends on the length of x, so that nothing is left
-std::vector<Row> rows() {
+std::vector<InvarianceRow> invariance_rows() {
   constexpr auto kTraining = nn::Mode::training;
   constexpr auto kEvaluation = nn::Mode::evaluation;
   return {

@@ -12,7 +12,7 @@
 
 namespace evenkeel::probe {
 
-/// What norms see here: z = x W^T, without a bias.
+/// The input of the norms: z = x W^T, without a bias.
 struct Sample {
   at::Tensor x;       // [B, T, n]; its first feature is 1 in every token
   at::Tensor weight;  // [D, n]
@@ -22,7 +22,7 @@ struct Sample {
 /// A change of the sample, and what is compared: all outputs of the norm, or those before a token.
 struct Change {
   const char* name;
-  at::Tensor (*changed)(const Sample&);  // another z
+  at::Tensor (*apply)(const Sample&);  // another z
   std::int64_t positions = 0;            // that are compared; 0: all
 };
 
@@ -31,7 +31,7 @@ constexpr std::size_t kChanges = 13;
 const std::array<Change, kChanges>& changes();
 
 /// A row: a norm, and what each change does to its output.
-struct Row {
+struct InvarianceRow {
   std::string name;
   norm::Norm norm;
   nn::Mode mode = nn::Mode::training;
@@ -39,6 +39,6 @@ struct Row {
 };
 
 /// Every kind of norm, with epsilon 0, and where parameters or mode decide, each case of it.
-std::vector<Row> rows();
+std::vector<InvarianceRow> invariance_rows();
 
 }  // namespace evenkeel::probe

@@ -14,7 +14,7 @@ namespace evenkeel::probe {
 
 namespace {
 
-using Tensors = OfWeights<at::Tensor>;
+using Tensors = PerWeight<at::Tensor>;
 
 at::Tensor normed(const at::Tensor& rows) {
   return ops::reference::rms_rows(rows, /*epsilon=*/0);
@@ -45,11 +45,11 @@ at::Tensor attention(Placement placement, const Head& head) {
 Tensors jacobians(Placement placement, const Head& head) {
   const auto sequence = head.x.size(0);
   const auto width = head.x.size(1);
-  OfWeights<std::vector<at::Tensor>> rows;
+  PerWeight<std::vector<at::Tensor>> rows;
   for (std::int64_t i = 0; i < sequence; ++i) {
     Tensors copies;
     std::vector<at::Tensor> inputs;
-    for (const auto& [name, member] : kWeights<at::Tensor>) {
+    for (const auto& [name, member] : kHeadWeights<at::Tensor>) {
       copies.*member = (head.weights.*member)
                            .detach()
                            .expand({width, width, width})
@@ -58,10 +58,10 @@ Tensors jacobians(Placement placement, const Head& head) {
       inputs.push_back(copies.*member);
     }
     const auto s = attention(placement, {head.x, copies});  // [d, s, d]
-    const auto answers = s.select(1, i).diagonal().sum();
-    const auto gradients = torch::autograd::grad({answers}, inputs);
+    const auto output_sum = s.select(1, i).diagonal().sum();
+    const auto gradients = torch::autograd::grad({output_sum}, inputs);
     for (std::size_t w = 0; w < gradients.size(); ++w) {
-      (rows.*kWeights<std::vector<at::Tensor>>[w].member).push_back(gradients[w]);
+      (rows.*kHeadWeights<std::vector<at::Tensor>>[w].member).push_back(gradients[w]);
     }
   }
   return {at::cat(rows.output), at::cat(rows.value), at::cat(rows.query), at::cat(rows.key)};

@@ -8,7 +8,7 @@
 
 namespace evenkeel::probe {
 
-/// Where the norms of one attention head stand.
+/// The placement of the norms of one attention head.
 enum class Placement { pre, pre_qk, qkv };
 
 constexpr std::array<Placement, 3> kPlacements = {Placement::pre, Placement::pre_qk,
@@ -17,28 +17,28 @@ constexpr std::array<Placement, 3> kPlacements = {Placement::pre, Placement::pre
 /// "Pre", "Pre + QK", "QKV".
 const char* name_of(Placement placement);
 
-/// Something for each of the four matrices of a head; a product is x W.
+/// One value for each of the four matrices of a head; a product is x W.
 template <typename T>
-struct OfWeights {
+struct PerWeight {
   T output, value, query, key;
 };
 
-/// The members of OfWeights by their names in formulas.
+/// The members of PerWeight by their names in formulas.
 template <typename T>
-struct Named {
+struct NamedWeight {
   const char* name;
-  T OfWeights<T>::* member;
+  T PerWeight<T>::* member;
 };
 template <typename T>
-constexpr std::array<Named<T>, 4> kWeights = {{{"W_O", &OfWeights<T>::output},
-                                               {"W_V", &OfWeights<T>::value},
-                                               {"W_Q", &OfWeights<T>::query},
-                                               {"W_K", &OfWeights<T>::key}}};
+constexpr std::array<NamedWeight<T>, 4> kHeadWeights = {{{"W_O", &PerWeight<T>::output},
+                                               {"W_V", &PerWeight<T>::value},
+                                               {"W_Q", &PerWeight<T>::query},
+                                               {"W_K", &PerWeight<T>::key}}};
 
 /// One attention head of the paper's theory: no mask, no rotation, gains 1, epsilon 0, dk = d.
 struct Head {
   at::Tensor x;                   // [s, d], float64
-  OfWeights<at::Tensor> weights;  // [d, d] each, or [n, d, d]: n heads on the same x
+  PerWeight<at::Tensor> weights;  // [d, d] each, or [n, d, d]: n heads on the same x
 };
 
 /// With N the root-mean-square norm of rows and X_N = N(X):
@@ -55,7 +55,7 @@ at::Tensor attention(Placement placement, const Head& head);
 ///
 /// By automatic differentiation. For the output row i there are d copies of the matrices, and copy
 /// k answers for S_ik alone: so one pass backward gives d rows of the Jacobian.
-OfWeights<at::Tensor> jacobians(Placement placement, const Head& head);
+PerWeight<at::Tensor> jacobians(Placement placement, const Head& head);
 
 /// A head with standard normal x and weights of variance 1/d.
 /// \param sequence, width  s and d

@@ -14,7 +14,7 @@ namespace evenkeel::probe {
 
 namespace {
 
-using Tensors = OfWeights<at::Tensor>;
+using Tensors = PerWeight<at::Tensor>;
 
 constexpr double kRounding = 1e-12;  // of float64, through a softmax and some sums
 constexpr std::array<double, 6> kFactors = {0.25, 0.5, 2, 3, 4, 16};
@@ -31,19 +31,19 @@ double frobenius(const at::Tensor& jacobian) {
   return jacobian.norm().item<double>();
 }
 
-/// Lets one head change the rows of a placement, in the order of kWeights.
-void compare(BoundRow* rows, const Head& head) {
+/// Lets one head change the rows of a placement, in the order of kHeadWeights.
+void update_rows(BoundRow* rows, const Head& head) {
   const auto exact = jacobians(rows->placement, head);
   const auto all = bounds(rows->placement, head);
-  for (std::size_t w = 0; w < kWeights<Bound>.size(); ++w) {
+  for (std::size_t w = 0; w < kHeadWeights<Bound>.size(); ++w) {
     auto& row = rows[w];
-    const auto norm = frobenius(exact.*kWeights<at::Tensor>[w].member);
-    const auto& bound = all.*kWeights<Bound>[w].member;
+    const auto norm = frobenius(exact.*kHeadWeights<at::Tensor>[w].member);
+    const auto& bound = all.*kHeadWeights<Bound>[w].member;
     if (norm > bound.printed) ++row.exceeded;
-    row.of_printed = max_or_nan(row.of_printed, norm / bound.printed);
-    const auto before = row.of_corrected;
-    row.of_corrected = max_or_nan(before, norm / bound.corrected);
-    if (row.of_corrected == before) continue;
+    row.ratio_to_printed = max_or_nan(row.ratio_to_printed, norm / bound.printed);
+    const auto before = row.ratio_to_corrected;
+    row.ratio_to_corrected = max_or_nan(before, norm / bound.corrected);
+    if (row.ratio_to_corrected == before) continue;
     row.norm = norm;
     row.bound = bound;
   }
@@ -55,28 +55,28 @@ at::Tensor orthogonal(std::int64_t width) {
 }
 
 /// How Jacobians change when one matrix is multiplied by c.
-struct Rule {
+struct ScalingRule {
   Placement placement;
   at::Tensor Tensors::* scaled;
   const char* scaled_name;
-  std::vector<std::size_t> of;  // indices into kWeights
+  std::vector<std::size_t> affected;  // indices into kHeadWeights
   int power;                    // of c, by which the Jacobian is multiplied
 };
 
-std::vector<Rule> rules() {
-  const std::vector<std::size_t> others = {0, 2, 3};  // W_O, W_Q, W_K
+std::vector<ScalingRule> rules() {
+  const std::vector<std::size_t> output_query_key = {0, 2, 3};  // W_O, W_Q, W_K
   const std::vector<std::size_t> query = {2};
-  return {{Placement::pre, &Tensors::value, "W_V", others, 1},
-          {Placement::pre_qk, &Tensors::value, "W_V", others, 1},
-          {Placement::qkv, &Tensors::value, "W_V", others, 0},
+  return {{Placement::pre, &Tensors::value, "W_V", output_query_key, 1},
+          {Placement::pre_qk, &Tensors::value, "W_V", output_query_key, 1},
+          {Placement::qkv, &Tensors::value, "W_V", output_query_key, 0},
           {Placement::qkv, &Tensors::query, "W_Q", query, -1}};
 }
 
-std::string statement_of(const Rule& rule, std::size_t weight) {
+std::string statement_of(const ScalingRule& rule, std::size_t weight) {
   const auto* const change = rule.power > 0    ? " is multiplied by c"
                              : rule.power == 0 ? " stays as it is"
                                                : " is divided by c";
-  return text("c ", rule.scaled_name, ": dS/d", kWeights<at::Tensor>[weight].name, change);
+  return text("c ", rule.scaled_name, ": dS/d", kHeadWeights<at::Tensor>[weight].name, change);
 }
 
 }  // namespace
@@ -84,12 +84,12 @@ std::string statement_of(const Rule& rule, std::size_t weight) {
 BoundRows bound_rows(const TheoryOptions& options) {
   BoundRows rows;
   for (const auto placement : kPlacements) {
-    for (const auto& each : kWeights<Bound>) {
+    for (const auto& each : kHeadWeights<Bound>) {
       rows.push_back({.placement = placement, .weight = each.name, .bound = {}});
     }
   }
   for_each_head(options, [&](const Head& head) {
-    for (std::size_t i = 0; i < rows.size(); i += kWeights<Bound>.size()) compare(&rows[i], head);
+    for (std::size_t i = 0; i < rows.size(); i += kHeadWeights<Bound>.size()) update_rows(&rows[i], head);
   });
   return rows;
 }
@@ -99,7 +99,7 @@ Claims bound_claims(const BoundRows& rows) {
   for (const auto& row : rows) {
     claims.push_back({.subject = name_of(row.placement),
                       .statement = text("|dS/d", row.weight, "|_F over its corrected bound"),
-                      .measured = row.of_corrected,
+                      .measured = row.ratio_to_corrected,
                       .relation = Relation::at_most,
                       .limit = 1});
   }
@@ -135,7 +135,7 @@ Claims counter_examples(std::int64_t width) {
 Claims scaling_claims(const TheoryOptions& options) {
   Claims claims;
   for (const auto& rule : rules()) {
-    std::vector<double> worst(rule.of.size(), 0);
+    std::vector<double> worst(rule.affected.size(), 0);
     for_each_head(options, [&](const Head& head) {
       const auto before = jacobians(rule.placement, head);
       for (const double c : kFactors) {
@@ -143,7 +143,7 @@ Claims scaling_claims(const TheoryOptions& options) {
         scaled.weights.*rule.scaled = head.weights.*rule.scaled * c;
         const auto after = jacobians(rule.placement, scaled);
         for (std::size_t i = 0; i < worst.size(); ++i) {
-          const auto member = kWeights<at::Tensor>[rule.of[i]].member;
+          const auto member = kHeadWeights<at::Tensor>[rule.affected[i]].member;
           const auto wanted = before.*member * std::pow(c, rule.power);
           worst[i] = max_or_nan(worst[i], max_relative_error(after.*member, wanted));
         }
@@ -151,7 +151,7 @@ Claims scaling_claims(const TheoryOptions& options) {
     });
     for (std::size_t i = 0; i < worst.size(); ++i) {
       claims.push_back({.subject = name_of(rule.placement),
-                        .statement = statement_of(rule, rule.of[i]),
+                        .statement = statement_of(rule, rule.affected[i]),
                         .measured = worst[i],
                         .relation = Relation::at_most,
                         .limit = kRounding});
