@@ -7,7 +7,7 @@
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/manifest.h"
 #include "evenkeel/store/run_folder.h"
-#include "store/broken_system.h"
+#include "store/faulty_system_calls.h"
 #include "store/support.h"
 
 /// Whatever happens to the newest checkpoint on the disk: it is seen, and the older one is found.
@@ -19,10 +19,10 @@ using std::filesystem::path;
 class DamagedCheckpoint : public ::testing::Test {
  protected:
   void SetUp() override {
-    plan = {};
+    fault_plan = {};
     const Lock lock(run_);
-    save_checkpoint(broken_system(), run_, small_content(100, 1), 2);
-    save_checkpoint(broken_system(), run_, small_content(120, 2), 2);
+    save_checkpoint(faulty_system(), run_, small_content(100, 1), 2);
+    save_checkpoint(faulty_system(), run_, small_content(120, 2), 2);
   }
 
   /// Why step 120 is skipped; "" if it is not, or if step 100 is not found in its place.

@@ -8,7 +8,7 @@
 #include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/manifest.h"
 #include "evenkeel/store/run_folder.h"
-#include "store/broken_system.h"
+#include "store/faulty_system_calls.h"
 #include "store/support.h"
 
 /// Every call into the system that a save makes fails, or is the last that the process makes.
@@ -26,14 +26,14 @@ const Case kNextStep = {10, 20};
 const Case kSameStep = {10, 10};
 
 void save(const std::filesystem::path& run, std::int64_t step, int mark) {
-  save_checkpoint(broken_system(), run, small_content(step, mark), 1);
+  save_checkpoint(faulty_system(), run, small_content(step, mark), 1);
 }
 
 /// A run with one checkpoint, marked kOld.
 std::filesystem::path run_with_one(const Case& each) {
   const auto run = fresh_folder();
   const Lock lock(run);
-  plan = {};
+  fault_plan = {};
   save(run, each.old_step, kOld);
   return run;
 }
@@ -41,9 +41,9 @@ std::filesystem::path run_with_one(const Case& each) {
 int calls_of_a_save(const Case& each) {
   const auto run = run_with_one(each);
   const Lock lock(run);
-  plan = {};
+  fault_plan = {};
   save(run, each.new_step, kNew);
-  return plan.calls;
+  return fault_plan.calls;
 }
 
 int mark_found(const std::filesystem::path& run) {
@@ -53,7 +53,7 @@ int mark_found(const std::filesystem::path& run) {
 }
 
 bool has_leftovers(const std::filesystem::path& run) {
-  const auto entries = entries_of(run / "checkpoints");
+  const auto entries = directory_entries(run / "checkpoints");
   return std::any_of(entries.begin(), entries.end(),
                      [](const auto& each) { return each.filename().string().starts_with('.'); });
 }
@@ -62,7 +62,7 @@ bool has_leftovers(const std::filesystem::path& run) {
 void expect_next_save_works(const std::filesystem::path& run, std::int64_t step) {
   constexpr int kNext = 3;
   const Lock lock(run);
-  plan = {};
+  fault_plan = {};
   save(run, step, kNext);
   EXPECT_EQ(mark_found(run), kNext);
   EXPECT_EQ(checkpoint_steps(run), std::vector<std::int64_t>{step});
@@ -74,20 +74,20 @@ bool named_before(int k) {
   const auto named = [](const std::string& call) {
     return call.starts_with("rename step-") || call.starts_with("exchange step-");
   };
-  const auto end = plan.trace.begin() + k - 1;
-  return std::find_if(plan.trace.begin(), end, named) != end;
+  const auto end = fault_plan.trace.begin() + k - 1;
+  return std::find_if(fault_plan.trace.begin(), end, named) != end;
 }
 
-void fail_each_call(const Case& each, int error, bool sticky) {
+void fail_each_call(const Case& each, int error, bool persistent) {
   const int calls = calls_of_a_save(each);
   ASSERT_GT(calls, 40);
   for (int k = 1; k <= calls; ++k) {
     SCOPED_TRACE(
-        text("call ", k, " of ", calls, " fails with ", error, sticky ? ", all later too" : ""));
+        text("call ", k, " of ", calls, " fails with ", error, persistent ? ", all later too" : ""));
     const auto run = run_with_one(each);
     {
       const Lock lock(run);
-      plan = {.at = k, .sticky = sticky, .error = error};
+      fault_plan = {.at = k, .persistent = persistent, .error = error};
       EXPECT_EQ(error_of([&] { save(run, each.new_step, kNew); }).substr(0, 3), "74 ");
     }
     EXPECT_EQ(mark_found(run), named_before(k) ? kNew : kOld);
@@ -108,7 +108,7 @@ TEST(FailedSave, LeavesTheOldCheckpointWhenAllLaterCallsFail) {
 }
 
 TEST(FailedSave, LeavesTheOldCheckpointOfTheSameStep) {
-  for (const bool sticky : {false, true}) fail_each_call(kSameStep, EIO, sticky);
+  for (const bool persistent : {false, true}) fail_each_call(kSameStep, EIO, persistent);
 }
 
 TEST(FailedSave, NeverFlushesADescriptorTwice) {
@@ -116,19 +116,19 @@ TEST(FailedSave, NeverFlushesADescriptorTwice) {
   for (int k = 1; k <= calls; ++k) {
     const auto run = run_with_one(kNextStep);
     const Lock lock(run);
-    plan = {.at = k, .error = EIO};
+    fault_plan = {.at = k, .error = EIO};
     EXPECT_NE(error_of([&] { save(run, 20, kNew); }), "no error");
-    const auto failed = plan.trace.at(static_cast<std::size_t>(k) - 1);
+    const auto failed = fault_plan.trace.at(static_cast<std::size_t>(k) - 1);
     if (!failed.starts_with("fsync") || failed == "fsync checkpoints") continue;
-    EXPECT_EQ(std::count(plan.trace.begin(), plan.trace.end(), failed), 1) << failed;
+    EXPECT_EQ(std::count(fault_plan.trace.begin(), fault_plan.trace.end(), failed), 1) << failed;
   }
 }
 
-TEST(FailedSave, TellsWhatTheSystemSaid) {
+TEST(FailedSave, ReportsTheSystemError) {
   const auto run = run_with_one(kNextStep);
   const Lock lock(run);
-  plan = {};
-  auto system = broken_system();
+  fault_plan = {};
+  auto system = faulty_system();
   system.write = [](int, const void*, std::size_t) -> ssize_t {
     errno = ENOSPC;
     return -1;
@@ -146,7 +146,7 @@ bool save_in_dying_child(const std::filesystem::path& run, std::int64_t step, in
   const auto child = ::fork();
   if (child == 0) {
     const Lock lock(run);
-    plan = {.at = k, .dies = true};
+    fault_plan = {.at = k, .exits = true};
     save(run, step, kNew);
     ::_exit(::write(pipe[1], "x", 1) == 1 ? 0 : 1);
   }

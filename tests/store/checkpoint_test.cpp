@@ -7,7 +7,7 @@
 
 #include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/run_folder.h"
-#include "store/broken_system.h"
+#include "store/faulty_system_calls.h"
 #include "store/support.h"
 
 namespace evenkeel::store {
@@ -17,14 +17,14 @@ using Steps = std::vector<std::int64_t>;
 
 class Checkpoint : public ::testing::Test {
  protected:
-  void SetUp() override { plan = {}; }
+  void SetUp() override { fault_plan = {}; }
 
   void save(std::int64_t step, std::int64_t keep = 2, int mark = 0) {
-    save_checkpoint(broken_system(), run_, small_content(step, mark), keep);
+    save_checkpoint(faulty_system(), run_, small_content(step, mark), keep);
   }
   std::string entries() const {
     std::string names;
-    for (const auto& each : entries_of(run_ / "checkpoints")) {
+    for (const auto& each : directory_entries(run_ / "checkpoints")) {
       names += each.filename().string() + " ";
     }
     return names;
@@ -89,10 +89,10 @@ TEST_F(Checkpoint, MayBeEmpty) {
 // rename; flush the parent; only then move older ones away, flush, and remove them.
 TEST_F(Checkpoint, IsSavedInTheOrderOfTheProtocol) {
   save(10, 1);
-  plan = {};
+  fault_plan = {};
   save(20, 1);
   std::vector<std::string> calls;
-  for (auto call : plan.trace) {
+  for (auto call : fault_plan.trace) {
     if (call.starts_with("close")) continue;
     const auto mine = text("-", ::getpid());
     if (call.ends_with(mine)) {
@@ -138,14 +138,14 @@ TEST_F(Checkpoint, IsSavedInTheOrderOfTheProtocol) {
   EXPECT_EQ(calls, wanted);
 }
 
-TEST_F(Checkpoint, OutlivesShortAndInterruptedWrites) {
-  plan.stutters = true;
+TEST_F(Checkpoint, SurvivesShortAndInterruptedWrites) {
+  fault_plan.short_writes = true;
   save(10);
   EXPECT_EQ(newest_checkpoint(run_).found->step, 10);
 }
 
 TEST_F(Checkpoint, DoesNotNeedAFileSystemThatReservesSpace) {
-  auto system = broken_system();
+  auto system = faulty_system();
   system.fallocate = [](int, int, off_t, off_t) {
     errno = EOPNOTSUPP;
     return -1;
@@ -178,11 +178,11 @@ TEST_F(Checkpoint, EndsLaterStepsSinceTheRunNowStandsHere) {
 
 TEST_F(Checkpoint, ReplacesAWholeOneOfItsStepByASwap) {
   save(10, 1, 1);
-  plan = {};
+  fault_plan = {};
   save(10, 1, 2);
   EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 2);
   EXPECT_EQ(entries(), "step-00000010 ");
-  EXPECT_EQ(std::count(plan.trace.begin(), plan.trace.end(), "exchange step-00000010"), 1);
+  EXPECT_EQ(std::count(fault_plan.trace.begin(), fault_plan.trace.end(), "exchange step-00000010"), 1);
 }
 
 TEST_F(Checkpoint, ReplacesADamagedOneOfItsStep) {
@@ -195,7 +195,7 @@ TEST_F(Checkpoint, ReplacesADamagedOneOfItsStep) {
 
 TEST_F(Checkpoint, KeepsTheOldOneWhereTheFileSystemCannotSwap) {
   save(10, 1, 1);
-  auto system = broken_system();
+  auto system = faulty_system();
   system.exchange = [](const char*, const char*) {
     errno = EINVAL;
     return -1;
@@ -220,7 +220,7 @@ TEST_F(Checkpoint, SweepsWhatDeadProcessesLeft) {
 }
 
 TEST_F(Checkpoint, AsksForSpaceFirst) {
-  auto system = broken_system();
+  auto system = faulty_system();
   system.free_bytes = [](const char*) { return std::int64_t{3} << 20; };
   EXPECT_EQ(error_of([&] { save_checkpoint(system, run_, small_content(10), 1); }),
             "74 " + (run_ / "checkpoints").string() +

@@ -16,22 +16,22 @@
 
 namespace evenkeel::store {
 
-/// Where the tests of this process write; removed at its end. In memory if there is such a place:
+/// The folder in which the tests of this process write; removed at its end. In memory if possible:
 /// thousands of small files are written, and none is worth a wait for a disk.
-class Workplace {
+class TestRoot {
  public:
-  Workplace() {
+  TestRoot() {
     const std::filesystem::path memory = "/dev/shm";
     const auto base = std::filesystem::is_directory(memory)
                           ? memory
                           : std::filesystem::path(::testing::TempDir());
     folder_ = base / text("store_test-", ::getpid());
   }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  Workplace(Workplace&&) = delete;
-  Workplace& operator=(Workplace&&) = delete;
-  ~Workplace() {
+  TestRoot(const TestRoot&) = delete;
+  TestRoot& operator=(const TestRoot&) = delete;
+  TestRoot(TestRoot&&) = delete;
+  TestRoot& operator=(TestRoot&&) = delete;
+  ~TestRoot() {
     std::error_code none;
     std::filesystem::remove_all(folder_, none);
   }
@@ -43,9 +43,9 @@ class Workplace {
 
 /// An empty folder for the test that runs.
 inline std::filesystem::path fresh_folder() {
-  static const Workplace workplace;
+  static const TestRoot test_root;
   const auto& test = *::testing::UnitTest::GetInstance()->current_test_info();
-  const auto folder = workplace.folder() / test.test_suite_name() / test.name();
+  const auto folder = test_root.folder() / test.test_suite_name() / test.name();
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   return folder;

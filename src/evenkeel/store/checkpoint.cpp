@@ -24,7 +24,7 @@ std::string step_name(std::int64_t step) {
 std::vector<std::int64_t> named_steps(const std::filesystem::path& run) {
   constexpr std::string_view kBefore = "step-";
   std::vector<std::int64_t> steps;
-  for (const auto& each : entries_of(run / "checkpoints")) {
+  for (const auto& each : directory_entries(run / "checkpoints")) {
     const auto name = each.filename().string();
     if (!name.starts_with(kBefore)) continue;
     std::int64_t step = -1;

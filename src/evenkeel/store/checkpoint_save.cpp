@@ -46,22 +46,22 @@ std::string name_of_ours(const char* kind, std::int64_t step) {
 }
 
 /// Removes what earlier saves left. Whoever holds the lock is alone, so their processes are gone.
-void sweep(const System& system, const path& checkpoints) {
-  for (const auto& each : entries_of(checkpoints)) {
+void sweep(const SystemCalls& system, const path& checkpoints) {
+  for (const auto& each : directory_entries(checkpoints)) {
     const auto name = each.filename().string();
     if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
     if (const int error = remove_all(system, each); error != 0)
-      system_failed(each, "remove", error);
+      throw_system_error(each, "remove", error);
   }
 }
 
-void check_space(const System& system, const path& checkpoints, const Parts& parts) {
+void check_space(const SystemCalls& system, const path& checkpoints, const Parts& parts) {
   constexpr double kMargin = 1.1;
   constexpr double kReserve = 16 << 20;  // the manifest, folders, and the logs of the next hours
   const auto size = parts.model.size() + parts.optimizer.size() + parts.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kReserve;
   const auto free = system.free_bytes(checkpoints.c_str());
-  if (free < 0) system_failed(checkpoints, "ask for free space", errno);
+  if (free < 0) throw_system_error(checkpoints, "ask for free space", errno);
   if (static_cast<double>(free) >= wanted) return;
   throw Error(Exit::io, text(checkpoints.string(), ": a checkpoint needs ", bytes_text(wanted),
                              " free, but ", bytes_text(static_cast<double>(free)),
@@ -73,11 +73,11 @@ nlohmann::json described(const Written& written) {
 }
 
 /// A whole, durable folder, but for its own name.
-void write_folder(const System& system, const path& folder, const CheckpointContent& content,
+void write_folder(const SystemCalls& system, const path& folder, const CheckpointContent& content,
                   const Parts& parts) {
-  constexpr mode_t kAllThatTheUmaskAllows = 0777;
-  if (system.mkdir(folder.c_str(), kAllThatTheUmaskAllows) != 0) {
-    system_failed(folder, "make the folder", errno);
+  constexpr mode_t kModeBeforeUmask = 0777;
+  if (system.mkdir(folder.c_str(), kModeBeforeUmask) != 0) {
+    throw_system_error(folder, "make the folder", errno);
   }
   nlohmann::json files;
   files[kModelName] = described(parts.model.write(system, folder / kModelName));
@@ -87,29 +87,29 @@ void write_folder(const System& system, const path& folder, const CheckpointCont
   files[kStateName] = described(write_new_file(system, folder / kStateName, parts.state));
   write_new_file(system, folder / kManifestName,
                  manifest_text(content.manifest, content.step, files));
-  flush_folder(system, folder);
+  fsync_folder(system, folder);
 }
 
-void rename_path(const System& system, const path& from, const path& to) {
-  if (system.rename(from.c_str(), to.c_str()) != 0) system_failed(to, "rename to", errno);
+void rename_path(const SystemCalls& system, const path& from, const path& to) {
+  if (system.rename(from.c_str(), to.c_str()) != 0) throw_system_error(to, "rename to", errno);
 }
 
 /// Gives `temporary` its final name. A whole checkpoint of that name is swapped with it in one
 /// step, so that there is always one; a damaged one is moved away first.
-void put_in_place(const System& system, const path& temporary, const path& folder,
+void put_in_place(const SystemCalls& system, const path& temporary, const path& folder,
                   std::int64_t step) {
   std::error_code none;
   const bool taken = exists(symlink_status(folder, none));
   if (taken && check_checkpoint(folder, step, Check::digests).defect.empty()) {
     if (system.exchange(temporary.c_str(), folder.c_str()) == 0) return;
-    system_failed(folder, "replace", errno);
+    throw_system_error(folder, "replace", errno);
   }
   if (taken) rename_path(system, folder, folder.parent_path() / name_of_ours(kTrash, step));
   rename_path(system, temporary, folder);
 }
 
 /// Moves away what is not to be kept. Only checkpoints that look whole count.
-void retire(const System& system, const path& run, std::int64_t saved, std::int64_t keep) {
+void retire(const SystemCalls& system, const path& run, std::int64_t saved, std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
   const auto steps = named_steps(run);
   std::int64_t kept = 0;
@@ -123,12 +123,12 @@ void retire(const System& system, const path& run, std::int64_t saved, std::int6
     rename_path(system, folder, checkpoints / name_of_ours(kTrash, *at));
     moved = true;
   }
-  if (moved) flush_folder(system, checkpoints);
+  if (moved) fsync_folder(system, checkpoints);
 }
 
 }  // namespace
 
-void save_checkpoint(const System& system, const path& run, const CheckpointContent& content,
+void save_checkpoint(const SystemCalls& system, const path& run, const CheckpointContent& content,
                      std::int64_t keep) {
   EK_ASSERT(keep >= 1 && content.step >= 0);
   if (!is_locked(run)) {
@@ -137,8 +137,8 @@ void save_checkpoint(const System& system, const path& run, const CheckpointCont
                                "while it was in use; move it back, or start another run"));
   }
   const auto checkpoints = run / "checkpoints";
-  make_folders(system, checkpoints);
-  flush_folder(system, run);  // an earlier save may have died between making and flushing
+  create_folders(system, checkpoints);
+  fsync_folder(system, run);  // an earlier save may have died between making and flushing
   sweep(system, checkpoints);
   const auto parts = parts_of(content);
   check_space(system, checkpoints, parts);
@@ -150,13 +150,13 @@ void save_checkpoint(const System& system, const path& run, const CheckpointCont
     remove_all(system, temporary);  // what it cannot remove, the next save will sweep
     throw;
   }
-  flush_folder(system, checkpoints);  // from here on it survives a power cut
+  fsync_folder(system, checkpoints);  // from here on it survives a power cut
   retire(system, run, content.step, keep);
   sweep(system, checkpoints);
 }
 
 void save_checkpoint(const path& run, const CheckpointContent& content, std::int64_t keep) {
-  save_checkpoint(System{}, run, content, keep);
+  save_checkpoint(SystemCalls{}, run, content, keep);
 }
 
 }  // namespace evenkeel::store

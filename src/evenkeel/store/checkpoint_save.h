@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
 /// save_checkpoint with a system that a test can let fail. For this floor only.
-void save_checkpoint(const System& system, const std::filesystem::path& run,
+void save_checkpoint(const SystemCalls& system, const std::filesystem::path& run,
                      const CheckpointContent& content, std::int64_t keep);
 
 /// "step-00001000"

@@ -11,7 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/digest.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
@@ -19,7 +19,7 @@ InFile::InFile(const std::filesystem::path& path, Links links) : path_(path.stri
   // Without O_NONBLOCK, opening a pipe waits for a writer that never comes.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
   descriptor_ = ::open(path_.c_str(), flags);
-  if (descriptor_ < 0) system_failed(path_, "open", errno);
+  if (descriptor_ < 0) throw_system_error(path_, "open", errno);
   struct stat status{};
   const bool plain = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   if (!plain) {
@@ -38,7 +38,7 @@ void InFile::read(void* to, std::size_t size) {
   while (size > 0) {
     const auto got = ::read(descriptor_, next, size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) system_failed(path_, "read", errno);
+    if (got < 0) throw_system_error(path_, "read", errno);
     if (got == 0) throw Error(Exit::io, text(path_, ": became shorter while it was read"));
     next += got;
     size -= static_cast<std::size_t>(got);

@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
@@ -38,16 +38,16 @@ std::string owner(int descriptor) {
 
 Lock::Lock(const std::filesystem::path& run) {
   const auto file = run / "lock";
-  constexpr mode_t kAllThatTheUmaskAllows = 0666;
+  constexpr mode_t kModeBeforeUmask = 0666;
   descriptor_ =
-      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kAllThatTheUmaskAllows);
-  if (descriptor_ < 0) system_failed(file, "open", errno);
+      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kModeBeforeUmask);
+  if (descriptor_ < 0) throw_system_error(file, "open", errno);
   auto lock = whole_file(F_WRLCK);
   if (::fcntl(descriptor_, F_OFD_SETLK, &lock) != 0) {
     const int error = errno;
     const auto by = owner(descriptor_);
     ::close(descriptor_);
-    if (error != EAGAIN && error != EACCES) system_failed(file, "lock", error);
+    if (error != EAGAIN && error != EACCES) throw_system_error(file, "lock", error);
     throw Error(Exit::busy, text(run.string(), ": locked by ", by, "; wait for it, or stop it"));
   }
   const auto number = text(::getpid(), "\n");
@@ -56,7 +56,7 @@ Lock::Lock(const std::filesystem::path& run) {
       ::pwrite(descriptor_, number.data(), number.size(), 0) != size) {
     const int error = errno;
     ::close(descriptor_);
-    system_failed(file, "write", error);
+    throw_system_error(file, "write", error);
   }
 }
 

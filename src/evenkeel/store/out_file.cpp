@@ -11,7 +11,7 @@ namespace evenkeel::store {
 namespace {
 
 /// 0, or the error number. A file system that cannot reserve is no failure: writing will tell.
-int reserve(const System& system, int descriptor, std::uint64_t size) {
+int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
     if (errno == EINTR) continue;
@@ -22,16 +22,16 @@ int reserve(const System& system, int descriptor, std::uint64_t size) {
 
 }  // namespace
 
-OutFile::OutFile(const System& system, std::filesystem::path path, std::uint64_t size)
+OutFile::OutFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size)
     : system_(system), path_(std::move(path)), size_(size) {
-  constexpr mode_t kAllThatTheUmaskAllows = 0666;
+  constexpr mode_t kModeBeforeUmask = 0666;
   descriptor_ = system_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                             kAllThatTheUmaskAllows);
-  if (descriptor_ < 0) system_failed(path_, "create", errno);
+                             kModeBeforeUmask);
+  if (descriptor_ < 0) throw_system_error(path_, "create", errno);
   if (const int error = reserve(system_, descriptor_, size_); error != 0) {
     system_.close(
         std::exchange(descriptor_, -1));  // the destructor of a half-made object never runs
-    system_failed(path_, "reserve space", error);
+    throw_system_error(path_, "reserve space", error);
   }
 }
 
@@ -46,7 +46,7 @@ void OutFile::add(const void* data, std::size_t size) {
   while (size > 0) {
     const auto put = system_.write(descriptor_, next, size);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) system_failed(path_, "write", errno);
+    if (put < 0) throw_system_error(path_, "write", errno);
     next += put;
     size -= static_cast<std::size_t>(put);
   }
@@ -54,12 +54,12 @@ void OutFile::add(const void* data, std::size_t size) {
 
 Written OutFile::finish() {
   EK_ASSERT(written_ == size_);
-  if (system_.fsync(descriptor_) != 0) system_failed(path_, "flush", errno);
-  if (system_.close(std::exchange(descriptor_, -1)) != 0) system_failed(path_, "close", errno);
+  if (system_.fsync(descriptor_) != 0) throw_system_error(path_, "flush", errno);
+  if (system_.close(std::exchange(descriptor_, -1)) != 0) throw_system_error(path_, "close", errno);
   return {.size = size_, .digest = digest_.hex()};
 }
 
-Written write_new_file(const System& system, const std::filesystem::path& path,
+Written write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                        const std::string& content) {
   OutFile file(system, path, content.size());
   file.add(content.data(), content.size());

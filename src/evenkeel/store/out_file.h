@@ -7,7 +7,7 @@
 #include <string>
 
 #include "evenkeel/store/digest.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
@@ -22,7 +22,7 @@ class OutFile {
  public:
   /// Creates the file, which must not be there, and reserves its space where the file system can.
   /// \throws Error (io), as all below
-  OutFile(const System& system, std::filesystem::path path, std::uint64_t size);
+  OutFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
   OutFile(const OutFile&) = delete;
   OutFile& operator=(const OutFile&) = delete;
   OutFile(OutFile&&) = delete;
@@ -36,7 +36,7 @@ class OutFile {
   Written finish();
 
  private:
-  const System& system_;
+  const SystemCalls& system_;
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0, written_ = 0;
@@ -44,7 +44,7 @@ class OutFile {
 };
 
 /// A whole new file of these bytes.
-Written write_new_file(const System& system, const std::filesystem::path& path,
+Written write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                        const std::string& content);
 
 }  // namespace evenkeel::store

@@ -12,7 +12,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
@@ -37,10 +37,10 @@ void for_each_record(const std::filesystem::path& file, const Use& use) {
 void Records::append(const nlohmann::ordered_json& record) {
   const auto line =
       record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  constexpr mode_t kAllThatTheUmaskAllows = 0666;
+  constexpr mode_t kModeBeforeUmask = 0666;
   const int descriptor =
-      ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, kAllThatTheUmaskAllows);
-  if (descriptor < 0) system_failed(file_, "open", errno);
+      ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, kModeBeforeUmask);
+  if (descriptor < 0) throw_system_error(file_, "open", errno);
   struct stat before{};
   int error = ::fstat(descriptor, &before) == 0 ? 0 : errno;
   if (error == 0) {
@@ -50,7 +50,7 @@ void Records::append(const nlohmann::ordered_json& record) {
     if (error != 0 && ::ftruncate(descriptor, before.st_size) != 0) error = errno;
   }
   if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error != 0) system_failed(file_, "append", error);
+  if (error != 0) throw_system_error(file_, "append", error);
 }
 
 void Records::cut_after(std::int64_t step) {

@@ -11,7 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/json_text.h"
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
@@ -88,21 +88,21 @@ double age_of(const path& file) {
 }  // namespace
 
 void make_run_folder(const path& run) {
-  make_folders(System{}, run);
+  create_folders(SystemCalls{}, run);
 }
 
 path new_run_folder(const path& runs, const std::string& stem) {
   EK_ASSERT(!stem.empty() && stem.find('/') == std::string::npos);
-  const System system;
-  make_folders(system, runs);
-  constexpr mode_t kAllThatTheUmaskAllows = 0777;
+  const SystemCalls system;
+  create_folders(system, runs);
+  constexpr mode_t kModeBeforeUmask = 0777;
   for (std::int64_t number = 1;; ++number) {
     const auto run = runs / text(stem, "-", number);
-    if (system.mkdir(run.c_str(), kAllThatTheUmaskAllows) == 0) {
-      flush_folder(system, runs);
+    if (system.mkdir(run.c_str(), kModeBeforeUmask) == 0) {
+      fsync_folder(system, runs);
       return run;
     }
-    if (errno != EEXIST) system_failed(run, "make the folder", errno);
+    if (errno != EEXIST) throw_system_error(run, "make the folder", errno);
   }
 }
 
@@ -139,7 +139,7 @@ nlohmann::json read_provenance(const path& run) {
 
 std::vector<RunSummary> list_runs(const path& runs) {
   std::vector<RunSummary> all;
-  for (const auto& folder : entries_of(runs)) {
+  for (const auto& folder : directory_entries(runs)) {
     const bool has_status = is_file(folder / kStatusName);
     const bool has_metrics = is_file(folder / kMetricsName);
     if (!has_status && !is_file(folder / "run.toml")) continue;

@@ -51,7 +51,7 @@ SafetensorsImage::SafetensorsImage(std::vector<TensorView> tensors,
   size_ = sizeof(std::uint64_t) + header_.size() + end;
 }
 
-Written SafetensorsImage::write(const System& system, const std::filesystem::path& path) const {
+Written SafetensorsImage::write(const SystemCalls& system, const std::filesystem::path& path) const {
   OutFile file(system, path, size_);
   const std::uint64_t header_bytes = header_.size();
   file.add(&header_bytes, sizeof header_bytes);
@@ -70,19 +70,19 @@ nlohmann::json SafetensorsImage::tensors() const {
 
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  const System system;
+  const SystemCalls system;
   const SafetensorsImage image(std::move(tensors), metadata);
   auto beside = path;
   beside += text(".new-", ::getpid());
   remove_all(system, beside);  // of an earlier process with our number
   try {
     image.write(system, beside);
-    if (system.rename(beside.c_str(), path.c_str()) != 0) system_failed(path, "rename to", errno);
+    if (system.rename(beside.c_str(), path.c_str()) != 0) throw_system_error(path, "rename to", errno);
   } catch (...) {
     remove_all(system, beside);
     throw;
   }
-  flush_folder(system, std::filesystem::absolute(path).parent_path());
+  fsync_folder(system, std::filesystem::absolute(path).parent_path());
 }
 
 }  // namespace evenkeel::store

@@ -20,7 +20,7 @@ class SafetensorsImage {
                    const std::map<std::string, std::string>& metadata);
 
   std::uint64_t size() const { return size_; }
-  Written write(const System& system, const std::filesystem::path& path) const;
+  Written write(const SystemCalls& system, const std::filesystem::path& path) const;
 
   /// {"name": {"dtype": "F32", "shape": [2, 3]}, ...} for the manifest.
   nlohmann::json tensors() const;

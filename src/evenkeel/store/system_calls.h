@@ -22,7 +22,7 @@ std::int64_t free_bytes(const char* path);
 int exchange_paths(const char* one, const char* other);
 
 /// As in the manual pages: -1 and errno on failure.
-struct System {
+struct SystemCalls {
   std::int64_t (*free_bytes)(const char* path) = store::free_bytes;
   int (*mkdir)(const char* path, mode_t mode) = ::mkdir;
   int (*open)(const char* path, int flags, mode_t mode) =
@@ -39,22 +39,22 @@ struct System {
 
 /// "PATH: cannot WHAT: No space left on device"
 /// \throws Error (io)
-[[noreturn]] void system_failed(const std::filesystem::path& path, const char* what, int error);
+[[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what, int error);
 
 /// Makes the entries of a folder durable.
 /// \throws Error (io)
-void flush_folder(const System& system, const std::filesystem::path& folder);
+void fsync_folder(const SystemCalls& system, const std::filesystem::path& folder);
 
 /// Makes a folder and the parents that are missing, each durable; nothing if it is there.
 /// \throws Error (io)
-void make_folders(const System& system, const std::filesystem::path& folder);
+void create_folders(const SystemCalls& system, const std::filesystem::path& folder);
 
-/// What lies in a folder, in the order of the names; nothing if the folder is missing.
+/// The entries of a folder, in the order of their names; nothing if the folder is missing.
 /// \throws Error (io) if it cannot be read
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& folder);
 
 /// Removes a file, a link, or a folder with all in it, and goes on after a failure.
 /// \return 0, or the first error number
-int remove_all(const System& system, const std::filesystem::path& path);
+int remove_all(const SystemCalls& system, const std::filesystem::path& path);
 
 }  // namespace evenkeel::store

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/store/system.h"
+#include "evenkeel/store/system_calls.h"
 
 #include <sys/statvfs.h>
 
@@ -22,52 +22,52 @@ int exchange_paths(const char* one, const char* other) {
   return ::renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
 }
 
-void system_failed(const std::filesystem::path& path, const char* what, int error) {
+void throw_system_error(const std::filesystem::path& path, const char* what, int error) {
   throw Error(Exit::io, text(path.string(), ": cannot ", what, ": ", std::strerror(error)));
 }
 
-void flush_folder(const System& system, const std::filesystem::path& folder) {
+void fsync_folder(const SystemCalls& system, const std::filesystem::path& folder) {
   const int descriptor = system.open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (descriptor < 0) system_failed(folder, "open", errno);
+  if (descriptor < 0) throw_system_error(folder, "open", errno);
   if (system.fsync(descriptor) != 0) {
     const int error = errno;
     system.close(descriptor);
-    system_failed(folder, "flush", error);
+    throw_system_error(folder, "flush", error);
   }
-  if (system.close(descriptor) != 0) system_failed(folder, "close", errno);
+  if (system.close(descriptor) != 0) throw_system_error(folder, "close", errno);
 }
 
-void make_folders(const System& system, const std::filesystem::path& folder) {
+void create_folders(const SystemCalls& system, const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return;
   const auto parent = std::filesystem::absolute(folder).lexically_normal().parent_path();
-  make_folders(system, parent);
-  constexpr mode_t kAllThatTheUmaskAllows = 0777;
-  if (system.mkdir(folder.c_str(), kAllThatTheUmaskAllows) != 0 && errno != EEXIST) {
-    system_failed(folder, "make the folder", errno);
+  create_folders(system, parent);
+  constexpr mode_t kModeBeforeUmask = 0777;
+  if (system.mkdir(folder.c_str(), kModeBeforeUmask) != 0 && errno != EEXIST) {
+    throw_system_error(folder, "make the folder", errno);
   }
-  flush_folder(system, parent);
+  fsync_folder(system, parent);
 }
 
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> entries;
   std::error_code error;
   auto at = std::filesystem::directory_iterator(folder, error);
   for (; !error && at != end(at); at.increment(error)) entries.push_back(at->path());
   if (error && error != std::errc::no_such_file_or_directory) {
-    system_failed(folder, "list", error.value());
+    throw_system_error(folder, "list", error.value());
   }
   std::sort(entries.begin(), entries.end());
   return entries;
 }
 
-int remove_all(const System& system, const std::filesystem::path& path) {
+int remove_all(const SystemCalls& system, const std::filesystem::path& path) {
   std::error_code error;
   if (!is_directory(symlink_status(path, error))) {
     return system.unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
   }
   int first = 0;
-  for (const auto& each : entries_of(path)) {
+  for (const auto& each : directory_entries(path)) {
     const int failure = remove_all(system, each);
     if (first == 0) first = failure;
   }
