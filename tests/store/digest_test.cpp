@@ -17,8 +17,8 @@ TEST(Digest, DoesNotDependOnThePieces) {
   const std::string bytes(5000, 'x');
   for (const std::size_t cut : {0, 1, 17, 256, 4999}) {
     Digest pieces;
-    pieces.add(bytes.data(), cut);
-    pieces.add(bytes.data() + cut, bytes.size() - cut);
+    pieces.update(bytes.data(), cut);
+    pieces.update(bytes.data() + cut, bytes.size() - cut);
     EXPECT_EQ(pieces.hex(), digest(bytes.data(), bytes.size()));
   }
 }

@@ -10,7 +10,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/manifest.h"
-#include "evenkeel/store/out_file.h"
+#include "evenkeel/store/output_file.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors_writer.h"
 
@@ -68,7 +68,7 @@ void check_space(const SystemCalls& system, const path& checkpoints, const Parts
                              " are; free some space, older checkpoints are intact"));
 }
 
-nlohmann::json described(const Written& written) {
+nlohmann::json described(const WrittenFile& written) {
   return {{"size", written.size}, {"digest", written.digest}};
 }
 

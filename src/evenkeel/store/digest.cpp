@@ -22,7 +22,7 @@ Digest::Digest() : state_(std::make_unique<State>()) {
 
 Digest::~Digest() = default;
 
-void Digest::add(const void* data, std::size_t size) {
+void Digest::update(const void* data, std::size_t size) {
   EK_ASSERT(XXH3_128bits_update(&state_->xxh3, data, size) == XXH_OK);
 }
 
@@ -37,7 +37,7 @@ std::string Digest::hex() const {
 
 std::string digest(const void* data, std::size_t size) {
   Digest whole;
-  whole.add(data, size);
+  whole.update(data, size);
   return whole.hex();
 }
 

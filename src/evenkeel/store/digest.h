@@ -18,7 +18,7 @@ class Digest {
   Digest& operator=(Digest&&) = delete;
   ~Digest();
 
-  void add(const void* data, std::size_t size);
+  void update(const void* data, std::size_t size);
   std::string hex() const;  // 32 digits, as `xxhsum -H2` prints them
 
  private:

@@ -6,7 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/in_file.h"
+#include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
 
 namespace evenkeel::store {
@@ -39,7 +39,7 @@ std::string defect_of_entry(const std::filesystem::path& folder, const std::stri
 }
 
 std::string read_json_file(const std::filesystem::path& path) {
-  InFile file(path, InFile::Links::refuse);
+  InputFile file(path, InputFile::Links::refuse);
   std::string content(file.size() <= kMaxJsonBytes ? file.size() : 0, '\0');
   file.read(content.data(), content.size());
   return content;
@@ -60,7 +60,7 @@ std::string defect_of_manifest(const std::string& content, const json& manifest,
 std::string defect_of_file(const std::filesystem::path& folder, const std::string& name,
                            const json& wanted, Check what) {
   if (auto defect = defect_of_entry(folder, name); !defect.empty()) return defect;
-  InFile file(folder / name, InFile::Links::refuse);
+  InputFile file(folder / name, InputFile::Links::refuse);
   const auto size = wanted.at("size").get<std::uint64_t>();
   if (file.size() != size) {
     return text(name, " must have ", size, " bytes, but has ", file.size());

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/store/in_file.h"
+#include "evenkeel/store/input_file.h"
 #include "evenkeel/store/safetensors_header.h"
 
 namespace evenkeel::store {
@@ -56,7 +56,7 @@ Safetensors Safetensors::read(const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& defect) {
     throw Error(Exit::data, text(file.path_, ": ", defect));
   };
-  InFile in(path);
+  InputFile in(path);
   std::uint64_t header_bytes = 0;
   if (in.size() < sizeof header_bytes) {
     refuse(text("a safetensors file has at least 8 bytes, but this has ", in.size()));

@@ -51,12 +51,12 @@ SafetensorsImage::SafetensorsImage(std::vector<TensorView> tensors,
   size_ = sizeof(std::uint64_t) + header_.size() + end;
 }
 
-Written SafetensorsImage::write(const SystemCalls& system, const std::filesystem::path& path) const {
-  OutFile file(system, path, size_);
+WrittenFile SafetensorsImage::write(const SystemCalls& system, const std::filesystem::path& path) const {
+  OutputFile file(system, path, size_);
   const std::uint64_t header_bytes = header_.size();
-  file.add(&header_bytes, sizeof header_bytes);
-  file.add(header_.data(), header_.size());
-  for (const auto& each : tensors_) file.add(each.data, bytes_of(each));
+  file.write(&header_bytes, sizeof header_bytes);
+  file.write(header_.data(), header_.size());
+  for (const auto& each : tensors_) file.write(each.data, bytes_of(each));
   return file.finish();
 }
 

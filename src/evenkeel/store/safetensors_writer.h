@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/store/out_file.h"
+#include "evenkeel/store/output_file.h"
 #include "evenkeel/store/safetensors.h"
 
 namespace evenkeel::store {
@@ -20,7 +20,7 @@ class SafetensorsImage {
                    const std::map<std::string, std::string>& metadata);
 
   std::uint64_t size() const { return size_; }
-  Written write(const SystemCalls& system, const std::filesystem::path& path) const;
+  WrittenFile write(const SystemCalls& system, const std::filesystem::path& path) const;
 
   /// {"name": {"dtype": "F32", "shape": [2, 3]}, ...} for the manifest.
   nlohmann::json tensors() const;

@@ -11,29 +11,29 @@
 
 namespace evenkeel::store {
 
-/// What a file holds, once it is durable.
-struct Written {
+/// Size and digest of a file that is durable.
+struct WrittenFile {
   std::uint64_t size = 0;
   std::string digest;
 };
 
 /// A new file of known size, written once from front to back. For this floor only.
-class OutFile {
+class OutputFile {
  public:
   /// Creates the file, which must not be there, and reserves its space where the file system can.
   /// \throws Error (io), as all below
-  OutFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
-  OutFile(const OutFile&) = delete;
-  OutFile& operator=(const OutFile&) = delete;
-  OutFile(OutFile&&) = delete;
-  OutFile& operator=(OutFile&&) = delete;
-  ~OutFile();
+  OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile(OutputFile&&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
 
-  void add(const void* data, std::size_t size);
+  void write(const void* data, std::size_t size);
 
   /// Flushes and closes. After a failed flush the kernel may have dropped the data and forgotten
-  /// the failure, so nobody may try again: the file is lost.
-  Written finish();
+  /// the failure, so a retry is useless: the file is lost.
+  WrittenFile finish();
 
  private:
   const SystemCalls& system_;
@@ -44,7 +44,7 @@ class OutFile {
 };
 
 /// A whole new file of these bytes.
-Written write_new_file(const SystemCalls& system, const std::filesystem::path& path,
+WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                        const std::string& content);
 
 }  // namespace evenkeel::store

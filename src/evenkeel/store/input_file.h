@@ -9,17 +9,17 @@
 namespace evenkeel::store {
 
 /// A plain file that is open for reading from its beginning. For this floor only.
-class InFile {
+class InputFile {
  public:
   enum class Links { follow, refuse };
 
   /// \throws Error (io) if it cannot be opened or is a folder, a pipe, a device
-  explicit InFile(const std::filesystem::path& path, Links links = Links::follow);
-  InFile(const InFile&) = delete;
-  InFile& operator=(const InFile&) = delete;
-  InFile(InFile&&) = delete;
-  InFile& operator=(InFile&&) = delete;
-  ~InFile();
+  explicit InputFile(const std::filesystem::path& path, Links links = Links::follow);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile(InputFile&&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
+  ~InputFile();
 
   std::uint64_t size() const { return size_; }  // when it was opened
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/store/in_file.h"
+#include "evenkeel/store/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace evenkeel::store {
 
-InFile::InFile(const std::filesystem::path& path, Links links) : path_(path.string()) {
+InputFile::InputFile(const std::filesystem::path& path, Links links) : path_(path.string()) {
   // Without O_NONBLOCK, opening a pipe waits for a writer that never comes.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
   descriptor_ = ::open(path_.c_str(), flags);
@@ -29,11 +29,11 @@ InFile::InFile(const std::filesystem::path& path, Links links) : path_(path.stri
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-InFile::~InFile() {
+InputFile::~InputFile() {
   ::close(descriptor_);
 }
 
-void InFile::read(void* to, std::size_t size) {
+void InputFile::read(void* to, std::size_t size) {
   auto* next = static_cast<char*>(to);
   while (size > 0) {
     const auto got = ::read(descriptor_, next, size);
@@ -46,14 +46,14 @@ void InFile::read(void* to, std::size_t size) {
   }
 }
 
-std::string InFile::digest_of_rest() {
+std::string InputFile::digest_of_rest() {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::vector<char> buffer(std::min<std::uint64_t>(kPiece, size_ - at_));
   Digest digest;
   while (at_ < size_) {
     const auto piece = std::min<std::uint64_t>(buffer.size(), size_ - at_);
     read(buffer.data(), piece);
-    digest.add(buffer.data(), piece);
+    digest.update(buffer.data(), piece);
   }
   return digest.hex();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/store/out_file.h"
+#include "evenkeel/store/output_file.h"
 
 #include <cerrno>
 #include <utility>
@@ -10,7 +10,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// 0, or the error number. A file system that cannot reserve is no failure: writing will tell.
+/// 0, or the error number. A file system that cannot reserve is no failure: a full disk then fails the write.
 int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
@@ -22,7 +22,7 @@ int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
 
 }  // namespace
 
-OutFile::OutFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size)
+OutputFile::OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size)
     : system_(system), path_(std::move(path)), size_(size) {
   constexpr mode_t kModeBeforeUmask = 0666;
   descriptor_ = system_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -35,12 +35,12 @@ OutFile::OutFile(const SystemCalls& system, std::filesystem::path path, std::uin
   }
 }
 
-OutFile::~OutFile() {
+OutputFile::~OutputFile() {
   if (descriptor_ >= 0) system_.close(descriptor_);
 }
 
-void OutFile::add(const void* data, std::size_t size) {
-  digest_.add(data, size);
+void OutputFile::write(const void* data, std::size_t size) {
+  digest_.update(data, size);
   written_ += size;
   const auto* next = static_cast<const char*>(data);
   while (size > 0) {
@@ -52,17 +52,17 @@ void OutFile::add(const void* data, std::size_t size) {
   }
 }
 
-Written OutFile::finish() {
+WrittenFile OutputFile::finish() {
   EK_ASSERT(written_ == size_);
   if (system_.fsync(descriptor_) != 0) throw_system_error(path_, "flush", errno);
   if (system_.close(std::exchange(descriptor_, -1)) != 0) throw_system_error(path_, "close", errno);
   return {.size = size_, .digest = digest_.hex()};
 }
 
-Written write_new_file(const SystemCalls& system, const std::filesystem::path& path,
+WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                        const std::string& content) {
-  OutFile file(system, path, content.size());
-  file.add(content.data(), content.size());
+  OutputFile file(system, path, content.size());
+  file.write(content.data(), content.size());
   return file.finish();
 }
 
