@@ -113,7 +113,7 @@ TEST(ListRuns, SortsByNameThenByNumber) {
   EXPECT_EQ(order, "a a-2 a-9 a-10 b-1 ");
 }
 
-TEST(WriteStatus, HoldsItsCallerToTheKnownStates) {
+TEST(WriteStatus, RequiresAKnownState) {
   EXPECT_THROW(write_status(fresh_folder(), {"paused", 0, 0, "", ""}), std::logic_error);
 }
 

@@ -74,7 +74,7 @@ TEST(WriteSafetensors, GivesTheSameBytesAfterALoad) {
   EXPECT_EQ(read_file(folder / "one"), read_file(folder / "two"));
 }
 
-TEST(WriteSafetensors, ReplacesAFileAndLeavesNothingBeside) {
+TEST(WriteSafetensors, ReplacesAFileAndLeavesNoOther) {
   const auto folder = fresh_folder();
   put(folder / "a", "old");
   write_safetensors(folder / "a", mixed_tensors());
@@ -89,13 +89,13 @@ TEST(WriteSafetensors, NamesTheFileThatItCannotWrite) {
                  ": cannot create: No such file or directory"));
 }
 
-TEST(WriteSafetensors, HoldsItsCallerToUniqueNames) {
+TEST(WriteSafetensors, RequiresUniqueNames) {
   auto twice = mixed_tensors();
   twice.push_back(twice.front());
   EXPECT_THROW(write_safetensors(fresh_folder() / "a", twice), std::logic_error);
 }
 
-TEST(Safetensors, GivesWhatWasWritten) {
+TEST(Safetensors, ReadsWhatWasWritten) {
   const auto path = fresh_folder() / "a.safetensors";
   write_safetensors(path, mixed_tensors(), {{"k", "v"}});
   const auto file = Safetensors::read(path);
@@ -111,7 +111,7 @@ TEST(Safetensors, GivesWhatWasWritten) {
 }
 
 // The order of keys of the format's own library, which writes dtype first.
-TEST(Safetensors, ReadsFilesOfOthers) {
+TEST(Safetensors, ReadsFilesOfOtherPrograms) {
   const std::string header =
       R"({"__metadata__":{},"w":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]},)"
       R"("e":{"shape":[],"dtype":"F16","data_offsets":[8,10]}}   )";

@@ -25,7 +25,7 @@ constexpr const char* kTrash = ".trash-";
 
 /// The files of a checkpoint before they are written.
 struct Parts {
-  SafetensorsImage model, optimizer;
+  SafetensorsWriter model, optimizer;
   std::string state;
 };
 

@@ -12,20 +12,20 @@
 
 namespace evenkeel::store {
 
-static_assert(std::endian::native == std::endian::little, "data is written as it lies in memory");
+static_assert(std::endian::native == std::endian::little, "data is written as it is in memory");
 
 namespace {
 
-struct DtypeFacts {
+struct DtypeInfo {
   std::string_view name;
   std::int64_t bytes;
 };
 
 constexpr std::array kDtypes = {  // in the order of the enumerators
-    DtypeFacts{"F64", 8}, DtypeFacts{"F32", 4}, DtypeFacts{"BF16", 2}, DtypeFacts{"F16", 2},
-    DtypeFacts{"I64", 8}, DtypeFacts{"I32", 4}, DtypeFacts{"I16", 2},  DtypeFacts{"I8", 1},
-    DtypeFacts{"U64", 8}, DtypeFacts{"U32", 4}, DtypeFacts{"U16", 2},  DtypeFacts{"U8", 1},
-    DtypeFacts{"BOOL", 1}};
+    DtypeInfo{"F64", 8}, DtypeInfo{"F32", 4}, DtypeInfo{"BF16", 2}, DtypeInfo{"F16", 2},
+    DtypeInfo{"I64", 8}, DtypeInfo{"I32", 4}, DtypeInfo{"I16", 2},  DtypeInfo{"I8", 1},
+    DtypeInfo{"U64", 8}, DtypeInfo{"U32", 4}, DtypeInfo{"U16", 2},  DtypeInfo{"U8", 1},
+    DtypeInfo{"BOOL", 1}};
 
 }  // namespace
 
@@ -39,12 +39,12 @@ std::int64_t bytes_of(Dtype dtype) {
 
 std::optional<Dtype> dtype_named(std::string_view name) {
   const auto* found = std::find_if(kDtypes.begin(), kDtypes.end(),
-                                   [&](const DtypeFacts& each) { return each.name == name; });
+                                   [&](const DtypeInfo& each) { return each.name == name; });
   if (found == kDtypes.end()) return std::nullopt;
   return static_cast<Dtype>(found - kDtypes.begin());
 }
 
-std::int64_t Entry::numel() const {
+std::int64_t TensorInfo::numel() const {
   std::int64_t product = 1;
   for (const auto size : shape) product *= size;
   return product;
@@ -85,7 +85,7 @@ Safetensors Safetensors::read(const std::filesystem::path& path) {
   return file;
 }
 
-const Entry& Safetensors::entry(const std::string& name) const {
+const TensorInfo& Safetensors::entry(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     throw Error(Exit::data, text(path_, ": must hold tensor \"", name, "\", but does not"));
@@ -93,7 +93,7 @@ const Entry& Safetensors::entry(const std::string& name) const {
   return found->second;
 }
 
-const std::byte* Safetensors::data(const Entry& entry) const {
+const std::byte* Safetensors::data(const TensorInfo& entry) const {
   return data_.get() + entry.begin;
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-/// The safetensors format, both ways. Knows no torch.
+/// Reads and writes the safetensors format. Independent of torch.
 /// \source docs/formats.md
 namespace evenkeel::store {
 
@@ -30,7 +30,7 @@ struct TensorView {
 };
 
 /// One tensor of an open file.
-struct Entry {
+struct TensorInfo {
   Dtype dtype = Dtype::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0, end = 0;  // in the data area
@@ -52,19 +52,19 @@ class Safetensors {
   /// \throws Error (io) if it cannot be read; Error (data) that names the file and what is wrong
   static Safetensors read(const std::filesystem::path& path);
 
-  const std::map<std::string, Entry>& entries() const { return entries_; }
+  const std::map<std::string, TensorInfo>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   bool has(const std::string& name) const { return entries_.contains(name); }
   /// \throws Error (data) that names the file if there is none
-  const Entry& entry(const std::string& name) const;
+  const TensorInfo& entry(const std::string& name) const;
   /// The bytes of an entry of this file; aligned to its width if the writer sorted by width.
-  const std::byte* data(const Entry& entry) const;
+  const std::byte* data(const TensorInfo& entry) const;
   const std::string& path() const { return path_; }
 
  private:
   std::string path_;
   std::shared_ptr<const std::byte[]> data_;  // the data area; copies share it
-  std::map<std::string, Entry> entries_;
+  std::map<std::string, TensorInfo> entries_;
   std::map<std::string, std::string> metadata_;
 };
 

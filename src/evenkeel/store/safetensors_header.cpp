@@ -15,7 +15,7 @@ namespace evenkeel::store {
 namespace {
 
 /// A name of the file as one short printable line.
-std::string shown(const std::string& name) {
+std::string quoted_name(const std::string& name) {
   constexpr std::size_t kLongest = 80;
   auto quoted = nlohmann::json(name).dump(-1, ' ', true);
   if (quoted.size() > kLongest) quoted = quoted.substr(0, kLongest) + "...\"";
@@ -31,7 +31,7 @@ std::string known_dtypes() {
 }
 
 /// What nlohmann::json::sax_parse calls; each call returns false to stop, with defect() set.
-/// `wants_` is the value (or the kind of key) that may come next; any other is refused, so the
+/// `expecting_` is the value (or the kind of key) that may come next; any other is refused, so the
 /// nesting is bounded by the format.
 class HeaderReader {
  public:
@@ -45,7 +45,7 @@ class HeaderReader {
   bool binary(const nlohmann::json::binary_t&) { return unexpected("binary"); }
 
   bool number_unsigned(std::uint64_t number) {
-    if (wants_ == Wants::dimension) {
+    if (expecting_ == Expecting::dimension) {
       if (number > std::numeric_limits<std::int64_t>::max()) return refuse("shape is too large");
       if (entry_.shape.size() == kMaxDimensions) {
         return refuse(text("at most ", kMaxDimensions, " dimensions are read"));
@@ -53,36 +53,36 @@ class HeaderReader {
       entry_.shape.push_back(static_cast<std::int64_t>(number));
       return true;
     }
-    if (wants_ != Wants::offset) return unexpected("a number");
+    if (expecting_ != Expecting::offset) return unexpected("a number");
     if (offsets_ == 2) return refuse("data_offsets must be two numbers, but are more");
     (offsets_++ == 0 ? entry_.begin : entry_.end) = number;
     return true;
   }
 
   bool string(const std::string& value) {
-    if (wants_ == Wants::metadata_value) {
+    if (expecting_ == Expecting::metadata_value) {
       header_.metadata[key_] = value;
-      wants_ = Wants::metadata_key;
+      expecting_ = Expecting::metadata_key;
       return true;
     }
-    if (wants_ != Wants::dtype) return unexpected("a string");
+    if (expecting_ != Expecting::dtype) return unexpected("a string");
     const auto dtype = dtype_named(value);
-    if (!dtype) return refuse(text("unknown dtype ", shown(value), "; known: ", known_dtypes()));
+    if (!dtype) return refuse(text("unknown dtype ", quoted_name(value), "; known: ", known_dtypes()));
     entry_.dtype = *dtype;
-    wants_ = Wants::tensor_key;
+    expecting_ = Expecting::tensor_key;
     return true;
   }
 
   bool start_object(std::size_t) {
-    switch (wants_) {
-      case Wants::header:
-        wants_ = Wants::header_key;
+    switch (expecting_) {
+      case Expecting::header:
+        expecting_ = Expecting::header_key;
         return true;
-      case Wants::tensor:
-        wants_ = Wants::tensor_key;
+      case Expecting::tensor:
+        expecting_ = Expecting::tensor_key;
         return true;
-      case Wants::metadata:
-        wants_ = Wants::metadata_key;
+      case Expecting::metadata:
+        expecting_ = Expecting::metadata_key;
         return true;
       default:
         return unexpected("an object");
@@ -90,10 +90,10 @@ class HeaderReader {
   }
 
   bool key(const std::string& key) {
-    switch (wants_) {
-      case Wants::header_key:
+    switch (expecting_) {
+      case Expecting::header_key:
         return header_key(key);
-      case Wants::tensor_key:
+      case Expecting::tensor_key:
         return tensor_key(key);
       default:
         return metadata_key(key);
@@ -101,22 +101,22 @@ class HeaderReader {
   }
 
   bool end_object() {
-    if (wants_ == Wants::tensor_key && !finish_tensor()) return false;
-    wants_ = Wants::header_key;  // or the end of all, after which the parser wants nothing
+    if (expecting_ == Expecting::tensor_key && !finish_tensor()) return false;
+    expecting_ = Expecting::header_key;  // or the end of all, after which the parser wants nothing
     return true;
   }
 
   bool start_array(std::size_t) {
-    if (wants_ != Wants::shape && wants_ != Wants::offsets) return unexpected("an array");
-    wants_ = wants_ == Wants::shape ? Wants::dimension : Wants::offset;
+    if (expecting_ != Expecting::shape && expecting_ != Expecting::offsets) return unexpected("an array");
+    expecting_ = expecting_ == Expecting::shape ? Expecting::dimension : Expecting::offset;
     return true;
   }
 
   bool end_array() {
-    if (wants_ == Wants::offset && offsets_ != 2) {
+    if (expecting_ == Expecting::offset && offsets_ != 2) {
       return refuse(text("data_offsets must be two numbers, but are ", offsets_));
     }
-    wants_ = Wants::tensor_key;
+    expecting_ = Expecting::tensor_key;
     return true;
   }
 
@@ -126,7 +126,7 @@ class HeaderReader {
   }
 
  private:
-  enum class Wants {
+  enum class Expecting {
     header,
     header_key,
     tensor,
@@ -142,26 +142,26 @@ class HeaderReader {
   };
 
   bool refuse(const std::string& defect) {
-    defect_ = text("tensor ", shown(name_), ": ", defect);
+    defect_ = text("tensor ", quoted_name(name_), ": ", defect);
     return false;
   }
 
   bool unexpected(const char* found) {
-    switch (wants_) {
-      case Wants::header:
+    switch (expecting_) {
+      case Expecting::header:
         defect_ = text("header must be an object, but is ", found);
         return false;
-      case Wants::tensor:
+      case Expecting::tensor:
         return refuse(text("must be an object, but is ", found));
-      case Wants::dtype:
+      case Expecting::dtype:
         return refuse(text("dtype must be a string, but is ", found));
-      case Wants::shape:
+      case Expecting::shape:
         return refuse(text("shape must be an array, but is ", found));
-      case Wants::dimension:
+      case Expecting::dimension:
         return refuse(text("shape must hold integers >= 0, but one is ", found));
-      case Wants::offsets:
+      case Expecting::offsets:
         return refuse(text("data_offsets must be an array, but is ", found));
-      case Wants::offset:
+      case Expecting::offset:
         return refuse(text("data_offsets must hold integers >= 0, but one is ", found));
       default:
         defect_ = text(kMetadataKey, " must map strings to strings, but holds ", found);
@@ -170,13 +170,13 @@ class HeaderReader {
   }
 
   bool duplicate(const std::string& key) {
-    defect_ = text("key ", shown(key), " must be there once, but is there twice");
+    defect_ = text("key ", quoted_name(key), " must be there once, but is there twice");
     return false;
   }
 
   bool header_key(const std::string& key) {
     if (key == kMetadataKey) {
-      wants_ = Wants::metadata;
+      expecting_ = Expecting::metadata;
       return !std::exchange(has_metadata_, true) || duplicate(key);
     }
     name_ = key;
@@ -191,20 +191,20 @@ class HeaderReader {
     entry_ = {};
     offsets_ = 0;
     has_dtype_ = has_shape_ = has_offsets_ = false;
-    wants_ = Wants::tensor;
+    expecting_ = Expecting::tensor;
     return true;
   }
 
   bool tensor_key(const std::string& key) {
-    if (key == "dtype") return field(key, has_dtype_, Wants::dtype);
-    if (key == "shape") return field(key, has_shape_, Wants::shape);
-    if (key == "data_offsets") return field(key, has_offsets_, Wants::offsets);
-    return refuse(text("unknown key ", shown(key), "; known: data_offsets, dtype, shape"));
+    if (key == "dtype") return field(key, has_dtype_, Expecting::dtype);
+    if (key == "shape") return field(key, has_shape_, Expecting::shape);
+    if (key == "data_offsets") return field(key, has_offsets_, Expecting::offsets);
+    return refuse(text("unknown key ", quoted_name(key), "; known: data_offsets, dtype, shape"));
   }
 
-  bool field(const std::string& key, bool& seen, Wants wants) {
-    wants_ = wants;
-    return !std::exchange(seen, true) || refuse(text("key ", shown(key), " is there twice"));
+  bool field(const std::string& key, bool& is_present, Expecting expecting) {
+    expecting_ = expecting;
+    return !std::exchange(is_present, true) || refuse(text("key ", quoted_name(key), " is there twice"));
   }
 
   bool metadata_key(const std::string& key) {
@@ -214,7 +214,7 @@ class HeaderReader {
       return false;
     }
     key_ = key;
-    wants_ = Wants::metadata_value;
+    expecting_ = Expecting::metadata_value;
     return true;
   }
 
@@ -236,15 +236,15 @@ class HeaderReader {
   }
 
   Header& header_;
-  Wants wants_ = Wants::header;
+  Expecting expecting_ = Expecting::header;
   std::string name_, key_, defect_;
-  Entry entry_;
+  TensorInfo entry_;
   int offsets_ = 0;
   bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
 };
 
 /// The first place where the tensors, in the order of their data, leave a hole or overlap; or "".
-std::string gap(const Header& header, std::uint64_t data_bytes) {
+std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   std::vector<std::pair<Range, const std::string*>> ranges;
   ranges.reserve(header.entries.size());
@@ -255,7 +255,7 @@ std::string gap(const Header& header, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   for (const auto& [range, name] : ranges) {
     if (range.first != covered) {
-      return text("tensor ", shown(*name), ": must begin at byte ", covered, ", but begins at ",
+      return text("tensor ", quoted_name(*name), ": must begin at byte ", covered, ", but begins at ",
                   range.first);
     }
     covered = range.second;
@@ -278,7 +278,7 @@ Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::
   Header header;
   HeaderReader reader(header);
   if (!nlohmann::json::sax_parse(json, &reader)) refuse(reader.defect());
-  if (const auto defect = gap(header, data_bytes); !defect.empty()) refuse(defect);
+  if (const auto defect = coverage_defect(header, data_bytes); !defect.empty()) refuse(defect);
   return header;
 }
 

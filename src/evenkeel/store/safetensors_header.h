@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxNameBytes = 4096;
 inline constexpr std::string_view kMetadataKey = "__metadata__";
 
 struct Header {
-  std::map<std::string, Entry> entries;
+  std::map<std::string, TensorInfo> entries;
   std::map<std::string, std::string> metadata;
 };
 

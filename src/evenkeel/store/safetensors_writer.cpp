@@ -13,7 +13,7 @@ namespace evenkeel::store {
 
 namespace {
 
-constexpr std::size_t kHeaderStep = 8;  // the header ends on a multiple of it
+constexpr std::size_t kHeaderAlignment = 8;  // the header ends on a multiple of it
 
 std::uint64_t bytes_of(const TensorView& tensor) {
   std::int64_t bytes = bytes_of(tensor.dtype);
@@ -23,17 +23,17 @@ std::uint64_t bytes_of(const TensorView& tensor) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-bool comes_first(const TensorView& one, const TensorView& other) {
+bool is_before(const TensorView& one, const TensorView& other) {
   return std::tuple(-bytes_of(one.dtype), std::string_view(one.name)) <
          std::tuple(-bytes_of(other.dtype), std::string_view(other.name));
 }
 
 }  // namespace
 
-SafetensorsImage::SafetensorsImage(std::vector<TensorView> tensors,
+SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
                                    const std::map<std::string, std::string>& metadata)
     : tensors_(std::move(tensors)) {
-  std::sort(tensors_.begin(), tensors_.end(), comes_first);
+  std::sort(tensors_.begin(), tensors_.end(), is_before);
   EK_ASSERT(tensors_.size() <= kMaxTensors);
   auto header = nlohmann::json::object();
   if (!metadata.empty()) header[std::string(kMetadataKey)] = metadata;
@@ -46,12 +46,12 @@ SafetensorsImage::SafetensorsImage(std::vector<TensorView> tensors,
         {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
   }
   header_ = header.dump();
-  header_.resize((header_.size() + kHeaderStep - 1) / kHeaderStep * kHeaderStep, ' ');
+  header_.resize((header_.size() + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment, ' ');
   EK_ASSERT(header_.size() <= kMaxHeaderBytes);
   size_ = sizeof(std::uint64_t) + header_.size() + end;
 }
 
-WrittenFile SafetensorsImage::write(const SystemCalls& system, const std::filesystem::path& path) const {
+WrittenFile SafetensorsWriter::write(const SystemCalls& system, const std::filesystem::path& path) const {
   OutputFile file(system, path, size_);
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
@@ -60,7 +60,7 @@ WrittenFile SafetensorsImage::write(const SystemCalls& system, const std::filesy
   return file.finish();
 }
 
-nlohmann::json SafetensorsImage::tensors() const {
+nlohmann::json SafetensorsWriter::tensors() const {
   auto all = nlohmann::json::object();
   for (const auto& each : tensors_) {
     all[each.name] = {{"dtype", name_of(each.dtype)}, {"shape", each.shape}};
@@ -71,15 +71,15 @@ nlohmann::json SafetensorsImage::tensors() const {
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
   const SystemCalls system;
-  const SafetensorsImage image(std::move(tensors), metadata);
-  auto beside = path;
-  beside += text(".new-", ::getpid());
-  remove_all(system, beside);  // of an earlier process with our number
+  const SafetensorsWriter writer(std::move(tensors), metadata);
+  auto temporary = path;
+  temporary += text(".new-", ::getpid());
+  remove_all(system, temporary);  // of an earlier process with our number
   try {
-    image.write(system, beside);
-    if (system.rename(beside.c_str(), path.c_str()) != 0) throw_system_error(path, "rename to", errno);
+    writer.write(system, temporary);
+    if (system.rename(temporary.c_str(), path.c_str()) != 0) throw_system_error(path, "rename to", errno);
   } catch (...) {
-    remove_all(system, beside);
+    remove_all(system, temporary);
     throw;
   }
   fsync_folder(system, std::filesystem::absolute(path).parent_path());

@@ -14,9 +14,9 @@
 namespace evenkeel::store {
 
 /// A safetensors file before it is written: its order, its header, its size. For this floor only.
-class SafetensorsImage {
+class SafetensorsWriter {
  public:
-  SafetensorsImage(std::vector<TensorView> tensors,
+  SafetensorsWriter(std::vector<TensorView> tensors,
                    const std::map<std::string, std::string>& metadata);
 
   std::uint64_t size() const { return size_; }
