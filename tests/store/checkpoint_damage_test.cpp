@@ -37,7 +37,7 @@ class DamagedCheckpoint : public ::testing::Test {
   path folder_ = run_ / "checkpoints" / "step-00000120";
 };
 
-TEST_F(DamagedCheckpoint, IsSeenAtEveryFlippedBit) {
+TEST_F(DamagedCheckpoint, IsDetectedAtEveryFlippedBit) {
   for (const auto* name : {kManifestName, kModelName, kOptimizerName, kStateName}) {
     const auto whole = read_file(folder_ / name);
     std::fstream file(folder_ / name, std::ios::in | std::ios::out | std::ios::binary);
@@ -46,7 +46,7 @@ TEST_F(DamagedCheckpoint, IsSeenAtEveryFlippedBit) {
     };
     for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
       put_byte(bit / 8, static_cast<char>(whole[bit / 8] ^ (1 << (bit % 8))));
-      const auto defect = check_checkpoint(folder_, 120, Check::digests).defect;
+      const auto defect = check_checkpoint(folder_, 120, CheckLevel::digests).defect;
       ASSERT_NE(defect, "") << name << ", bit " << bit;
       ASSERT_EQ(defect.find('\n'), std::string::npos) << name << ", bit " << bit;
       if (bit % 8 == 0) {
@@ -58,7 +58,7 @@ TEST_F(DamagedCheckpoint, IsSeenAtEveryFlippedBit) {
   EXPECT_EQ(newest_checkpoint(run_).found->step, 120);  // all is as before
 }
 
-TEST_F(DamagedCheckpoint, IsSeenAtEveryTruncation) {
+TEST_F(DamagedCheckpoint, IsDetectedAtEveryTruncation) {
   for (const auto* name : {kManifestName, kModelName, kOptimizerName, kStateName}) {
     const auto whole = read_file(folder_ / name);
     for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -71,7 +71,7 @@ TEST_F(DamagedCheckpoint, IsSeenAtEveryTruncation) {
   }
 }
 
-TEST_F(DamagedCheckpoint, IsSeenWhenAFileIsMissing) {
+TEST_F(DamagedCheckpoint, IsDetectedWhenAFileIsMissing) {
   for (const auto* name : {kManifestName, kModelName, kOptimizerName, kStateName}) {
     std::filesystem::rename(folder_ / name, run_ / "away");
     EXPECT_EQ(reason(), text("checkpoints/step-00000120: ", name, " is missing; skipped"));
@@ -79,7 +79,7 @@ TEST_F(DamagedCheckpoint, IsSeenWhenAFileIsMissing) {
   }
 }
 
-TEST_F(DamagedCheckpoint, IsSeenWhenFilesAreSwapped) {
+TEST_F(DamagedCheckpoint, IsDetectedWhenFilesAreSwapped) {
   const auto older = run_ / "checkpoints" / "step-00000100";
   std::filesystem::copy_file(older / kStateName, folder_ / kStateName,
                              std::filesystem::copy_options::overwrite_existing);
@@ -93,7 +93,7 @@ TEST_F(DamagedCheckpoint, IsSeenWhenFilesAreSwapped) {
   EXPECT_NE(reason(), "");
 }
 
-TEST_F(DamagedCheckpoint, SaysWhatIsWrong) {
+TEST_F(DamagedCheckpoint, NamesTheDefect) {
   const auto model = read_file(folder_ / kModelName);
   auto flipped = model;
   flipped.back() = static_cast<char>(flipped.back() ^ 1);
@@ -117,7 +117,7 @@ TEST_F(DamagedCheckpoint, IsNotReadThroughLinks) {
 }
 
 /// Writes a manifest that was changed, with a root digest that fits.
-void sign_changed(const path& file, const std::function<void(nlohmann::json&)>& change) {
+void rewrite_manifest(const path& file, const std::function<void(nlohmann::json&)>& change) {
   auto manifest = nlohmann::json::parse(read_file(file));
   change(manifest);
   manifest["root_digest"] = std::string(32, '0');
@@ -126,15 +126,15 @@ void sign_changed(const path& file, const std::function<void(nlohmann::json&)>& 
   put(file, json_text(manifest));
 }
 
-TEST_F(DamagedCheckpoint, IsSeenWhenAnotherProgramWroteTheManifest) {
+TEST_F(DamagedCheckpoint, IsDetectedWhenAnotherProgramWroteTheManifest) {
   const auto file = folder_ / kManifestName;
   const auto whole = manifest();
-  sign_changed(file, [](nlohmann::json& manifest) { manifest["format"] = 2; });
+  rewrite_manifest(file, [](nlohmann::json& manifest) { manifest["format"] = 2; });
   EXPECT_EQ(reason(),
             "checkpoints/step-00000120: MANIFEST.json is of format 2, but this program "
             "reads 1; skipped");
   put(file, whole);
-  sign_changed(file, [](nlohmann::json& manifest) { manifest.erase("files"); });
+  rewrite_manifest(file, [](nlohmann::json& manifest) { manifest.erase("files"); });
   EXPECT_EQ(reason(),
             "checkpoints/step-00000120: MANIFEST.json does not say what a manifest says; "
             "skipped");
@@ -143,7 +143,7 @@ TEST_F(DamagedCheckpoint, IsSeenWhenAnotherProgramWroteTheManifest) {
 }
 
 TEST_F(DamagedCheckpoint, LeavesNothingWhenAllAreDamaged) {
-  for (const auto step : named_steps(run_)) {
+  for (const auto step : listed_steps(run_)) {
     std::filesystem::remove(run_ / "checkpoints" / step_name(step) / kStateName);
   }
   const auto newest = newest_checkpoint(run_);

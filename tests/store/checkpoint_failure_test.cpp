@@ -91,9 +91,9 @@ void fail_each_call(const Case& each, int error, bool persistent) {
       EXPECT_EQ(error_of([&] { save(run, each.new_step, kNew); }).substr(0, 3), "74 ");
     }
     EXPECT_EQ(mark_found(run), named_before(k) ? kNew : kOld);
-    for (const auto step : named_steps(run)) {
+    for (const auto step : listed_steps(run)) {
       const auto folder = run / "checkpoints" / step_name(step);
-      EXPECT_EQ(check_checkpoint(folder, step, Check::digests).defect, "");
+      EXPECT_EQ(check_checkpoint(folder, step, CheckLevel::digests).defect, "");
     }
     expect_next_save_works(run, each.new_step);
   }

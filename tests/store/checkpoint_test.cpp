@@ -168,7 +168,7 @@ TEST_F(Checkpoint, DoesNotCountDamagedOnesAmongThoseToKeep) {
   EXPECT_EQ(checkpoint_steps(run_), (Steps{20, 30, 40}));
 }
 
-TEST_F(Checkpoint, EndsLaterStepsSinceTheRunNowStandsHere) {
+TEST_F(Checkpoint, RemovesLaterSteps) {
   save(10);
   save(30);
   save(20);
@@ -207,7 +207,7 @@ TEST_F(Checkpoint, KeepsTheOldOneWhereTheFileSystemCannotSwap) {
   EXPECT_EQ(entries(), "step-00000010 ");
 }
 
-TEST_F(Checkpoint, SweepsWhatDeadProcessesLeft) {
+TEST_F(Checkpoint, RemovesLeftoversOfDeadProcesses) {
   const auto checkpoints = run_ / "checkpoints";
   std::filesystem::create_directories(checkpoints / ".tmp-step-00000010-0badb007-1" / "deeper");
   std::filesystem::create_directories(checkpoints / ".trash-step-00000005-0badb007-1");
@@ -219,7 +219,7 @@ TEST_F(Checkpoint, SweepsWhatDeadProcessesLeft) {
   EXPECT_TRUE(std::filesystem::exists(run_ / "lock"));  // the link was removed, not its target
 }
 
-TEST_F(Checkpoint, AsksForSpaceFirst) {
+TEST_F(Checkpoint, ChecksFreeSpaceFirst) {
   auto system = faulty_system();
   system.free_bytes = [](const char*) { return std::int64_t{3} << 20; };
   EXPECT_EQ(error_of([&] { save_checkpoint(system, run_, small_content(10), 1); }),
@@ -236,12 +236,12 @@ TEST_F(Checkpoint, NeedsTheLock) {
   EXPECT_TRUE(std::filesystem::is_empty(other));
 }
 
-TEST_F(Checkpoint, IsNotLookedForWhereThereIsNone) {
+TEST_F(Checkpoint, IsNotFoundInAnEmptyRun) {
   EXPECT_FALSE(newest_checkpoint(run_).found);
   EXPECT_TRUE(checkpoint_steps(run_).empty());
 }
 
-TEST_F(Checkpoint, CannotBeLookedForInAFile) {
+TEST_F(Checkpoint, CannotBeListedInAFile) {
   put(run_ / "checkpoints", "");
   EXPECT_EQ(error_of([&] { newest_checkpoint(run_); }),
             "74 " + (run_ / "checkpoints").string() + ": cannot list: Not a directory");
@@ -254,7 +254,7 @@ TEST_F(Checkpoint, HasANameOfItsStepInEightDigitsOrMore) {
        {"step-7", "step-00000007x", "step--0000007", "step-", "step-000000007"}) {
     std::filesystem::create_directories(run_ / "checkpoints" / name);
   }
-  EXPECT_TRUE(named_steps(run_).empty());
+  EXPECT_TRUE(listed_steps(run_).empty());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string step_name(std::int64_t step) {
   return name.data();
 }
 
-std::vector<std::int64_t> named_steps(const std::filesystem::path& run) {
+std::vector<std::int64_t> listed_steps(const std::filesystem::path& run) {
   constexpr std::string_view kBefore = "step-";
   std::vector<std::int64_t> steps;
   for (const auto& each : directory_entries(run / "checkpoints")) {
@@ -35,13 +35,13 @@ std::vector<std::int64_t> named_steps(const std::filesystem::path& run) {
   return steps;
 }
 
-Newest newest_checkpoint(const std::filesystem::path& run) {
-  Newest newest;
-  auto steps = named_steps(run);
+CheckpointSearch newest_checkpoint(const std::filesystem::path& run) {
+  CheckpointSearch newest;
+  auto steps = listed_steps(run);
   std::reverse(steps.begin(), steps.end());
   for (const auto step : steps) {
     const auto folder = run / "checkpoints" / step_name(step);
-    auto found = check_checkpoint(folder, step, Check::digests);
+    auto found = check_checkpoint(folder, step, CheckLevel::digests);
     if (found.defect.empty()) {
       newest.found = {folder, step, std::move(found.manifest), std::move(found.state)};
       break;
@@ -52,12 +52,12 @@ Newest newest_checkpoint(const std::filesystem::path& run) {
   return newest;
 }
 
-Newest checkpoint_in(const std::filesystem::path& folder) {
+CheckpointSearch find_checkpoint(const std::filesystem::path& folder) {
   const auto own = folder.has_filename() ? folder : folder.parent_path();
   const auto run = own.parent_path().parent_path();
-  for (const auto step : named_steps(run)) {
+  for (const auto step : listed_steps(run)) {
     if (own != run / "checkpoints" / step_name(step)) continue;
-    auto found = check_checkpoint(own, step, Check::digests);
+    auto found = check_checkpoint(own, step, CheckLevel::digests);
     if (!found.defect.empty()) return {.found = {}, .skipped = {found.defect}};
     return {.found = {{own, step, std::move(found.manifest), std::move(found.state)}},
             .skipped = {}};
@@ -66,7 +66,7 @@ Newest checkpoint_in(const std::filesystem::path& folder) {
 }
 
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run) {
-  auto steps = named_steps(run);
+  auto steps = listed_steps(run);
   std::erase_if(steps, [&](std::int64_t step) {
     std::error_code none;
     return !exists(run / "checkpoints" / step_name(step) / kManifestName, none);

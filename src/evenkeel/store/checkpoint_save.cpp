@@ -24,29 +24,29 @@ constexpr const char* kTemporary = ".tmp-";
 constexpr const char* kTrash = ".trash-";
 
 /// The files of a checkpoint before they are written.
-struct Parts {
+struct CheckpointFiles {
   SafetensorsWriter model, optimizer;
   std::string state;
 };
 
-Parts parts_of(const CheckpointContent& content) {
-  Parts parts{.model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
+CheckpointFiles checkpoint_files(const CheckpointContent& content) {
+  CheckpointFiles files_to_write{.model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
               .optimizer = {content.optimizer, {}},
               .state = json_text(content.state)};
-  EK_ASSERT(parts.state.size() <= kMaxJsonBytes && !parse_json(parts.state).is_discarded());
-  return parts;
+  EK_ASSERT(files_to_write.state.size() <= kMaxJsonBytes && !parse_json(files_to_write.state).is_discarded());
+  return files_to_write;
 }
 
-/// ".tmp-step-00001000-1b4e28ba-4321": unlike any other process's, after a reboot too.
-std::string name_of_ours(const char* kind, std::int64_t step) {
+/// ".tmp-step-00001000-1b4e28ba-4321": unique to this process, even after a reboot.
+std::string process_unique_name(const char* kind, std::int64_t step) {
   constexpr std::size_t kEnoughDigits = 8;
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
 }
 
-/// Removes what earlier saves left. Whoever holds the lock is alone, so their processes are gone.
-void sweep(const SystemCalls& system, const path& checkpoints) {
+/// Removes leftovers of earlier saves. This process holds the lock, so their processes are gone.
+void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   for (const auto& each : directory_entries(checkpoints)) {
     const auto name = each.filename().string();
     if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
@@ -55,10 +55,10 @@ void sweep(const SystemCalls& system, const path& checkpoints) {
   }
 }
 
-void check_space(const SystemCalls& system, const path& checkpoints, const Parts& parts) {
+void check_space(const SystemCalls& system, const path& checkpoints, const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
   constexpr double kReserve = 16 << 20;  // the manifest, folders, and the logs of the next hours
-  const auto size = parts.model.size() + parts.optimizer.size() + parts.state.size();
+  const auto size = files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kReserve;
   const auto free = system.free_bytes(checkpoints.c_str());
   if (free < 0) throw_system_error(checkpoints, "ask for free space", errno);
@@ -68,23 +68,23 @@ void check_space(const SystemCalls& system, const path& checkpoints, const Parts
                              " are; free some space, older checkpoints are intact"));
 }
 
-nlohmann::json described(const WrittenFile& written) {
+nlohmann::json file_json(const WrittenFile& written) {
   return {{"size", written.size}, {"digest", written.digest}};
 }
 
 /// A whole, durable folder, but for its own name.
 void write_folder(const SystemCalls& system, const path& folder, const CheckpointContent& content,
-                  const Parts& parts) {
+                  const CheckpointFiles& files_to_write) {
   constexpr mode_t kModeBeforeUmask = 0777;
   if (system.mkdir(folder.c_str(), kModeBeforeUmask) != 0) {
     throw_system_error(folder, "make the folder", errno);
   }
   nlohmann::json files;
-  files[kModelName] = described(parts.model.write(system, folder / kModelName));
-  files[kModelName]["tensors"] = parts.model.tensors();
-  files[kOptimizerName] = described(parts.optimizer.write(system, folder / kOptimizerName));
-  files[kOptimizerName]["tensors"] = parts.optimizer.tensors();
-  files[kStateName] = described(write_new_file(system, folder / kStateName, parts.state));
+  files[kModelName] = file_json(files_to_write.model.write(system, folder / kModelName));
+  files[kModelName]["tensors"] = files_to_write.model.tensors();
+  files[kOptimizerName] = file_json(files_to_write.optimizer.write(system, folder / kOptimizerName));
+  files[kOptimizerName]["tensors"] = files_to_write.optimizer.tensors();
+  files[kStateName] = file_json(write_new_file(system, folder / kStateName, files_to_write.state));
   write_new_file(system, folder / kManifestName,
                  manifest_text(content.manifest, content.step, files));
   fsync_folder(system, folder);
@@ -96,31 +96,31 @@ void rename_path(const SystemCalls& system, const path& from, const path& to) {
 
 /// Gives `temporary` its final name. A whole checkpoint of that name is swapped with it in one
 /// step, so that there is always one; a damaged one is moved away first.
-void put_in_place(const SystemCalls& system, const path& temporary, const path& folder,
+void move_into_place(const SystemCalls& system, const path& temporary, const path& folder,
                   std::int64_t step) {
   std::error_code none;
   const bool taken = exists(symlink_status(folder, none));
-  if (taken && check_checkpoint(folder, step, Check::digests).defect.empty()) {
+  if (taken && check_checkpoint(folder, step, CheckLevel::digests).defect.empty()) {
     if (system.exchange(temporary.c_str(), folder.c_str()) == 0) return;
     throw_system_error(folder, "replace", errno);
   }
-  if (taken) rename_path(system, folder, folder.parent_path() / name_of_ours(kTrash, step));
+  if (taken) rename_path(system, folder, folder.parent_path() / process_unique_name(kTrash, step));
   rename_path(system, temporary, folder);
 }
 
-/// Moves away what is not to be kept. Only checkpoints that look whole count.
-void retire(const SystemCalls& system, const path& run, std::int64_t saved, std::int64_t keep) {
+/// Removes all but the newest. Only checkpoints that look complete count.
+void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved, std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
-  const auto steps = named_steps(run);
+  const auto steps = listed_steps(run);
   std::int64_t kept = 0;
   bool moved = false;
   for (auto at = steps.rbegin(); at != steps.rend(); ++at) {
     const auto folder = checkpoints / step_name(*at);
     if (*at <= saved && kept < keep) {
-      kept += check_checkpoint(folder, *at, Check::sizes).defect.empty() ? 1 : 0;
+      kept += check_checkpoint(folder, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
       continue;
     }
-    rename_path(system, folder, checkpoints / name_of_ours(kTrash, *at));
+    rename_path(system, folder, checkpoints / process_unique_name(kTrash, *at));
     moved = true;
   }
   if (moved) fsync_folder(system, checkpoints);
@@ -139,20 +139,20 @@ void save_checkpoint(const SystemCalls& system, const path& run, const Checkpoin
   const auto checkpoints = run / "checkpoints";
   create_folders(system, checkpoints);
   fsync_folder(system, run);  // an earlier save may have died between making and flushing
-  sweep(system, checkpoints);
-  const auto parts = parts_of(content);
-  check_space(system, checkpoints, parts);
-  const auto temporary = checkpoints / name_of_ours(kTemporary, content.step);
+  remove_leftovers(system, checkpoints);
+  const auto files_to_write = checkpoint_files(content);
+  check_space(system, checkpoints, files_to_write);
+  const auto temporary = checkpoints / process_unique_name(kTemporary, content.step);
   try {
-    write_folder(system, temporary, content, parts);
-    put_in_place(system, temporary, checkpoints / step_name(content.step), content.step);
+    write_folder(system, temporary, content, files_to_write);
+    move_into_place(system, temporary, checkpoints / step_name(content.step), content.step);
   } catch (...) {
-    remove_all(system, temporary);  // what it cannot remove, the next save will sweep
+    remove_all(system, temporary);  // what it cannot remove, the next save removes
     throw;
   }
   fsync_folder(system, checkpoints);  // from here on it survives a power cut
-  retire(system, run, content.step, keep);
-  sweep(system, checkpoints);
+  remove_old_checkpoints(system, run, content.step, keep);
+  remove_leftovers(system, checkpoints);
 }
 
 void save_checkpoint(const path& run, const CheckpointContent& content, std::int64_t keep) {

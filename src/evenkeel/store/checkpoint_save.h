@@ -19,6 +19,6 @@ void save_checkpoint(const SystemCalls& system, const std::filesystem::path& run
 std::string step_name(std::int64_t step);
 
 /// Steps of everything in RUN/checkpoints that is named like a checkpoint, ascending.
-std::vector<std::int64_t> named_steps(const std::filesystem::path& run);
+std::vector<std::int64_t> listed_steps(const std::filesystem::path& run);
 
 }  // namespace evenkeel::store

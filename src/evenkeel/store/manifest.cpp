@@ -23,7 +23,7 @@ std::string digest_of(const std::string& content) {
 }
 
 /// The text that a manifest must be, to the byte, so that no flipped bit goes unseen.
-std::string signed_text(json manifest) {
+std::string text_with_root_digest(json manifest) {
   manifest["root_digest"] = std::string(kDigits, '0');
   manifest["root_digest"] = digest_of(json_text(manifest));
   return json_text(manifest);
@@ -47,7 +47,7 @@ std::string read_json_file(const std::filesystem::path& path) {
 
 std::string defect_of_manifest(const std::string& content, const json& manifest,
                                std::int64_t step) {
-  if (!manifest.is_object() || signed_text(manifest) != content) return "MANIFEST.json is damaged";
+  if (!manifest.is_object() || text_with_root_digest(manifest) != content) return "MANIFEST.json is damaged";
   const auto format = manifest.at("format").get<int>();
   if (format != kFormat) {
     return text("MANIFEST.json is of format ", format, ", but this program reads ", kFormat);
@@ -58,21 +58,21 @@ std::string defect_of_manifest(const std::string& content, const json& manifest,
 }
 
 std::string defect_of_file(const std::filesystem::path& folder, const std::string& name,
-                           const json& wanted, Check what) {
+                           const json& wanted, CheckLevel level) {
   if (auto defect = defect_of_entry(folder, name); !defect.empty()) return defect;
   InputFile file(folder / name, InputFile::Links::refuse);
   const auto size = wanted.at("size").get<std::uint64_t>();
   if (file.size() != size) {
     return text(name, " must have ", size, " bytes, but has ", file.size());
   }
-  if (what == Check::digests && file.digest_of_rest() != wanted.at("digest").get<std::string>()) {
+  if (level == CheckLevel::digests && file.digest_of_rest() != wanted.at("digest").get<std::string>()) {
     return name + " does not match its digest";
   }
   return "";
 }
 
-std::string defect_of_all(const std::filesystem::path& folder, std::int64_t step, Check what,
-                          Checked& found) {
+std::string defect_of_folder(const std::filesystem::path& folder, std::int64_t step, CheckLevel level,
+                          CheckReport& found) {
   std::error_code error;
   if (!is_directory(symlink_status(folder, error))) return "is not a folder";
   if (auto defect = defect_of_entry(folder, kManifestName); !defect.empty()) return defect;
@@ -82,10 +82,10 @@ std::string defect_of_all(const std::filesystem::path& folder, std::int64_t step
     return defect;
   }
   for (const auto* name : {kModelName, kOptimizerName, kStateName}) {
-    auto defect = defect_of_file(folder, name, found.manifest.at("files").at(name), what);
+    auto defect = defect_of_file(folder, name, found.manifest.at("files").at(name), level);
     if (!defect.empty()) return defect;
   }
-  if (what == Check::sizes) return "";
+  if (level == CheckLevel::sizes) return "";
   found.state = parse_json(read_json_file(folder / kStateName));
   return found.state.is_discarded() ? "state.json is not JSON" : "";
 }
@@ -95,23 +95,23 @@ std::string defect_of_all(const std::filesystem::path& folder, std::int64_t step
 std::string manifest_text(const json& extra, std::int64_t step, const json& files) {
   auto manifest = extra.is_null() ? json::object() : extra;
   EK_ASSERT(manifest.is_object());
-  for (const auto* ours : {"digest_kind", "files", "format", "root_digest", "step"}) {
-    EK_ASSERT(!manifest.contains(ours));
+  for (const auto* reserved : {"digest_kind", "files", "format", "root_digest", "step"}) {
+    EK_ASSERT(!manifest.contains(reserved));
   }
   manifest["format"] = kFormat;
   manifest["step"] = step;
   manifest["digest_kind"] = "xxh3_128";
   manifest["files"] = files;
-  const auto content = signed_text(std::move(manifest));
+  const auto content = text_with_root_digest(std::move(manifest));
   EK_ASSERT(content.size() <= kMaxJsonBytes);
   EK_ASSERT(defect_of_manifest(content, parse_json(content), step).empty());
   return content;
 }
 
-Checked check_checkpoint(const std::filesystem::path& folder, std::int64_t step, Check what) {
-  Checked found;
+CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step, CheckLevel level) {
+  CheckReport found;
   try {
-    found.defect = defect_of_all(folder, step, what, found);
+    found.defect = defect_of_folder(folder, step, level, found);
   } catch (const Error& error) {  // a file that cannot be read is a defect of the checkpoint
     found.defect = error.what();
   } catch (const json::exception&) {  // whole, but not written by this program

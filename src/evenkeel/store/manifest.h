@@ -17,20 +17,20 @@ inline constexpr const char* kStateName = "state.json";
 inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{64} << 20;  // manifest, state
 
 /// The text of a manifest: `extra`, the step, the files and `root_digest`, which is the digest of
-/// this very text with 32 zeros in its place, so it stands for everything.
+/// this very text with 32 zeros in its place, so it covers everything.
 /// \param files  {"model.safetensors": {"size": 123, "digest": "...", ...}, ...}
 std::string manifest_text(const nlohmann::json& extra, std::int64_t step,
                           const nlohmann::json& files);
 
-/// What was found in a checkpoint's folder.
-struct Checked {
+/// The result of checking the folder of a checkpoint.
+struct CheckReport {
   std::string defect;  // "" or why the folder is no checkpoint: "model.safetensors is missing"
   nlohmann::json manifest, state;
 };
 
-enum class Check { sizes, digests };
+enum class CheckLevel { sizes, digests };
 
-/// Holds a folder against its manifest. Follows no links.
-Checked check_checkpoint(const std::filesystem::path& folder, std::int64_t step, Check what);
+/// Compares a folder with its manifest. Follows no links.
+CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step, CheckLevel level);
 
 }  // namespace evenkeel::store

@@ -24,7 +24,7 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
 
 /// run.toml may have been edited since: other shapes would not fit the weights, and other numbers
 /// would be measured in silence.
-void check_model(const store::CheckpointFound& checkpoint, const config::Config& saved,
+void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
   const auto name = (checkpoint.folder / "MANIFEST.json").string();
   const auto trained = config::read_back(checkpoint.manifest.value("config", ""), name);

@@ -24,7 +24,7 @@ bool is_length(const std::string& key) {
 /// Changes that an earlier call was allowed to make, and that no checkpoint contains yet.
 class UnsavedChanges {
  public:
-  UnsavedChanges(const std::filesystem::path& run, const store::Newest& newest)
+  UnsavedChanges(const std::filesystem::path& run, const store::CheckpointSearch& newest)
       : step_(newest.found ? newest.found->step : 0),
         changes_(store::read_provenance(run).value("changes", nlohmann::json::array())) {}
   bool has(const ConfigChange& change) const {
@@ -46,7 +46,7 @@ class UnsavedChanges {
 }
 
 /// The configuration of the checkpoint: its own copy, since run.toml may have been edited.
-config::Config configuration_of(const store::Newest& newest, const std::filesystem::path& file) {
+config::Config configuration_of(const store::CheckpointSearch& newest, const std::filesystem::path& file) {
   if (!newest.found)
     return config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
   const auto& manifest = newest.found->manifest;

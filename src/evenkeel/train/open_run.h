@@ -38,7 +38,7 @@ struct OpenRun {
   bool is_new = false;             // the folder was not there before
   std::unique_ptr<store::Lock> lock;  // before anything in the folder was read
   config::Config config;
-  store::Newest newest;          // the checkpoint to go on from; none in a new run
+  store::CheckpointSearch newest;          // the checkpoint to go on from; none in a new run
   std::vector<ConfigChange> changes;  // against the configuration of that checkpoint
 };
 

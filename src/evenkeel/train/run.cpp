@@ -133,7 +133,7 @@ void Run::start() {
 }
 
 void Run::start_from(const std::filesystem::path& from) {
-  const auto other = store::checkpoint_in(from);
+  const auto other = store::find_checkpoint(from);
   for (const auto& line : other.skipped) console_.warn(text("train.from: ", line));
   if (!other.found) {
     throw Error(Exit::no_checkpoint,

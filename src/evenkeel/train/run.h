@@ -47,9 +47,9 @@ class Run {
   void check_schedule();
   void print_summary() const;
   void write_provenance() const;
-  void resume(const store::CheckpointFound& checkpoint);
+  void resume(const store::VerifiedCheckpoint& checkpoint);
   void start_from(const std::filesystem::path& from);
-  void check_provenance(const store::CheckpointFound& checkpoint);
+  void check_provenance(const store::VerifiedCheckpoint& checkpoint);
   void record(const StepRecord& step, double seconds, std::int64_t faults);
   void handle_health_events(const StepRecord& step);
   void evaluate();

@@ -108,7 +108,7 @@ void Run::write_provenance() const {
   write_file(open_.folder / "scheme.txt", norm::diagram(trainer_->model().scheme()));
 }
 
-void Run::resume(const store::CheckpointFound& checkpoint) {
+void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   if (checkpoint.manifest.contains("changes")) changes_ = checkpoint.manifest.at("changes");
   for (const auto& change : open_.changes) changes_.push_back(record_of(checkpoint.step, change));
   check_provenance(checkpoint);
@@ -133,7 +133,7 @@ void Run::resume(const store::CheckpointFound& checkpoint) {
 }
 
 /// The same text and the same arithmetic: else the continuation is another run.
-void Run::check_provenance(const store::CheckpointFound& checkpoint) {
+void Run::check_provenance(const store::VerifiedCheckpoint& checkpoint) {
   const auto now = provenance();
   const auto compare = [&](const char* what, const nlohmann::json& before,
                            const nlohmann::json& after, const char* key) {

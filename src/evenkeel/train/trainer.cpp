@@ -121,7 +121,7 @@ store::CheckpointContent Trainer::checkpoint_content() const {
   return content;
 }
 
-void Trainer::restore(const store::CheckpointFound& checkpoint) {
+void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
   load_weights(checkpoint);
   const auto file = store::Safetensors::read(checkpoint.folder / "optimizer.safetensors");
   for (const auto& parameter : parameters_.all()) {
@@ -140,7 +140,7 @@ void Trainer::restore(const store::CheckpointFound& checkpoint) {
   model_->at_step({.done = progress_.step, .planned = progress_.planned});
 }
 
-void Trainer::load_weights(const store::CheckpointFound& checkpoint) {
+void Trainer::load_weights(const store::VerifiedCheckpoint& checkpoint) {
   copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"), parameters_,
                CastDtype::no);
 }

@@ -55,11 +55,11 @@ class Trainer {
 
   /// Takes over a checkpoint of this model, bit for bit.
   /// \throws Error (no_checkpoint) if it holds other tensors
-  void restore(const store::CheckpointFound& checkpoint);
+  void restore(const store::VerifiedCheckpoint& checkpoint);
 
   /// Takes over the weights alone.
   /// \throws Error (no_checkpoint) if it holds other tensors
-  void load_weights(const store::CheckpointFound& checkpoint);
+  void load_weights(const store::VerifiedCheckpoint& checkpoint);
 
   const optim::Schedule& schedule() const { return schedule_; }
 
