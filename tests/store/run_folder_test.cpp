@@ -27,7 +27,7 @@ TEST(NewRunFolder, NamesTheFolderThatItCannotMake) {
             "74 " + (runs / "a-1").string() + ": cannot make the folder: Not a directory");
 }
 
-TEST(MakeRunFolder, IsContentWithOneThatIsThere) {
+TEST(MakeRunFolder, AcceptsAnExistingFolder) {
   const auto run = fresh_folder() / "a" / "b";
   make_run_folder(run);
   make_run_folder(run);
@@ -38,11 +38,11 @@ TEST(ListRuns, IsEmptyWithoutAFolder) {
   EXPECT_TRUE(list_runs(fresh_folder() / "none").empty());
 }
 
-TEST(ListRuns, TellsWhatStatusAndMetricsSay) {
+TEST(ListRuns, ReportsStatusAndMetrics) {
   const auto runs = fresh_folder();
   const auto run = new_run_folder(runs, "post_ln-tiny");
   write_status(run, {"finished", 400, 400, "post_ln", "tiny"});
-  Records metrics(run / "metrics.jsonl");
+  JsonLinesFile metrics(run / "metrics.jsonl");
   metrics.append({{"step", 380}, {"loss", 2.5}, {"val_loss", 2.25}, {"val_gap", 0.125}});
   metrics.append({{"step", 390}, {"loss", 2.0}});
   const auto listed = list_runs(runs);
@@ -77,11 +77,11 @@ TEST(Status, IsReadAsItWasWritten) {
   EXPECT_FALSE(read_status(run).has_value());
 }
 
-TEST(ListRuns, CallsARunInterruptedIfNobodyHoldsItsLock) {
+TEST(ListRuns, CallsARunInterruptedIfItsLockIsFree) {
   const auto runs = fresh_folder();
   const auto run = new_run_folder(runs, "a");
   write_status(run, {"training", 0, 400, "post_ln", "tiny"});
-  Records(run / "metrics.jsonl").append({{"step", 30}});
+  JsonLinesFile(run / "metrics.jsonl").append({{"step", 30}});
   {
     const Lock lock(run);
     EXPECT_EQ(list_runs(runs).at(0).state, "training");

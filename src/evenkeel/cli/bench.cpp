@@ -82,7 +82,7 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records) {
   if (options.json) print_json(records, 2);
   if (!options.out) return;
-  store::Records file(*options.out);
+  store::JsonLinesFile file(*options.out);
   for (const auto& record : records) file.append(record);
 }
 

@@ -86,7 +86,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
                      probe::run_probe(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
                                  train::planned_steps(config))};
-  store::Records records(*common.run / "probes.jsonl");
+  store::JsonLinesFile records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
     records.append(probe::record(output.step, output.split, profile));
   }

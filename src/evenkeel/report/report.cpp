@@ -25,7 +25,7 @@ void write_report(const std::vector<std::filesystem::path>& runs,
                   text("report: ", runs.front().string(), ", a file of a bench, stands alone, but ",
                        runs.size() - 1, " more are named"));
     }
-    write_file(page, bench_page(runs.front().string(), store::read_records(runs.front())));
+    write_file(page, bench_page(runs.front().string(), store::read_json_lines(runs.front())));
     return;
   }
   std::vector<Run> read;

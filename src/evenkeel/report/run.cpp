@@ -128,13 +128,13 @@ void add_step(Run& run, const json& record, double& timed_until) {
 
 void read_metrics(Run& run, const fs::path& file) {
   double timed_until = 0;
-  for (const auto& record : store::read_records(file)) {
+  for (const auto& record : store::read_json_lines(file)) {
     add_step(run, record, timed_until);
   }
 }
 
 void read_health(Run& run, const fs::path& file) {
-  for (const auto& record : store::read_records(file)) {
+  for (const auto& record : store::read_json_lines(file)) {
     run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});
   }
 }
@@ -170,7 +170,7 @@ Run read_run(const fs::path& folder) {
   with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
   with("status.json", [&](const fs::path& file) { read_status(run, file); });
   with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
-  run.layer_maps = layer_maps(store::read_records(folder / "probes.jsonl"));
+  run.layer_maps = layer_maps(store::read_json_lines(folder / "probes.jsonl"));
   with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
   with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
   with("provenance.json",

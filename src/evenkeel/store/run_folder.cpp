@@ -69,7 +69,7 @@ void add_status(RunSummary& run, bool locked) {
 
 /// Fills in the last value of each metric, and the last step, which a status may lag behind.
 void add_metrics(RunSummary& run) {
-  for (const auto& record : read_records(run.folder / kMetricsName)) {
+  for (const auto& record : read_json_lines(run.folder / kMetricsName)) {
     run.step = std::max(run.step, integer_in(record, "step"));
     take_number(run.loss, record, "loss");
     take_number(run.val_loss, record, "val_loss");

@@ -33,18 +33,18 @@ class Lock {
 bool is_locked(const std::filesystem::path& run);
 
 /// A file of JSON lines that is only ever appended to; numbers in shortest round-trip form.
-class Records {
+class JsonLinesFile {
  public:
-  explicit Records(std::filesystem::path file) : file_(std::move(file)) {}
+  explicit JsonLinesFile(std::filesystem::path file) : file_(std::move(file)) {}
 
   /// Appends one line and hands it to the kernel in one piece; NaN and infinity become null. If not
   /// all of it fits on the disk, none of it stays.
   /// \throws Error (io)
   void append(const nlohmann::ordered_json& record);
 
-  /// Drops lines whose "step" is greater than `step`, and a torn last line: what a run that goes
-  /// on from a checkpoint of `step` will write again.
-  void cut_after(std::int64_t step);
+  /// Removes lines whose "step" is greater than `step`, and a torn last line: what a run resumed
+  /// from a checkpoint of `step` will write again.
+  void truncate_after(std::int64_t step);
 
  private:
   std::filesystem::path file_;
@@ -52,7 +52,7 @@ class Records {
 
 /// All lines of a file of JSON lines that are whole objects: what a crash tore is left out; none if
 /// the file is missing.
-std::vector<nlohmann::json> read_records(const std::filesystem::path& file);
+std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file);
 
 /// What RUN/provenance.json says; an empty object if it is missing or damaged.
 nlohmann::json read_provenance(const std::filesystem::path& run);
@@ -67,7 +67,7 @@ void make_run_folder(const std::filesystem::path& run);
 /// \throws Error (io)
 std::filesystem::path new_run_folder(const std::filesystem::path& runs, const std::string& stem);
 
-/// Where a run stands, as RUN/status.json tells.
+/// The status of a run: RUN/status.json.
 struct Status {
   std::string state;  // "training", "stopped", "finished" or "diverged"
   std::int64_t step = 0, steps = 0;
@@ -79,7 +79,7 @@ struct Status {
 /// \throws Error (io)
 void write_status(const std::filesystem::path& run, const Status& status);
 
-/// What it says; none if it is missing or no status.
+/// The status in RUN/status.json; none if it is missing or no status.
 std::optional<Status> read_status(const std::filesystem::path& run);
 
 /// What `evenkeel runs` lists. `state` is that of Status, or
@@ -93,7 +93,7 @@ struct RunSummary {
   std::optional<double> loss, val_loss, val_gap;
   double age_seconds = 0;  // since the last record
 };
-/// The runs in a folder, by name, then by number; none if it is missing. Others' folders are left
+/// The runs in a folder, by name, then by number; none if it is missing. Other folders are left
 /// out.
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 

@@ -48,7 +48,7 @@ ProgressRow progress_row(const RunningJob& running, const std::filesystem::path&
                   .steps = run_status(run).steps,
                   .loss = std::nan(""),
                   .seconds_left = std::nan("")};
-  for (const auto& record : store::read_records(run / "metrics.jsonl")) {
+  for (const auto& record : store::read_json_lines(run / "metrics.jsonl")) {
     if (!record.contains("loss") || !record["loss"].is_number()) continue;
     row.step = record.value("step", std::int64_t{0});
     row.loss = record["loss"].get<double>();

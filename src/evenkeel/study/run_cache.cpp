@@ -44,7 +44,7 @@ config::Config canonical_config(config::Config config, bool is_timed) {
 
 /// Whether the loss of this step's evaluation is on record: a number, or null if it is not finite.
 bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
-  const auto records = store::read_records(run / "metrics.jsonl");
+  const auto records = store::read_json_lines(run / "metrics.jsonl");
   return std::any_of(records.rbegin(), records.rend(), [step](const nlohmann::json& record) {
     const auto loss = record.find("val_loss");
     return loss != record.end() && (loss->is_number() || loss->is_null()) &&

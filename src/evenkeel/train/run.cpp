@@ -119,7 +119,7 @@ void Run::start() {
     resume(*newest.found);
   } else {
     // The initial weights are saved before the first record, so records without them are a loss.
-    if (!newest.skipped.empty() || !store::read_records(open_.folder / "metrics.jsonl").empty()) {
+    if (!newest.skipped.empty() || !store::read_json_lines(open_.folder / "metrics.jsonl").empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));
@@ -321,7 +321,7 @@ void Run::write_status(const std::string& state) const {
 }
 
 /// Warns once when records cannot be written; the run goes on.
-void Run::append(store::Records& records, const nlohmann::ordered_json& line) {
+void Run::append(store::JsonLinesFile& records, const nlohmann::ordered_json& line) {
   try {
     records.append(line);
     records_failed_ = false;

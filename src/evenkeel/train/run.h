@@ -56,7 +56,7 @@ class Run {
   /// \return false if the weights give no finite logits
   bool write_sample() const;
   void write_status(const std::string& state) const;
-  void append(store::Records& records, const nlohmann::ordered_json& line);
+  void append(store::JsonLinesFile& records, const nlohmann::ordered_json& line);
   nlohmann::ordered_json provenance() const;
   nlohmann::ordered_json manifest() const;
 
@@ -68,7 +68,7 @@ class Run {
   norm::Shape shape_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
-  store::Records metrics_, health_, probes_;
+  store::JsonLinesFile metrics_, health_, probes_;
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // allowed by --override, since the start
   std::optional<double> gap_;  // of the last evaluation, where the entropy of the text is known
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;

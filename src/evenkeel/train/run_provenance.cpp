@@ -118,11 +118,11 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
     console_.info(text("the learning rate was laid out for ", planned,
                       " steps and keeps to that; --override schedule lays it out anew"));
   }
-  metrics_.cut_after(checkpoint.step);
-  health_.cut_after(checkpoint.step);
-  probes_.cut_after(checkpoint.step);
+  metrics_.truncate_after(checkpoint.step);
+  health_.truncate_after(checkpoint.step);
+  probes_.truncate_after(checkpoint.step);
   saved_at_ = checkpoint.step;
-  for (const auto& line : store::read_records(open_.folder / "metrics.jsonl")) {
+  for (const auto& line : store::read_json_lines(open_.folder / "metrics.jsonl")) {
     if (!line.contains("val_loss")) continue;
     evaluated_at_ = line.at("step").get<std::int64_t>();
     const auto gap = line.value("val_gap", nlohmann::json());

@@ -34,7 +34,7 @@ void for_each_record(const std::filesystem::path& file, const Use& use) {
 
 }  // namespace
 
-void Records::append(const nlohmann::ordered_json& record) {
+void JsonLinesFile::append(const nlohmann::ordered_json& record) {
   const auto line =
       record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   constexpr mode_t kModeBeforeUmask = 0666;
@@ -53,19 +53,19 @@ void Records::append(const nlohmann::ordered_json& record) {
   if (error != 0) throw_system_error(file_, "append", error);
 }
 
-void Records::cut_after(std::int64_t step) {
+void JsonLinesFile::truncate_after(std::int64_t step) {
   std::error_code none;
   if (!exists(file_, none)) return;
-  std::string kept;
+  std::string remaining;
   for_each_record(file_, [&](std::string_view line, const nlohmann::json& record) {
     const auto at = record.find("step");
     const bool later = at != record.end() && at->is_number() && *at > step;
-    if (!later) kept.append(line).append("\n");
+    if (!later) remaining.append(line).append("\n");
   });
-  if (kept.size() != file_size(file_)) write_file(file_, kept);
+  if (remaining.size() != file_size(file_)) write_file(file_, remaining);
 }
 
-std::vector<nlohmann::json> read_records(const std::filesystem::path& file) {
+std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file) {
   std::vector<nlohmann::json> records;
   for_each_record(
       file, [&](std::string_view, nlohmann::json record) { records.push_back(std::move(record)); });

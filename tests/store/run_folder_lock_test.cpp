@@ -13,7 +13,7 @@
 namespace evenkeel::store {
 namespace {
 
-TEST(Lock, HasOneOwnerAndNamesIt) {
+TEST(Lock, HasOneOwnerAndNamesItsProcess) {
   const auto run = fresh_folder();
   EXPECT_FALSE(is_locked(run));
   std::optional<Lock> lock(run);
@@ -26,7 +26,7 @@ TEST(Lock, HasOneOwnerAndNamesIt) {
   EXPECT_EQ(error_of([&] { const Lock again(run); }), "no error");
 }
 
-TEST(Lock, SaysSoIfTheOwnerLeftNoNumber) {
+TEST(Lock, NamesNoProcessIfTheOwnerWroteNone) {
   const auto run = fresh_folder();
   const Lock lock(run);
   put(run / "lock", "");
