@@ -11,7 +11,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
-#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -44,8 +44,8 @@ void print(const evaluate::Evaluation& evaluation) {
   print_eval_line("loss", evaluation.nats_per_token, " nats a token");
   print_eval_line("perplexity", evaluation.perplexity, "");
   print_eval_line("bits a byte", evaluation.bits_per_byte, "");
-  if (evaluation.exact)
-    print_eval_line("answers", *evaluation.exact, " of them right; only these are scored");
+  if (evaluation.exact_match)
+    print_eval_line("answers", *evaluation.exact_match, " of them right; only these are scored");
   if (!evaluation.floor) return;
   print_eval_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
   print_eval_line("gap", *evaluation.gap, " nats a byte");

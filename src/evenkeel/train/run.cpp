@@ -281,12 +281,12 @@ void Run::evaluate() {
     message += text(", ", four_digits(*evaluation.gap), " nats a byte above the floor of ",
                  four_digits(*evaluation.floor));
   }
-  if (evaluation.exact) message += text(", ", percent(*evaluation.exact), " of the answers right");
+  if (evaluation.exact_match) message += text(", ", percent(*evaluation.exact_match), " of the answers right");
   if (ood_) {
     const auto ood = evaluate::evaluate(trainer_->model(), *ood_, micro_batch_size);
     line.update(evaluate::record(ood, "ood"));
     message += text("; out of distribution ", four_digits(ood.nats_per_token), " nats a token");
-    if (ood.exact) message += text(", ", percent(*ood.exact), " right");
+    if (ood.exact_match) message += text(", ", percent(*ood.exact_match), " right");
   }
   append(metrics_, line);
   console_.info(message);

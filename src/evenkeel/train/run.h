@@ -9,7 +9,7 @@
 #include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
-#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/machine.h"

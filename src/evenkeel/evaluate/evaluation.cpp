@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/evaluate/evaluation.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/evaluate/answers.h"
+#include "evenkeel/evaluate/exact_match.h"
 #include "evenkeel/nn/batch_tensors.h"
 
 namespace evenkeel::evaluate {
@@ -17,7 +17,7 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
                     std::int64_t micro_batch_size) {
   const at::NoGradGuard no_grad;
   double nats = 0;
-  Answers answers;
+  ExactMatch answers;
   Evaluation result;
   for (std::int64_t first = 0; first < windows.count(); first += micro_batch_size) {
     const auto batch = windows.batch(first, std::min(micro_batch_size, windows.count() - first));
@@ -33,7 +33,7 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   result.perplexity = std::exp(result.nats_per_token);
   const double nats_per_byte = nats / static_cast<double>(windows.scored_bytes());
   result.bits_per_byte = nats_per_byte / std::numbers::ln2;
-  if (answers.asked > 0) result.exact = answers.share();
+  if (answers.total > 0) result.exact_match = answers.accuracy();
   if (const auto floor = windows.floor_nats_per_token()) {
     result.floor = *floor * tokens / static_cast<double>(windows.scored_bytes());
     result.gap = nats_per_byte - *result.floor;
@@ -41,15 +41,15 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   return result;
 }
 
-nlohmann::ordered_json record(const Evaluation& seen, const std::string& text) {
-  nlohmann::ordered_json out = {{text + "_loss", seen.nats_per_token},
-                                {text + "_bits_per_byte", seen.bits_per_byte}};
+nlohmann::ordered_json record(const Evaluation& evaluation, const std::string& text) {
+  nlohmann::ordered_json out = {{text + "_loss", evaluation.nats_per_token},
+                                {text + "_bits_per_byte", evaluation.bits_per_byte}};
   const auto add = [&](const char* what, const std::optional<double>& value) {
     if (value) out[text + what] = *value;
   };
-  add("_floor", seen.floor);
-  add("_gap", seen.gap);
-  add("_exact", seen.exact);
+  add("_floor", evaluation.floor);
+  add("_gap", evaluation.gap);
+  add("_exact", evaluation.exact_match);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/evaluate/answers.h"
+#include "evenkeel/evaluate/exact_match.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "evenkeel/evaluate/loss.h"
+#include "evenkeel/evaluate/evaluation.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::evaluate {
@@ -27,38 +27,38 @@ data::Batch batch() {
   return out;
 }
 
-Answers answers_of(const std::vector<std::int64_t>& guesses) {
-  Answers answers;
+ExactMatch answers_of(const std::vector<std::int64_t>& guesses) {
+  ExactMatch answers;
   answers.add(batch(), at::tensor(guesses, at::kLong).view({2, 8}));
   return answers;
 }
 
-TEST(Answers, AreRightIfEveryTokenUpToTheEndIs) {
+TEST(ExactMatch, NeedsEveryTokenUpToTheEnd) {
   auto guesses = batch().targets;
   auto answers = answers_of(guesses);
-  EXPECT_EQ(answers.asked, 2);  // the third is cut off by its window
-  EXPECT_EQ(answers.right, 2);
+  EXPECT_EQ(answers.total, 2);  // the third is cut off by its window
+  EXPECT_EQ(answers.correct, 2);
 
   guesses[3] = '9';  // one digit of the first answer
-  EXPECT_EQ(answers_of(guesses).right, 1);
+  EXPECT_EQ(answers_of(guesses).correct, 1);
   guesses[11] = '9';  // the second goes on where it should end
   answers = answers_of(guesses);
-  EXPECT_EQ(answers.right, 0);
-  EXPECT_EQ(answers.asked, 2);
-  EXPECT_EQ(answers.share(), 0);
+  EXPECT_EQ(answers.correct, 0);
+  EXPECT_EQ(answers.total, 2);
+  EXPECT_EQ(answers.accuracy(), 0);
 }
 
-TEST(Answers, DoNotDependOnWhatIsGuessedElsewhere) {
+TEST(ExactMatch, IgnoresOtherTokens) {
   auto guesses = batch().targets;
   for (const std::size_t at : {0, 1, 5, 6, 8, 9, 12, 15}) guesses[at] = '9';
-  EXPECT_EQ(answers_of(guesses).right, 2);
+  EXPECT_EQ(answers_of(guesses).correct, 2);
 }
 
-TEST(Answers, AreCountedInATextThatHasThem) {
+TEST(ExactMatch, IsMeasuredOnlyOnTextsWithAnswers) {
   const testing::TinyModel tiny("hybrid_norm_star");
   data::Corpus corpus;
   corpus.tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  EXPECT_FALSE(evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 1).exact);
+  EXPECT_FALSE(evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 1).exact_match);
 }
 
 /// Documents of a question, the mark 20, and two tokens that answer it.
@@ -101,7 +101,7 @@ at::Tensor log_probabilities(const testing::TinyModel& tiny, std::uint16_t quest
   return at::log_softmax(tiny.model->logits(hidden(tiny, question, answer)), -1);
 }
 
-std::uint16_t likeliest(const at::Tensor& log_p) {
+std::uint16_t predicted(const at::Tensor& log_p) {
   return static_cast<std::uint16_t>(log_p.argmax(-1).item<std::int64_t>());
 }
 
@@ -119,23 +119,23 @@ TEST(Evaluate, ScoresOnlyAnswersByHand) {
     nats -= (log_p[2][answers[i][0]] + log_p[3][answers[i][1]] + log_p[4][kEnd]).item<double>();
   }
   for (const std::int64_t rows : {1, 2, 3}) {
-    const auto seen = evaluate(*tiny.model, windows, rows);
-    EXPECT_EQ(seen.tokens, 9);
-    EXPECT_NEAR(seen.nats_per_token, nats / 9, 1e-12 * nats);
-    EXPECT_NEAR(seen.bits_per_byte, nats / 9 / std::numbers::ln2, 1e-12 * nats);
-    EXPECT_EQ(seen.floor, 0);
-    EXPECT_NEAR(seen.gap.value(), nats / 9, 1e-12 * nats);
-    EXPECT_EQ(seen.exact, 0);
+    const auto result = evaluate(*tiny.model, windows, rows);
+    EXPECT_EQ(result.tokens, 9);
+    EXPECT_NEAR(result.nats_per_token, nats / 9, 1e-12 * nats);
+    EXPECT_NEAR(result.bits_per_byte, nats / 9 / std::numbers::ln2, 1e-12 * nats);
+    EXPECT_EQ(result.floor, 0);
+    EXPECT_NEAR(result.gap.value(), nats / 9, 1e-12 * nats);
+    EXPECT_EQ(result.exact_match, 0);
   }
 }
 
 /// What greedy decoding writes first.
 std::vector<std::uint16_t> greedy(const testing::TinyModel& tiny, std::uint16_t question) {
-  const auto first = likeliest(log_probabilities(tiny, question, {0, 0})[2]);
-  return {first, likeliest(log_probabilities(tiny, question, {first, 0})[3])};
+  const auto first = predicted(log_probabilities(tiny, question, {0, 0})[2]);
+  return {first, predicted(log_probabilities(tiny, question, {first, 0})[3])};
 }
 
-// The end-of-text is the likeliest token behind the first answer, since its row of the head points
+// The end-of-text is the predicted token behind the first answer, since its row of the head points
 // to what of the stream there was not before. The last answer is another one.
 TEST(Evaluate, CountsTheAnswersThatGreedyDecodingWrites) {
   auto tiny = model();
@@ -151,18 +151,18 @@ TEST(Evaluate, CountsTheAnswersThatGreedyDecodingWrites) {
     const auto shared = at::matmul(at::linalg_pinv(before), at::matmul(before, x[4]));
     tiny.parameters->at("head.weight").master[kEnd].copy_(100 * (x[4] - shared));
   }
-  double right = 0;
+  double correct = 0;
   for (std::uint16_t i = 0; i < 4; ++i) {
     const auto log_p = log_probabilities(tiny, static_cast<std::uint16_t>(i + 1), answers[i]);
-    const bool is_right = likeliest(log_p[2]) == answers[i][0] &&
-                          likeliest(log_p[3]) == answers[i][1] && likeliest(log_p[4]) == kEnd;
-    right += is_right ? 1 : 0;
+    const bool is_right = predicted(log_p[2]) == answers[i][0] &&
+                          predicted(log_p[3]) == answers[i][1] && predicted(log_p[4]) == kEnd;
+    correct += is_right ? 1 : 0;
   }
-  EXPECT_GT(right, 0);
-  EXPECT_LT(right, 4);
+  EXPECT_GT(correct, 0);
+  EXPECT_LT(correct, 4);
   const auto corpus = questions(answers);
-  const auto seen = evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 4);
-  EXPECT_EQ(seen.exact, right / 4);
+  const auto result = evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 4);
+  EXPECT_EQ(result.exact_match, correct / 4);
 }
 
 }  // namespace
