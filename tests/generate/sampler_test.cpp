@@ -19,15 +19,15 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Probabilities 0.2, 0.5 and 0.3.
 const std::vector<double> kLogits = {std::log(0.2), std::log(0.5), std::log(0.3)};
 
-/// The tokens picked at 1,000 places.
-std::vector<std::int64_t> picked(const std::vector<double>& logits, const Sampling& sampling) {
+/// The tokens sampled at 1,000 positions.
+std::vector<std::int64_t> sampled_tokens(const std::vector<double>& logits, const Sampling& sampling) {
   std::vector<std::int64_t> tokens;
-  for (std::uint64_t i = 0; i < 1000; ++i) tokens.push_back(pick(logits, sampling, i));
+  for (std::uint64_t i = 0; i < 1000; ++i) tokens.push_back(sample_token(logits, sampling, i));
   return tokens;
 }
 
-std::set<std::int64_t> kinds(const std::vector<double>& logits, const Sampling& sampling) {
-  const auto tokens = picked(logits, sampling);
+std::set<std::int64_t> distinct_tokens(const std::vector<double>& logits, const Sampling& sampling) {
+  const auto tokens = sampled_tokens(logits, sampling);
   return {tokens.begin(), tokens.end()};
 }
 
@@ -38,7 +38,7 @@ double share_of(std::int64_t token, const std::vector<std::int64_t>& tokens) {
 
 std::string refusal(const std::vector<double>& logits) {
   try {
-    pick(logits, {}, 7);
+    sample_token(logits, {}, 7);
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::diverged);
     return error.what();
@@ -47,8 +47,8 @@ std::string refusal(const std::vector<double>& logits) {
 }
 
 // Three standard errors of a share of 1,000 picks are 0.047 at most.
-TEST(Sampler, PicksByTheSoftmax) {
-  const auto tokens = picked(kLogits, {});
+TEST(Sampler, SamplesFromTheSoftmax) {
+  const auto tokens = sampled_tokens(kLogits, {});
   EXPECT_NEAR(share_of(0, tokens), 0.2, 0.047);
   EXPECT_NEAR(share_of(1, tokens), 0.5, 0.047);
   EXPECT_NEAR(share_of(2, tokens), 0.3, 0.047);
@@ -56,45 +56,45 @@ TEST(Sampler, PicksByTheSoftmax) {
 
 // p^(1/T), normalized: 0.04, 0.25 and 0.09 over 0.38 at T = 1/2.
 TEST(Sampler, DividesLogitsByTheTemperature) {
-  const auto tokens = picked(kLogits, {.temperature = 0.5});
+  const auto tokens = sampled_tokens(kLogits, {.temperature = 0.5});
   EXPECT_NEAR(share_of(0, tokens), 0.04 / 0.38, 0.047);
   EXPECT_NEAR(share_of(1, tokens), 0.25 / 0.38, 0.047);
 }
 
-TEST(Sampler, TakesTheLikeliestAtTemperatureZeroAndTheFirstOfEquals) {
-  EXPECT_EQ(kinds(kLogits, {.temperature = 0}), (std::set<std::int64_t>{1}));
-  EXPECT_EQ(kinds({1, 3, 3, 2}, {.temperature = 0}), (std::set<std::int64_t>{1}));
+TEST(Sampler, IsGreedyAtTemperatureZeroAndTakesTheFirstOfEquals) {
+  EXPECT_EQ(distinct_tokens(kLogits, {.temperature = 0}), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(distinct_tokens({1, 3, 3, 2}, {.temperature = 0}), (std::set<std::int64_t>{1}));
 }
 
-TEST(Sampler, KeepsTheKLikeliest) {
-  EXPECT_EQ(kinds(kLogits, {.top_k = 1}), (std::set<std::int64_t>{1}));
-  EXPECT_EQ(kinds(kLogits, {.top_k = 2}), (std::set<std::int64_t>{1, 2}));
-  EXPECT_EQ(kinds(kLogits, {.top_k = 9}), (std::set<std::int64_t>{0, 1, 2}));
-  EXPECT_NEAR(share_of(1, picked(kLogits, {.top_k = 2})), 0.5 / 0.8, 0.047);
+TEST(Sampler, KeepsTheTopK) {
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 1}), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 2}), (std::set<std::int64_t>{1, 2}));
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 9}), (std::set<std::int64_t>{0, 1, 2}));
+  EXPECT_NEAR(share_of(1, sampled_tokens(kLogits, {.top_k = 2})), 0.5 / 0.8, 0.047);
 }
 
-TEST(Sampler, KeepsTheFewestThatReachTheProbability) {
-  EXPECT_EQ(kinds(kLogits, {.top_p = 0.01}), (std::set<std::int64_t>{1}));
-  EXPECT_EQ(kinds(kLogits, {.top_p = 0.49}), (std::set<std::int64_t>{1}));
-  EXPECT_EQ(kinds(kLogits, {.top_p = 0.51}), (std::set<std::int64_t>{1, 2}));
-  EXPECT_EQ(kinds(kLogits, {.top_p = 0.81}), (std::set<std::int64_t>{0, 1, 2}));
+TEST(Sampler, KeepsTheSmallestSetThatReachesTopP) {
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_p = 0.01}), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_p = 0.49}), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_p = 0.51}), (std::set<std::int64_t>{1, 2}));
+  EXPECT_EQ(distinct_tokens(kLogits, {.top_p = 0.81}), (std::set<std::int64_t>{0, 1, 2}));
 }
 
-TEST(Sampler, IsAFunctionOfTheSeedAndThePlace) {
-  EXPECT_EQ(picked(kLogits, {.seed = 3}), picked(kLogits, {.seed = 3}));
-  EXPECT_NE(picked(kLogits, {.seed = 3}), picked(kLogits, {.seed = 4}));
+TEST(Sampler, IsAFunctionOfTheSeedAndThePosition) {
+  EXPECT_EQ(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 3}));
+  EXPECT_NE(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 4}));
   std::vector<std::int64_t> other;
-  for (std::uint64_t i = 0; i < 1000; ++i) other.push_back(pick(kLogits, {.seed = 3}, i, 1));
-  EXPECT_NE(picked(kLogits, {.seed = 3}), other) << "another sequence";
+  for (std::uint64_t i = 0; i < 1000; ++i) other.push_back(sample_token(kLogits, {.seed = 3}, i, 1));
+  EXPECT_NE(sampled_tokens(kLogits, {.seed = 3}), other) << "another sequence";
 }
 
-TEST(Sampler, NeverPicksATokenOfMinusInfinity) {
-  EXPECT_EQ(kinds({0, -kInfinity, 0}, {}), (std::set<std::int64_t>{0, 2}));
-  EXPECT_EQ(kinds({-kInfinity, 0, -kInfinity}, {.top_k = 2}), (std::set<std::int64_t>{1}));
+TEST(Sampler, NeverSamplesATokenOfMinusInfinity) {
+  EXPECT_EQ(distinct_tokens({0, -kInfinity, 0}, {}), (std::set<std::int64_t>{0, 2}));
+  EXPECT_EQ(distinct_tokens({-kInfinity, 0, -kInfinity}, {.top_k = 2}), (std::set<std::int64_t>{1}));
 }
 
 // A NaN at either end: sorting would put it anywhere.
-TEST(Sampler, RefusesLogitsThatHaveNoOrder) {
+TEST(Sampler, RefusesNonfiniteLogits) {
   EXPECT_EQ(refusal({1, 2, kNan}),
             "generate: wanted finite logits at position 7, but token 2 has nan; the model has "
             "diverged: train with a lower schedule.peak");

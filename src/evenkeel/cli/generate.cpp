@@ -64,13 +64,13 @@ Exit run_generate(const GenerateOptions& options) {
   check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
-  generate::Generation request;
+  generate::GenerationOptions request;
   request.prompt = prompt_of(options);
-  request.tokens = options.tokens;
-  request.stop = data::kEndOfText;
+  request.max_new_tokens = options.tokens;
+  request.stop_token = data::kEndOfText;
   request.sampling = options.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(options.seed);
-  request.cached = !options.no_cache;
+  request.use_cache = !options.no_cache;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (std::int64_t i = 0; i < options.count; ++i) {
     request.sequence = static_cast<std::uint64_t>(i);

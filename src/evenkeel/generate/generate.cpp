@@ -15,26 +15,26 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// The text so far and the part of it that the cache covers.
-class Reader {
+/// The model with its key-value cache, and the part of the text that the cache covers.
+class CachedDecoder {
  public:
-  Reader(const nn::Model& model, bool cached)
+  CachedDecoder(const nn::Model& model, bool use_cache)
       : model_(model),
         context_(model.scheme().shape.context),
-        cached_(cached && norm::causal_in_evaluation(model.scheme())) {}
+        use_cache_(use_cache && norm::causal_in_evaluation(model.scheme())) {}
 
-  /// The logits after the last token of `text`, of which all but the newest were seen before.
+  /// The logits after the last token of `text`, of which all but the newest are in the cache.
   std::vector<double> logits_after(const std::vector<std::int64_t>& text) {
     const auto size = static_cast<std::int64_t>(text.size());
-    const bool full = size - begin_ > context_;
-    if (full || cache_.empty() || !cached_) {
-      if (full) begin_ = size - std::max<std::int64_t>(1, context_ / 2);
+    const bool full = size - window_start_ > context_;
+    if (full || cache_.empty() || !use_cache_) {
+      if (full) window_start_ = size - std::max<std::int64_t>(1, context_ / 2);
       cache_ = model_.empty_cache(1, context_);
-      seen_ = begin_;
+      cached_tokens_ = window_start_;
     }
-    const auto fresh = tensor_of(text, seen_);
-    seen_ = size;
-    const auto x = model_.hidden(fresh, {.cache = cached_ ? &cache_ : nullptr});
+    const auto fresh = tensor_of(text, cached_tokens_);
+    cached_tokens_ = size;
+    const auto x = model_.hidden(fresh, {.cache = use_cache_ ? &cache_ : nullptr});
     const auto last = model_.logits(x.select(1, x.size(1) - 1)).to(at::kDouble).contiguous();
     const auto* const values = last.const_data_ptr<double>();
     return {values, values + last.numel()};
@@ -48,25 +48,25 @@ class Reader {
 
   const nn::Model& model_;
   std::int64_t context_;
-  bool cached_;
+  bool use_cache_;
   nn::ModelCache cache_;
-  std::int64_t begin_ = 0, seen_ = 0;  // of the text: where the window starts, what is in the cache
+  std::int64_t window_start_ = 0, cached_tokens_ = 0;  // of the text: where the window starts, what is in the cache
 };
 
 }  // namespace
 
-std::vector<std::int64_t> generate(const nn::Model& model, const Generation& wish) {
-  EK_ASSERT(!wish.prompt.empty());
+std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options) {
+  EK_ASSERT(!options.prompt.empty());
   const at::NoGradGuard no_grad;
-  auto text = wish.prompt;
+  auto text = options.prompt;
   std::vector<std::int64_t> added;
-  Reader reader(model, wish.cached);
-  while (static_cast<std::int64_t>(added.size()) < wish.tokens) {
-    const auto token = pick(reader.logits_after(text), wish.sampling, text.size(), wish.sequence);
-    if (wish.stop && token == *wish.stop) break;
+  CachedDecoder decoder(model, options.use_cache);
+  while (static_cast<std::int64_t>(added.size()) < options.max_new_tokens) {
+    const auto token = sample_token(decoder.logits_after(text), options.sampling, text.size(), options.sequence);
+    if (options.stop_token && token == *options.stop_token) break;
     text.push_back(token);
     added.push_back(token);
-    if (wish.on_token) wish.on_token(token);
+    if (options.on_token) options.on_token(token);
   }
   return added;
 }

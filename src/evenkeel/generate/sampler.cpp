@@ -13,7 +13,7 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// NaN has no place in an order, and exp() of an infinite logit has no share of a sum; a token of
+/// NaN cannot be sorted, and the softmax of an infinite logit is NaN; a token of
 /// -inf is never picked.
 void check(const std::vector<double>& logits, std::uint64_t position) {
   EK_ASSERT(!logits.empty());
@@ -35,7 +35,7 @@ void check(const std::vector<double>& logits, std::uint64_t position) {
 
 }  // namespace
 
-std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
+std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sampling,
                   std::uint64_t position, std::uint64_t sequence) {
   check(logits, position);
   std::vector<std::size_t> order(logits.size());
@@ -52,16 +52,16 @@ std::int64_t pick(const std::vector<double>& logits, const Sampling& sampling,
     weights.push_back(std::exp((logits[token] - largest) / sampling.temperature));
   }
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  double kept = 0;
+  double top_p_mass = 0;
   std::size_t count = 0;
-  while (count < weights.size() && (count == 0 || kept < sampling.top_p * total)) {
-    kept += weights[count++];
+  while (count < weights.size() && (count == 0 || top_p_mass < sampling.top_p * total)) {
+    top_p_mass += weights[count++];
   }
-  const double mark = Philox(sampling.seed, "sample").uniform(position, sequence) * kept;
-  double passed = 0;
+  const double threshold = Philox(sampling.seed, "sample").uniform(position, sequence) * top_p_mass;
+  double cumulative = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    passed += weights[i];
-    if (mark < passed) return static_cast<std::int64_t>(order[i]);
+    cumulative += weights[i];
+    if (threshold < cumulative) return static_cast<std::int64_t>(order[i]);
   }
   return static_cast<std::int64_t>(order[count - 1]);
 }

@@ -294,13 +294,13 @@ void Run::evaluate() {
 
 bool Run::write_sample() const {
   constexpr std::int64_t kTokens = 400;
-  generate::Generation wish;
-  wish.prompt = {data::kEndOfText};
-  wish.tokens = std::min(kTokens, 2 * open_.config.model.context);
-  wish.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
+  generate::GenerationOptions options;
+  options.prompt = {data::kEndOfText};
+  options.max_new_tokens = std::min(kTokens, 2 * open_.config.model.context);
+  options.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
   std::vector<std::int64_t> tokens;
   try {
-    tokens = generate::generate(trainer_->model(), wish);
+    tokens = generate::generate(trainer_->model(), options);
   } catch (const Error& error) {
     if (error.exit() == Exit::diverged) return false;
     throw;
