@@ -41,7 +41,7 @@ TEST(AdamW, DecaysMatricesAndGainsButNotTheEmbedding) {
   EXPECT_TRUE(close(parameters.groups()[2].master, torch::full({2}, 0.95, at::kDouble), 1e-12, 0));
 }
 
-TEST(AdamW, DecaysWhatItIsToldTo) {
+TEST(AdamW, DecaysWhatIsConfigured) {
   auto parameters = ones();
   optim::AdamW adamw({.weight_decay = 0.5, .decay_gains = false, .decay_embedding = true},
                      parameters);
@@ -65,7 +65,7 @@ TEST(ClipScale, IsOneBelowTheLimit) {
   EXPECT_EQ(optim::clip_scale(4, 0), 1);
 }
 
-TEST(GradientNorm, GoesOverAllGroupsAndShowsWhatIsNotFinite) {
+TEST(GradientNorm, CoversAllGroupsAndPropagatesNaN) {
   EXPECT_DOUBLE_EQ(optim::gradient_norm({torch::full({1}, 3.0), torch::full({1}, 4.0)}), 5);
   EXPECT_TRUE(std::isnan(optim::gradient_norm({torch::full({1}, std::nan(""))})));
 }

@@ -18,7 +18,7 @@ config::Schedule settings(const std::string& kind) {
 }
 
 // lr(s) = peak s / w below w; low + (peak - low)(1 + cos(pi (s - w)/(T - w)))/2; low from T on.
-TEST(Schedule, RisesThenFallsAlongACosine) {
+TEST(Schedule, WarmsUpThenFollowsACosine) {
   const Schedule cosine(settings("cosine"), 110, 1);
   EXPECT_DOUBLE_EQ(cosine.rate(1), 0.1);
   EXPECT_DOUBLE_EQ(cosine.rate(10), 1);
@@ -27,7 +27,7 @@ TEST(Schedule, RisesThenFallsAlongACosine) {
   EXPECT_DOUBLE_EQ(cosine.rate(500), 0.1);
 }
 
-TEST(Schedule, FallsAlongALine) {
+TEST(Schedule, FallsLinearly) {
   const Schedule linear(settings("linear"), 110, 1);
   EXPECT_DOUBLE_EQ(linear.rate(10), 1);
   EXPECT_DOUBLE_EQ(linear.rate(60), 0.55);
@@ -57,7 +57,7 @@ TEST(Schedule, FallsFromTheEndOfItsWarmupAtTheEarliest) {
   EXPECT_DOUBLE_EQ(wsd.rate(110), 0.1);
 }
 
-TEST(Schedule, TurnsTokensAndPercentIntoSteps) {
+TEST(Schedule, ConvertsTokensAndPercentToSteps) {
   auto by_tokens = settings("constant");
   by_tokens.warmup = {4096, Length::Unit::tokens};
   EXPECT_DOUBLE_EQ(Schedule(by_tokens, 100, 1024).rate(1), 0.25);
@@ -66,7 +66,7 @@ TEST(Schedule, TurnsTokensAndPercentIntoSteps) {
   EXPECT_DOUBLE_EQ(Schedule(by_share, 100, 1024).rate(1), 0.2);
 }
 
-TEST(Schedule, WarmsUpFromWhereItStarts) {
+TEST(Schedule, WarmsUpFromItsStart) {
   auto warm = settings("constant");
   warm.start = 0.2;
   const double peak = warm.peak;

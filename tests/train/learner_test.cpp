@@ -90,7 +90,7 @@ TEST(Learner, AccumulatesBfloat16GradientsInFloat32) {
   const auto expected = accumulated_gradients(tiny, batch);
   train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters);
   learner.train_step(batch, /*micro_batch_size=*/1, /*rate=*/0);
-  const auto& actual = learner.optimizer().first();
+  const auto& actual = learner.optimizer().first_moments();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(close(actual[i], expected[i], 1e-5, 1e-7)) << "group " << i;
   }
@@ -147,7 +147,7 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
     train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters, experts);
     learner.train_step(uneven_batch(), 6, 0);
     const auto& parameter = tiny.parameters->at("blocks.1.feed_forward.router.weight");
-    return parameter.slice_of(learner.optimizer().first()[parameter.group]).clone();
+    return parameter.slice_of(learner.optimizer().first_moments()[parameter.group]).clone();
   };
   const auto none = router_after({.count = 5, .balance = 0, .router_z = 0});
   const auto balance = router_after({.count = 5, .balance = 0.5, .router_z = 0}) - none;
@@ -170,7 +170,7 @@ TEST(Learner, OnlyDecaysExpertsWithoutTokens) {
   const auto before = down.master.clone();
   const auto routing = learner.train_step(uneven_batch(), 6, /*rate=*/0.5).routing;
   EXPECT_EQ(routing.tokens[1], std::vector<std::int64_t>({96, 96, 0, 0, 0}));
-  const auto first = down.slice_of(learner.optimizer().first()[down.group]);
+  const auto first = down.slice_of(learner.optimizer().first_moments()[down.group]);
   EXPECT_TRUE(first[0].any().item<bool>());
   EXPECT_FALSE(first.narrow(0, 2, 3).any().item<bool>());
   EXPECT_TRUE(
@@ -204,8 +204,8 @@ TEST_P(BadGradients, NeverTouchWeightsOrMoments) {
   poisoned[0][0] = GetParam();
   std::vector<at::Tensor> before;
   for (const auto& group : tiny.parameters->groups()) before.push_back(group.master.clone());
-  for (const auto& moment : learner.optimizer().first()) before.push_back(moment.clone());
-  for (const auto& moment : learner.optimizer().second()) before.push_back(moment.clone());
+  for (const auto& moment : learner.optimizer().first_moments()) before.push_back(moment.clone());
+  for (const auto& moment : learner.optimizer().second_moments()) before.push_back(moment.clone());
 
   const auto result = learner.train_step(uneven_batch(), 3, 1e-2);
 
@@ -216,8 +216,8 @@ TEST_P(BadGradients, NeverTouchWeightsOrMoments) {
     EXPECT_TRUE(close(group.master.nan_to_num(0, 0, 0), before[i].nan_to_num(0, 0, 0), 0, 0));
     ++i;
   }
-  for (const auto& moment : learner.optimizer().first()) EXPECT_TRUE(moment.equal(before[i++]));
-  for (const auto& moment : learner.optimizer().second()) EXPECT_TRUE(moment.equal(before[i++]));
+  for (const auto& moment : learner.optimizer().first_moments()) EXPECT_TRUE(moment.equal(before[i++]));
+  for (const auto& moment : learner.optimizer().second_moments()) EXPECT_TRUE(moment.equal(before[i++]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, BadGradients,

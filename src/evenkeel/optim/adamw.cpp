@@ -15,8 +15,8 @@ namespace evenkeel::optim {
 AdamW::AdamW(const config::Optimizer& options, nn::Parameters& parameters)
     : options_(options), parameters_(&parameters) {
   for (const auto& group : parameters.groups()) {
-    first_.push_back(at::zeros_like(group.master));
-    second_.push_back(at::zeros_like(group.master));
+    first_moments_.push_back(at::zeros_like(group.master));
+    second_moments_.push_back(at::zeros_like(group.master));
   }
 }
 
@@ -28,8 +28,8 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
     auto& group = groups[i];
     const bool copies = !group.value.is_same(group.master);
     ops::adamw_({.weight = group.master,
-                 .first = first_[i],
-                 .second = second_[i],
+                 .first = first_moments_[i],
+                 .second = second_moments_[i],
                  .gradient = gradients[i],
                  .copy = copies ? std::optional(group.value) : std::nullopt},
                 {.lr = rate,

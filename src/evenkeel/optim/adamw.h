@@ -24,15 +24,15 @@ class AdamW {
               std::int64_t step);
 
   /// First and second moments, in the order of Parameters::groups().
-  const std::vector<at::Tensor>& first() const { return first_; }
-  const std::vector<at::Tensor>& second() const { return second_; }
+  const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
+  const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
 
  private:
   double decay_of(nn::ParameterRole role) const;
 
   config::Optimizer options_;
   nn::Parameters* parameters_;
-  std::vector<at::Tensor> first_, second_;
+  std::vector<at::Tensor> first_moments_, second_moments_;
 };
 
 /// Euclidean norm over all gradients together; NaN or infinite if any of them is.

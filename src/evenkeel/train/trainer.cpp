@@ -107,8 +107,8 @@ store::CheckpointContent Trainer::checkpoint_content() const {
   content.step = progress_.step;
   for (const auto& parameter : parameters_.all()) {
     content.model.push_back(view_of(parameter.name, parameter.master));
-    const auto& first = learner_->optimizer().first()[parameter.group];
-    const auto& second = learner_->optimizer().second()[parameter.group];
+    const auto& first = learner_->optimizer().first_moments()[parameter.group];
+    const auto& second = learner_->optimizer().second_moments()[parameter.group];
     content.optimizer.push_back(view_of("first." + parameter.name, parameter.slice_of(first)));
     content.optimizer.push_back(view_of("second." + parameter.name, parameter.slice_of(second)));
   }
@@ -125,8 +125,8 @@ void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
   load_weights(checkpoint);
   const auto file = store::Safetensors::read(checkpoint.folder / "optimizer.safetensors");
   for (const auto& parameter : parameters_.all()) {
-    const auto& first = learner_->optimizer().first()[parameter.group];
-    const auto& second = learner_->optimizer().second()[parameter.group];
+    const auto& first = learner_->optimizer().first_moments()[parameter.group];
+    const auto& second = learner_->optimizer().second_moments()[parameter.group];
     copy_from(file, "first." + parameter.name, parameter.slice_of(first), CastDtype::no);
     copy_from(file, "second." + parameter.name, parameter.slice_of(second), CastDtype::no);
   }
