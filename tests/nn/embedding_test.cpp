@@ -58,7 +58,7 @@ TEST(Embedding, AddsToASumOfGradients) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     const auto dy = torch::randn({3, 300}).to(dtype);
     const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
-    const ops::GradientSum sum(torch::empty({6, 300}, wide));
+    const ops::GradientBuffer sum(torch::empty({6, 300}, wide));
     sum.add(torch::ones({6, 300}, wide));
     const auto weight = torch::zeros({6, 300}, dtype).requires_grad_();
     nn::embedding({weight, sum}, ids).backward(dy);

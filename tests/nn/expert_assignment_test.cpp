@@ -95,7 +95,7 @@ std::vector<at::Tensor> bfloat16_step(int threads) {
   const auto x = leaf({1500, 72}), weight = leaf({4, 40, 72});
   const auto dy = at::randn({1500, 40}).to(at::kBFloat16);
   const auto offsets = at::tensor({0L, 1100L, 1100L, 1101L, 1500L}, at::kLong);
-  const ops::GradientSum sum(at::full(weight.sizes(), 7.F));
+  const ops::GradientBuffer sum(at::full(weight.sizes(), 7.F));
   for (int part = 0; part < 2; ++part) {  // as two parts of a batch
     x.mutable_grad() = at::Tensor();
     nn::grouped_linear(x, {weight, sum}, offsets).backward(dy);

@@ -52,8 +52,8 @@ TEST(Linear, AddsTheWeightGradientToTheGivenBuffer) {
     const auto dx = x.grad().clone();
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
     const auto memory = at::ones({48, 32}, wide);
-    const ops::GradientSum sum(memory);
-    sum.add(memory.clone());
+    const ops::GradientBuffer sum(memory);
+    sum.accumulate(memory.clone());
     x.mutable_grad().reset();
     linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
     EXPECT_TRUE(x.grad().equal(dx));

@@ -125,7 +125,7 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
     const auto dense_up_gate = leaf({2 * active * inner, width});
     const auto dense_down = leaf({width, active * inner});
     // As in training: products add to float32 gradients themselves.
-    const auto sums = std::make_shared<std::vector<ops::GradientSum>>();
+    const auto sums = std::make_shared<std::vector<ops::GradientBuffer>>();
     const auto summed = [&](const Tensor& weight) {
       sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
       return nn::Matrix(weight, {}, sums->back());
@@ -133,7 +133,7 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
     const auto run = [=](const std::function<Tensor()>& forward) {
       return [=] {
         forward().backward(dy);
-        for (const auto& sum : *sums) sum.forget();
+        for (const auto& sum : *sums) sum.reset();
         for (const auto& each : {x, router, up_gate, down}) each.mutable_grad().reset();
       };
     };

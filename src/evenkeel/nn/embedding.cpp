@@ -49,10 +49,10 @@ void add_gradients(const at::Tensor& dy, const at::Tensor& ids, const at::Tensor
 class Embedding : public torch::autograd::Function<Embedding> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& weight, const at::Tensor& ids,
-                            const ops::GradientSum* sum) {
+                            const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.size(0);
-    if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
+    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::carried(*gradient_buffer);
     return at::embedding(weight, ids);
   }
 
@@ -60,10 +60,10 @@ class Embedding : public torch::autograd::Function<Embedding> {
     const at::Tensor none;
     const auto ids = ctx->get_saved_variables()[0].flatten();
     const auto dy = upstream[0].flatten(0, -2).contiguous();
-    const auto found = ctx->saved_data.find("sum");
+    const auto found = ctx->saved_data.find("gradient_buffer");
     if (found != ctx->saved_data.end()) {
       if (ctx->needs_input_grad(0)) {
-        add_gradients(dy, ids, ops::carried_value<ops::GradientSum>(found->second).value());
+        add_gradients(dy, ids, ops::carried_value<ops::GradientBuffer>(found->second).value());
       }
       return {none, none, none};
     }
@@ -77,7 +77,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
 }  // namespace
 
 at::Tensor embedding(const Weight& weight, const at::Tensor& ids) {
-  return Embedding::apply(weight.value, ids, &weight.sum);
+  return Embedding::apply(weight.value, ids, &weight.gradient_buffer);
 }
 
 }  // namespace evenkeel::nn

@@ -196,7 +196,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   const auto chunk =
       static_cast<double>(ops::head_chunk_tokens(shape.vocabulary, options.compute_bytes));
   const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
-  // That of a first part is made where gradients are summed (ops::GradientSum), unless the logits
+  // That of a first part is made where gradients are summed (ops::GradientBuffer), unless the logits
   // have a learned scale.
   const bool is_separate =
       options.accumulation_steps > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);

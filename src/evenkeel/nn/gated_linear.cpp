@@ -7,7 +7,7 @@
 
 #include "evenkeel/nn/linear.h"
 #include "evenkeel/ops/carried.h"
-#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/gradient_buffer.h"
 #include "evenkeel/ops/swiglu.h"
 
 namespace evenkeel::nn {
@@ -20,9 +20,9 @@ using torch::autograd::tensor_list;
 class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& products, const at::Tensor& w,
-                            const ops::GradientSum* sum) {
+                            const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({products, w});
-    ctx->saved_data["sum"] = ops::carried(ops::GradientSum(*sum));
+    ctx->saved_data["gradient_buffer"] = ops::carried(ops::GradientBuffer(*gradient_buffer));
     return at::linear(ops::swiglu(products), w);
   }
 
@@ -41,8 +41,8 @@ class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction
       hidden = ops::swiglu(products).reshape({-1, w.size(1)});
     }
     if (ctx->needs_input_grad(1)) {
-      const auto& sum = ops::carried_value<ops::GradientSum>(ctx->saved_data["sum"]);
-      dw = weight_gradient(sum, rows, hidden);
+      const auto& gradient_buffer = ops::carried_value<ops::GradientBuffer>(ctx->saved_data["gradient_buffer"]);
+      dw = weight_gradient(gradient_buffer, rows, hidden);
     }
     return {dproducts, dw, at::Tensor()};
   }
@@ -51,7 +51,7 @@ class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction
 }  // namespace
 
 at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
-  return GatedLinearFunction::apply(products, w.value, &w.sum);
+  return GatedLinearFunction::apply(products, w.value, &w.gradient_buffer);
 }
 
 }  // namespace evenkeel::nn

@@ -79,9 +79,9 @@ std::vector<Task> gradient_tasks(const at::Tensor& offsets, std::int64_t outputs
 class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& offsets, const ops::GradientSum* sum) {
+                            const at::Tensor& offsets, const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({x, weight, offsets});
-    if (*sum) ctx->saved_data["sum"] = ops::carried(*sum);
+    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::carried(*gradient_buffer);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(row_tasks(x, offsets), [&](const Task& task) {
       ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
@@ -103,9 +103,9 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
       });
     }
     if (ctx->needs_input_grad(1)) {
-      const auto found = ctx->saved_data.find("sum");
+      const auto found = ctx->saved_data.find("gradient_buffer");
       if (found != ctx->saved_data.end()) {
-        add_gradients(dy, x, offsets, ops::carried_value<ops::GradientSum>(found->second).target());
+        add_gradients(dy, x, offsets, ops::carried_value<ops::GradientBuffer>(found->second).target());
       } else {
         dweight = at::empty(weight.sizes(), weight.options());
         add_gradients(dy, x, offsets, {dweight, /*is_first=*/true});
@@ -117,7 +117,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
  private:
   /// Of each group, dy^T x over its rows.
   static void add_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& offsets,
-                            const ops::GradientSum::Target& target) {
+                            const ops::GradientBuffer::Target& target) {
     const auto* const start = offsets.const_data_ptr<std::int64_t>();
     const auto& [gradient, is_first] = target;
     for_each_task(gradient_tasks(offsets, gradient.size(1)), [&](const Task& task) {
@@ -133,7 +133,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
 }  // namespace
 
 at::Tensor grouped_linear(const at::Tensor& x, const Weight& weight, const at::Tensor& offsets) {
-  return GroupedLinear::apply(x.contiguous(), weight.value, offsets, &weight.sum);
+  return GroupedLinear::apply(x.contiguous(), weight.value, offsets, &weight.gradient_buffer);
 }
 
 }  // namespace evenkeel::nn

@@ -6,7 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/ops/carried.h"
-#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/gradient_buffer.h"
 
 namespace evenkeel::nn {
 
@@ -18,7 +18,7 @@ using torch::autograd::tensor_list;
 /// What the backward pass needs besides tensors.
 struct LinearContext {
   Activation::Recomputation recompute;  // empty: the saved tensor is the input
-  ops::GradientSum sum;     // of the gradients of w; none: autograd's
+  ops::GradientBuffer gradient_buffer;     // of the gradients of w; none: autograd's
 };
 
 /// Whether this is the only reference to the gradient, so that it may be overwritten.
@@ -38,10 +38,10 @@ at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at:
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
-                             const Activation* activation, const ops::GradientSum* sum) {
+                             const Activation* activation, const ops::GradientBuffer* gradient_buffer) {
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
-    ctx->saved_data["context"] = ops::carried(LinearContext{activation->recompute, *sum});
+    ctx->saved_data["context"] = ops::carried(LinearContext{activation->recompute, *gradient_buffer});
     auto y = at::linear(x, w);
     return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
@@ -59,7 +59,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
       const auto& context = ops::carried_value<LinearContext>(ctx->saved_data["context"]);
       const auto x =
           (context.recompute ? context.recompute(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
-      dw = weight_gradient(context.sum, rows, x);
+      dw = weight_gradient(context.gradient_buffer, rows, x);
     }
     if (ctx->needs_input_grad(0)) {
       auto sizes = dy.sizes().vec();
@@ -72,20 +72,20 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-at::Tensor weight_gradient(const ops::GradientSum& sum, const at::Tensor& dy, const at::Tensor& x) {
-  if (!sum) return dy.t().mm(x);
-  sum.add_product(dy, x);
+at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy, const at::Tensor& x) {
+  if (!gradient_buffer) return dy.t().mm(x);
+  gradient_buffer.accumulate_weight_gradient(dy, x);
   return {};
 }
 
 at::Tensor linear(const Activation& x, const Weight& w) {
   const bool needs_gradient = at::GradMode::is_enabled() && w.value.requires_grad();
-  const bool is_plain = !x.recompute && !w.sum && x.residual_out == nullptr;
+  const bool is_plain = !x.recompute && !w.gradient_buffer && x.residual_out == nullptr;
   if (is_plain || !needs_gradient) {
     if (x.residual_out != nullptr) *x.residual_out = x.value;
     return at::linear(x.value, w.value);
   }
-  const auto made = LinearFunction::apply(x.value, w.value, &x, &w.sum);
+  const auto made = LinearFunction::apply(x.value, w.value, &x, &w.gradient_buffer);
   if (x.residual_out != nullptr) *x.residual_out = made[1];
   return made[0];
 }

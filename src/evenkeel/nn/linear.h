@@ -37,6 +37,6 @@ at::Tensor linear(const Activation& x, const Weight& w);
 /// The gradient of w in y = x W^T, dy^T x; added to its sum where it has one, and then undefined.
 /// \param dy  [n, rows]
 /// \param x   [n, columns]
-at::Tensor weight_gradient(const ops::GradientSum& sum, const at::Tensor& dy, const at::Tensor& x);
+at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy, const at::Tensor& x);
 
 }  // namespace evenkeel::nn

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "evenkeel/nn/mode.h"
-#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/gradient_buffer.h"
 
 namespace evenkeel::nn {
 
 /// The weight of a linear layer, and the buffer of its gradient.
 struct Weight {
   at::Tensor value;      // [rows, columns], or of experts [E, rows, columns]
-  ops::GradientSum sum;  // the product itself adds to it; none: autograd's
+  ops::GradientBuffer gradient_buffer;  // the product itself adds to it; none: autograd's
 
-  Weight(at::Tensor of, ops::GradientSum into = {})  // NOLINT: a tensor is one
-      : value(std::move(of)), sum(std::move(into)) {}
+  Weight(at::Tensor of, ops::GradientBuffer into = {})  // NOLINT: a tensor is one
+      : value(std::move(of)), gradient_buffer(std::move(into)) {}
 };
 
 /// A stored matrix of a block, and the reparameterizations by which the forward pass computes its weight
@@ -36,9 +36,9 @@ class Matrix {
 
   Matrix() = default;
   /// \param parts     all rows, in order; none for a matrix without rules
-  /// \param sum       of the gradients of the stored matrix, if products may add to it
+  /// \param gradient_buffer  of the gradients of the stored matrix, if products may add to it
   /// \param fused     false: rules are formulas in tensor operations
-  explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {}, ops::GradientSum sum = {},
+  explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {}, ops::GradientBuffer gradient_buffer = {},
                   bool fused = true);
 
   /// The shape and dtype of the stored matrix:
@@ -56,7 +56,7 @@ class Matrix {
  private:
   at::Tensor stored_;
   std::vector<RowBlock> parts_;
-  ops::GradientSum sum_;
+  ops::GradientBuffer gradient_buffer_;
   bool fused_ = true;
 };
 

@@ -106,7 +106,7 @@ at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first, 
 /// What enters the first block.
 Model::State Model::embedded(const at::Tensor& ids, Mode mode) const {
   const auto& weight = parameters_->at("embedding.weight");
-  auto x = nn::embedding({weight.value, weight.sum}, ids);
+  auto x = nn::embedding({weight.value, weight.gradient_buffer}, ids);
   if (embedding_norm_) x = (*embedding_norm_)(x, mode);
   x = embedding_scale_(x);
   return {ResidualStream(x), scheme_.dual ? x * y_init_ : at::Tensor(), {}, {}};
@@ -232,7 +232,7 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
   ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
-    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().sum);
+    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().gradient_buffer);
   }
   // One scale, or one a word of the vocabulary: the head's rows times it.
   const auto scored = head().value.narrow(0, 0, options_.vocabulary);

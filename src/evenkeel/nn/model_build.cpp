@@ -83,7 +83,7 @@ Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
   });
   if (plain) parts.clear();
   const auto& parameter = parameters_->at(prefix + stored + ".weight");
-  return Matrix(parameter.value, std::move(parts), parameter.sum, options_.fused);
+  return Matrix(parameter.value, std::move(parts), parameter.gradient_buffer, options_.fused);
 }
 
 Model::SublayerConnection Model::sublayer_connection(const Slots& slots, const std::string& prefix,

@@ -57,7 +57,7 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     parameter.master = parameter.slice_of(groups_[group].master);
     parameter.value = parameter.slice_of(groups_[group].value);
     parameter.value.set_requires_grad(true);
-    parameter.sum = ops::GradientSum(parameter.slice_of(groups_[group].gradient));
+    parameter.gradient_buffer = ops::GradientBuffer(parameter.slice_of(groups_[group].gradient));
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -88,7 +88,7 @@ void Parameters::copy_masters_to_values() {
 
 void Parameters::zero_gradients() {
   for (auto& parameter : all_) {
-    parameter.sum.forget();
+    parameter.gradient_buffer.reset();
     parameter.value.mutable_grad().reset();
   }
 }
@@ -97,14 +97,14 @@ void Parameters::accumulate_gradients() {
   for (auto& parameter : all_) {
     auto& own = parameter.value.mutable_grad();
     if (!own.defined()) continue;
-    parameter.sum.add(own);
+    parameter.gradient_buffer.accumulate(own);
     own.reset();
   }
 }
 
 std::vector<at::Tensor> Parameters::gradients() {
   accumulate_gradients();
-  for (const auto& parameter : all_) parameter.sum.value();
+  for (const auto& parameter : all_) parameter.gradient_buffer.value();
   std::vector<at::Tensor> all;
   for (const auto& group : groups_) all.push_back(group.gradient);
   return all;

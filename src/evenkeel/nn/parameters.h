@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/nn/parameter_specs.h"
-#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/gradient_buffer.h"
 
 namespace evenkeel::nn {
 
@@ -35,7 +35,7 @@ struct Parameter {
   std::int64_t begin = 0;  // where it starts in the group's buffers
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
-  ops::GradientSum sum;    // of its gradients, in a view of its group's gradient
+  ops::GradientBuffer gradient_buffer;    // of its gradients, in a view of its group's gradient
 
   /// The parameter's slice of a flat tensor with the layout of its group, as a view.
   at::Tensor slice_of(const at::Tensor& flat) const;

@@ -137,10 +137,10 @@ Tensor row_shapes(const Tensor& logits, const Tensor& targets, double /*scale*/,
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
 }
 
-/// What the backward pass needs of a weight whose gradient is summed elsewhere.
-struct Later {
-  GradientSum sum;
-  GradientSum::Draft draft;
+/// What the backward pass needs of a weight with a gradient buffer.
+struct WeightGradientState {
+  GradientBuffer buffer;
+  GradientBuffer::PendingGradient pending;
 };
 
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
@@ -148,15 +148,15 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& targets, std::int64_t vocabulary, double scale,
                         std::optional<double> softcap, bool for_x, bool for_weight,
-                        const GradientSum* sum) {
+                        const GradientBuffer* gradient_buffer) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->saved_data["dtype"] = weight.scalar_type();
-    if (*sum) {
+    if (*gradient_buffer) {
       static const auto run = registered<IntoOp>("evenkeel::linear_cross_entropy_into");
-      const auto draft = sum->draft();
-      const auto [loss, dx] = run.call(x, weight, targets, vocabulary, scale, softcap, *draft);
+      const auto pending = gradient_buffer->pending_gradient();
+      const auto [loss, dx] = run.call(x, weight, targets, vocabulary, scale, softcap, *pending);
       ctx->save_for_backward({dx});
-      ctx->saved_data["later"] = carried(Later{*sum, draft});
+      ctx->saved_data["weight_gradient"] = carried(WeightGradientState{*gradient_buffer, pending});
       return loss;
     }
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
@@ -175,13 +175,13 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     Tensor dx, dweight;
     if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0].to(saved[0].scalar_type());
     if (ctx->needs_input_grad(1)) {
-      const auto found = ctx->saved_data.find("later");
+      const auto found = ctx->saved_data.find("weight_gradient");
       if (found == ctx->saved_data.end()) {
         dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
                       .to(ctx->saved_data["dtype"].toScalarType());
       } else {
-        const auto& later = carried_value<Later>(found->second);
-        later.sum.add(later.draft, upstream[0].item().toDouble());
+        const auto& state = carried_value<WeightGradientState>(found->second);
+        state.buffer.accumulate(state.pending, upstream[0].item().toDouble());
       }
     }
     const Tensor none;
@@ -214,7 +214,7 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
                       std::int64_t vocabulary, double scale, std::optional<double> softcap) {
   check(x, weight, targets, {vocabulary, scale, softcap});
   const bool recorded = at::GradMode::is_enabled();
-  const GradientSum none;
+  const GradientBuffer none;
   return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap,
                                    recorded && x.requires_grad(),
                                    recorded && weight.requires_grad(), &none);
@@ -223,11 +223,11 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                            const LogitsRule& rule, const GradientSum& sum) {
-  if (sum && at::GradMode::is_enabled() && weight.requires_grad()) {
+                            const LogitsRule& rule, const GradientBuffer& gradient_buffer) {
+  if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
     check(x, weight, targets, rule);
     return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
-                                     /*for_x=*/true, /*for_weight=*/true, &sum);
+                                     /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
   static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
   return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "evenkeel/ops/gradient_sum.h"
+#include "evenkeel/ops/gradient_buffer.h"
 
 namespace evenkeel::ops {
 
@@ -30,7 +30,7 @@ struct LogitsRule {
 /// \param x        [n, D], float32, bfloat16 or float64
 /// \param weight   [rows, D], of the dtype of x, rows >= vocabulary
 /// \param targets  [n], int64, below the vocabulary
-/// \param sum      [rows, D], float32 beside bfloat16: where the backward pass adds the gradient of
+/// \param gradient_buffer  [rows, D], float32 beside bfloat16: accumulates the gradient of
 ///                 weight, of which autograd then sees none; none: autograd's
 /// \return a scalar, float64 beside float64 and else float32; differentiable once with respect to x
 ///         and weight, at the cost of what requires a gradient
@@ -38,6 +38,6 @@ struct LogitsRule {
 ///         backward pass that is to be differentiated again
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets, const LogitsRule& rule,
-                                const GradientSum& sum = {});
+                                const GradientBuffer& gradient_buffer = {});
 
 }  // namespace evenkeel::ops
