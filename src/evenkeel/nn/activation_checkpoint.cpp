@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 
 namespace evenkeel::nn {
 
@@ -18,12 +18,12 @@ class CheckpointFunction : public torch::autograd::Function<CheckpointFunction> 
  public:
   static tensor_list forward(AutogradContext* ctx, const Segment* segment, at::TensorList inputs) {
     ctx->save_for_backward(inputs.vec());
-    ctx->saved_data["segment"] = ops::carried(*segment);
+    ctx->saved_data["segment"] = ops::saved_value(*segment);
     return (*segment)(inputs.vec(), /*is_recomputation=*/false);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const auto& segment = ops::carried_value<Segment>(ctx->saved_data["segment"]);
+    const auto& segment = ops::saved_value_as<Segment>(ctx->saved_data["segment"]);
     const at::AutoGradMode with_gradients(true);
     tensor_list inputs;
     for (const auto& saved : ctx->get_saved_variables()) {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gathered_sum.h"
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/cpu.h"
 
 namespace evenkeel::nn {
@@ -52,7 +52,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
                             const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.size(0);
-    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::carried(*gradient_buffer);
+    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::saved_value(*gradient_buffer);
     return at::embedding(weight, ids);
   }
 
@@ -63,7 +63,7 @@ class Embedding : public torch::autograd::Function<Embedding> {
     const auto found = ctx->saved_data.find("gradient_buffer");
     if (found != ctx->saved_data.end()) {
       if (ctx->needs_input_grad(0)) {
-        add_gradients(dy, ids, ops::carried_value<ops::GradientBuffer>(found->second).value());
+        add_gradients(dy, ids, ops::saved_value_as<ops::GradientBuffer>(found->second).value());
       }
       return {none, none, none};
     }

@@ -6,7 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/nn/linear.h"
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/gradient_buffer.h"
 #include "evenkeel/ops/swiglu.h"
 
@@ -22,7 +22,7 @@ class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& products, const at::Tensor& w,
                             const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({products, w});
-    ctx->saved_data["gradient_buffer"] = ops::carried(ops::GradientBuffer(*gradient_buffer));
+    ctx->saved_data["gradient_buffer"] = ops::saved_value(ops::GradientBuffer(*gradient_buffer));
     return at::linear(ops::swiglu(products), w);
   }
 
@@ -41,7 +41,7 @@ class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction
       hidden = ops::swiglu(products).reshape({-1, w.size(1)});
     }
     if (ctx->needs_input_grad(1)) {
-      const auto& gradient_buffer = ops::carried_value<ops::GradientBuffer>(ctx->saved_data["gradient_buffer"]);
+      const auto& gradient_buffer = ops::saved_value_as<ops::GradientBuffer>(ctx->saved_data["gradient_buffer"]);
       dw = weight_gradient(gradient_buffer, rows, hidden);
     }
     return {dproducts, dw, at::Tensor()};

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <vector>
 
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/products_alone.h"
 
 namespace evenkeel::nn {
@@ -81,7 +81,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& offsets, const ops::GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({x, weight, offsets});
-    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::carried(*gradient_buffer);
+    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::saved_value(*gradient_buffer);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(row_tasks(x, offsets), [&](const Task& task) {
       ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
@@ -105,7 +105,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("gradient_buffer");
       if (found != ctx->saved_data.end()) {
-        add_gradients(dy, x, offsets, ops::carried_value<ops::GradientBuffer>(found->second).target());
+        add_gradients(dy, x, offsets, ops::saved_value_as<ops::GradientBuffer>(found->second).target());
       } else {
         dweight = at::empty(weight.sizes(), weight.options());
         add_gradients(dy, x, offsets, {dweight, /*is_first=*/true});

@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/gradient_buffer.h"
 
 namespace evenkeel::nn {
@@ -41,7 +41,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
                              const Activation* activation, const ops::GradientBuffer* gradient_buffer) {
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
-    ctx->saved_data["context"] = ops::carried(LinearContext{activation->recompute, *gradient_buffer});
+    ctx->saved_data["context"] = ops::saved_value(LinearContext{activation->recompute, *gradient_buffer});
     auto y = at::linear(x, w);
     return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
@@ -56,7 +56,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
-      const auto& context = ops::carried_value<LinearContext>(ctx->saved_data["context"]);
+      const auto& context = ops::saved_value_as<LinearContext>(ctx->saved_data["context"]);
       const auto x =
           (context.recompute ? context.recompute(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
       dw = weight_gradient(context.gradient_buffer, rows, x);

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "evenkeel/ops/carried.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/head_chunk.h"
 #include "evenkeel/ops/rows.h"
@@ -156,7 +156,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
       const auto pending = gradient_buffer->pending_gradient();
       const auto [loss, dx] = run.call(x, weight, targets, vocabulary, scale, softcap, *pending);
       ctx->save_for_backward({dx});
-      ctx->saved_data["weight_gradient"] = carried(WeightGradientState{*gradient_buffer, pending});
+      ctx->saved_data["weight_gradient"] = saved_value(WeightGradientState{*gradient_buffer, pending});
       return loss;
     }
     static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
@@ -180,7 +180,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
         dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
                       .to(ctx->saved_data["dtype"].toScalarType());
       } else {
-        const auto& state = carried_value<WeightGradientState>(found->second);
+        const auto& state = saved_value_as<WeightGradientState>(found->second);
         state.buffer.accumulate(state.pending, upstream[0].item().toDouble());
       }
     }
