@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/products_alone.h"
+#include "evenkeel/ops/serial_matmul.h"
 
 namespace evenkeel::nn {
 
@@ -43,7 +43,7 @@ void for_each_task(const std::vector<Task>& tasks, const Work& work) {
 /// rows, and it does not on that of threads.
 std::int64_t rows_per_task(const at::Tensor& x) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
-  if (!ops::in_own_tiles(x)) return kLeast;
+  if (!ops::uses_amx_gemm(x)) return kLeast;
   return std::clamp(x.size(0) / (kMany * at::get_num_threads()), kLeast, kMost);
 }
 
@@ -84,7 +84,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = ops::saved_value(*gradient_buffer);
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(row_tasks(x, offsets), [&](const Task& task) {
-      ops::multiply_alone(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
+      ops::serial_matmul_out(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
                           weight.select(0, task.group).t());
     });
     return y;
@@ -98,7 +98,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     if (ctx->needs_input_grad(0)) {
       dx = at::empty(x.sizes(), x.options());
       for_each_task(row_tasks(dy, offsets), [&](const Task& task) {
-        ops::multiply_alone(dx.narrow(0, task.first, task.rows),
+        ops::serial_matmul_out(dx.narrow(0, task.first, task.rows),
                             dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
       });
     }
@@ -125,7 +125,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
       const auto begin = start[task.group];
       const auto count = start[task.group + 1] - begin;
       const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
-      ops::add_weight_gradient_alone(to, part, x.narrow(0, begin, count), is_first);
+      ops::serial_add_weight_gradient(to, part, x.narrow(0, begin, count), is_first);
     });
   }
 };

@@ -13,7 +13,7 @@
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cpu.h"
 #include "evenkeel/ops/dispatch.h"
-#include "evenkeel/ops/products_alone.h"
+#include "evenkeel/ops/serial_matmul.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -23,7 +23,7 @@ namespace {
 using at::Tensor;
 
 /// Rows one after another, as a leading dimension tells: no expanded ones.
-Tensor as_matrix(const Tensor& x) {
+Tensor as_row_major(const Tensor& x) {
   return has_rows(x) ? x : x.contiguous();
 }
 
@@ -41,7 +41,7 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
       sum.device(), ", ", dy.device(), " and ", x.device());
 }
 
-void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+void by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   check(sum, dy, x);
   count_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
@@ -59,28 +59,28 @@ void anywhere(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_firs
 using kernels::cpu::WeightGradient;
 
 /// The size of at least `parts` parts, none larger than a block, in whole tiles.
-std::int64_t part_of(std::int64_t size, std::int64_t parts) {
+std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
   constexpr std::int64_t kMultiple = 32;
   return std::min(WeightGradient::kBlock,
                   kernels::blocks_of(kernels::blocks_of(size, parts), kMultiple) * kMultiple);
 }
 
 /// In parts, each by one thread. What a value of the sum is does not depend on them.
-void add_in_tiles(const WeightGradient& whole) {
+void add_in_amx_tiles(const WeightGradient& whole) {
   const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
   const auto blocks = [](std::int64_t size) {
     return kernels::blocks_of(size, WeightGradient::kBlock);
   };
-  const auto columns = part_of(whole.columns, blocks(whole.columns));
-  const auto across = kernels::blocks_of(whole.columns, columns);
-  auto down = blocks(whole.rows);
-  while (down * across % threads != 0) ++down;  // as many for one thread as for another
-  const auto rows = part_of(whole.rows, down);
-  const auto parts = kernels::blocks_of(whole.rows, rows) * across;
+  const auto columns = tile_multiple(whole.columns, blocks(whole.columns));
+  const auto column_parts = kernels::blocks_of(whole.columns, columns);
+  auto row_parts = blocks(whole.rows);
+  while (row_parts * column_parts % threads != 0) ++row_parts;  // as many for one thread as for another
+  const auto rows = tile_multiple(whole.rows, row_parts);
+  const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
   at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
     for (auto part = begin; part < end; ++part) {
-      const auto m = part / across * rows, n = part % across * columns;
+      const auto m = part / column_parts * rows, n = part % column_parts * columns;
       auto of = whole;
       of.dy += m, of.x += n, of.sum += m * of.sum_stride + n;
       of.rows = std::min(rows, whole.rows - m), of.columns = std::min(columns, whole.columns - n);
@@ -92,11 +92,11 @@ void add_in_tiles(const WeightGradient& whole) {
 
 void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
   check(sum, dy_any, x_any);
-  const auto dy = as_matrix(dy_any), x = as_matrix(x_any);
+  const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
-  if (is_summed_in_tiles(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
+  if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
     count_version(sum);
-    return add_in_tiles({.dy = cpu::in<at::BFloat16>(dy),
+    return add_in_amx_tiles({.dy = cpu::in<at::BFloat16>(dy),
                          .x = cpu::in<at::BFloat16>(x),
                          .sum = sum.mutable_data_ptr<float>(),
                          .dy_stride = dy.stride(0),
@@ -108,7 +108,7 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
                          .is_first = is_first});
   }
 #endif
-  anywhere(sum, dy, x, is_first);
+  by_mm(sum, dy, x, is_first);
 }
 
 void on_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_first*/) {
@@ -117,8 +117,8 @@ void on_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_fir
 
 }  // namespace
 
-bool is_summed_in_tiles(const Tensor& sum, const Tensor& dy) {
-  return in_own_tiles(dy) && sum.scalar_type() == at::kFloat && has_rows(sum);
+bool uses_amx_weight_gradient(const Tensor& sum, const Tensor& dy) {
+  return uses_amx_gemm(dy) && sum.scalar_type() == at::kFloat && has_rows(sum);
 }
 
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
@@ -136,7 +136,7 @@ TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("add_weight_gradient_", anywhere);
+  m.impl("add_weight_gradient_", by_mm);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/products_alone.h"
+#include "evenkeel/ops/serial_matmul.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
@@ -22,40 +22,40 @@ bool is_matrix(const Tensor& x, std::int64_t rows, std::int64_t columns) {
   return x.dim() == 2 && x.size(0) == rows && x.size(1) == columns;
 }
 
-/// LibTorch's library makes a program for every number of rows of bfloat16, and keeps it: there are
-/// few numbers if rows of zeros are added.
-Tensor with_rows_of_zeros(const Tensor& x) {
+/// oneDNN compiles and caches a kernel for every number of rows of bfloat16; padding with rows of
+/// zeros keeps these numbers few.
+Tensor zero_padded_rows(const Tensor& x) {
   constexpr std::int64_t kMultiple = 128;
   const auto rows = x.size(0);
   const auto all = (rows + kMultiple - 1) / kMultiple * kMultiple;
   if (x.scalar_type() != at::kBFloat16 || all == rows) return x;
-  auto filled = at::zeros({all, x.size(1)}, x.options());
-  filled.narrow(0, 0, rows).copy_(x);
-  return filled;
+  auto padded = at::zeros({all, x.size(1)}, x.options());
+  padded.narrow(0, 0, rows).copy_(x);
+  return padded;
 }
 
 #if defined(__x86_64__)
-/// Bytes of a result, of which this thread may make a part, that stay in caches until they are
+/// Bytes of a result, of which this thread may compute a part, that stay in caches until they are
 /// read.
-constexpr std::size_t kCached = std::size_t{4} << 20;
+constexpr std::size_t kCacheBytes = std::size_t{4} << 20;
 
-Tensor scratch_of(std::int64_t bytes) {
+Tensor scratch_buffer(std::int64_t bytes) {
   return at::empty({bytes}, at::kByte);
 }
 #endif
 
 }  // namespace
 
-bool in_own_tiles(const Tensor& x) {
+bool uses_amx_gemm(const Tensor& x) {
   return x.is_cpu() && x.scalar_type() == at::kBFloat16 && kernels::cpu::has_amx();
 }
 
-void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
+void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   EK_ASSERT(x.dim() == 2 && y.dim() == 2 && y.size(0) == x.size(0) &&
             is_matrix(w, x.size(1), y.size(1)) && x.scalar_type() == w.scalar_type() &&
             y.scalar_type() == w.scalar_type());
 #if defined(__x86_64__)
-  if (in_own_tiles(x) && x.numel() > 0 && y.numel() > 0 && has_rows(x) && has_rows(y) &&
+  if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && has_rows(x) && has_rows(y) &&
       (has_rows(w) || has_rows(w.t()))) {
     const bool is_straight = has_rows(w);
     const kernels::cpu::RowsProduct of = {.x = cpu::in<at::BFloat16>(x),
@@ -68,11 +68,11 @@ void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
                                           .depth = x.size(1),
                                           .width = y.size(1),
                                           .is_straight = is_straight,
-                                          .is_far = y.storage().nbytes() > kCached};
-    return multiply_rows_amx(of, scratch_of(of.scratch()).mutable_data_ptr());
+                                          .is_far = y.storage().nbytes() > kCacheBytes};
+    return multiply_rows_amx(of, scratch_buffer(of.scratch()).mutable_data_ptr());
   }
 #endif
-  const auto rows = with_rows_of_zeros(x);
+  const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {
     auto out = y;
     at::mm_out(out, x, w);
@@ -81,12 +81,12 @@ void multiply_alone(const Tensor& y, const Tensor& x, const Tensor& w) {
   }
 }
 
-void add_weight_gradient_alone(const Tensor& sum, const Tensor& dy, const Tensor& x,
+void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x,
                                bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
-  if (is_summed_in_tiles(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
-  add_weight_gradient(sum, with_rows_of_zeros(dy), with_rows_of_zeros(x), is_first);
+  if (uses_amx_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
+  add_weight_gradient(sum, zero_padded_rows(dy), zero_padded_rows(x), is_first);
 }
 
 }  // namespace evenkeel::ops
