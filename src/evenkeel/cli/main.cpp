@@ -11,7 +11,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
-#include "evenkeel/ops/first_call.h"
+#include "evenkeel/ops/mkl_warm_up.h"
 
 namespace evenkeel::cli {
 
@@ -101,6 +101,6 @@ int with_output_checked(int code) {
 int main(int argc, char** argv) {
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::cache_cpu_tensors();
-  evenkeel::ops::make_first_call();
+  evenkeel::ops::warm_up_mkl();
   return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
 }

@@ -7,11 +7,11 @@
 
 namespace evenkeel::ops {
 
-/// Intel's MKL, which computes exp, sqrt and the like for LibTorch, looks at the processor when the
+/// Intel's MKL, which computes exp, sqrt and the like for LibTorch, detects the processor when the
 /// first of these is called, without a lock: of threads that call at the same time one may get
 /// values that are right to 3e-11 only, once in one or two thousand runs on a busy machine. One
-/// thread alone calls it first. To be called before the first parallel region.
-inline void make_first_call() {
+/// thread alone must call it first. Call this before the first parallel region.
+inline void warm_up_mkl() {
   for (const auto type : {at::kFloat, at::kDouble}) at::sqrt(at::exp(at::ones({16}, type)));
 }
 
