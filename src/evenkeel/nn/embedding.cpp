@@ -10,7 +10,7 @@
 
 #include "evenkeel/kernels/cpu/gathered_sum.h"
 #include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 
 namespace evenkeel::nn {
 
@@ -37,12 +37,12 @@ void add_gradients(const at::Tensor& dy, const at::Tensor& ids, const at::Tensor
   const auto* const id = sorted.const_data_ptr<std::int64_t>();
   const auto* const place = order.const_data_ptr<std::int64_t>();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, dy.scalar_type(), "embedding_backward", [&] {
-    const auto* const from = ops::cpu::in<scalar_t>(dy);
+    const auto* const from = ops::cpu::const_data<scalar_t>(dy);
     const auto add = [&](auto* to) { add_rows(from, id, place, ids.numel(), to, dy.size(-1)); };
     if constexpr (std::is_same_v<scalar_t, at::BFloat16>) {
-      if (gradient.scalar_type() == at::kFloat) return add(ops::cpu::out<float>(gradient));
+      if (gradient.scalar_type() == at::kFloat) return add(ops::cpu::mutable_data<float>(gradient));
     }
-    add(ops::cpu::out<scalar_t>(gradient));
+    add(ops::cpu::mutable_data<scalar_t>(gradient));
   });
 }
 

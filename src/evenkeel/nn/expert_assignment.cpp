@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/gathered_sum.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 
 namespace evenkeel::nn {
 
@@ -46,8 +46,8 @@ at::Tensor gather_and_sum(const at::Tensor& x, const at::Tensor& rows) {
   const auto y = at::empty({rows.size(0), width}, from.options());
   const auto* const named = rows.const_data_ptr<std::int64_t>();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, from.scalar_type(), "gather_and_sum", [&] {
-    const auto* const source = ops::cpu::in<scalar_t>(from);
-    auto* const to = ops::cpu::out<scalar_t>(y);
+    const auto* const source = ops::cpu::const_data<scalar_t>(from);
+    auto* const to = ops::cpu::mutable_data<scalar_t>(y);
     ops::cpu::for_each_row(y.size(0), [&](std::int64_t n) {
       kernels::cpu::gathered_sum(source, named + n * count, count, to + n * width, width);
     });

@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/matrix_rows.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rows.h"
 
@@ -18,14 +18,14 @@ namespace {
 
 using at::Tensor;
 using ops::cpu::for_each_row;
-using ops::cpu::in;
-using ops::cpu::out;
-using ops::cpu::Raw;
+using ops::cpu::const_data;
+using ops::cpu::mutable_data;
+using ops::cpu::KernelType;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
 template <typename scalar_t>
-using WideOf = kernels::cpu::Wide<Raw<scalar_t>>;
+using WideOf = kernels::cpu::Wide<KernelType<scalar_t>>;
 
 /// Calls work(row, offset of its first value) for every row of a matrix, in parallel.
 template <typename Work>
@@ -40,9 +40,9 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
     ctx->save_for_backward({v, row_gain});
     const auto w = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm", [&] {
-      const auto* const from = in<scalar_t>(v);
-      const auto* const gain = in<WideOf<scalar_t>>(row_gain);
-      auto* const to = out<scalar_t>(w);
+      const auto* const from = const_data<scalar_t>(v);
+      const auto* const gain = const_data<WideOf<scalar_t>>(row_gain);
+      auto* const to = mutable_data<scalar_t>(w);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::weight_norm_row(from + at, gain[i], to + at, v.size(1));
       });
@@ -55,11 +55,11 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
     const auto v = saved[0], row_gain = saved[1], dw = upstream[0].contiguous();
     const auto dv = ops::like(v), dgain = ops::like(row_gain);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm_backward", [&] {
-      const auto* const above = in<scalar_t>(dw);
-      const auto* const from = in<scalar_t>(v);
-      const auto* const gain = in<WideOf<scalar_t>>(row_gain);
-      auto* const to = out<scalar_t>(dv);
-      auto* const to_gain = out<WideOf<scalar_t>>(dgain);
+      const auto* const above = const_data<scalar_t>(dw);
+      const auto* const from = const_data<scalar_t>(v);
+      const auto* const gain = const_data<WideOf<scalar_t>>(row_gain);
+      auto* const to = mutable_data<scalar_t>(dv);
+      auto* const to_gain = mutable_data<WideOf<scalar_t>>(dgain);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         to_gain[i] = static_cast<WideOf<scalar_t>>(kernels::cpu::weight_norm_row_backward(
             above + at, from + at, gain[i], to + at, v.size(1)));
@@ -73,16 +73,16 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
 /// \param other  [rows, columns] of the dtype of w, or [columns]
 Tensor row_dots(const Tensor& w, const Tensor& other) {
   const auto sums = ops::row_statistic(w);
-  auto* const to = out<double>(sums);
+  auto* const to = mutable_data<double>(sums);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "row_dots", [&] {
-    const auto* const from = in<scalar_t>(w);
+    const auto* const from = const_data<scalar_t>(w);
     const auto by_rows = [&](const auto* by, std::int64_t stride) {
       for_each_matrix_row(w, [&, by, stride](std::int64_t i, std::int64_t at) {
         to[i] = kernels::cpu::dot_of_rows(from + at, by + i * stride, w.size(1));
       });
     };
-    other.dim() == 2 ? by_rows(in<scalar_t>(other), w.size(1))
-                     : by_rows(in<WideOf<scalar_t>>(other), 0);
+    other.dim() == 2 ? by_rows(const_data<scalar_t>(other), w.size(1))
+                     : by_rows(const_data<WideOf<scalar_t>>(other), 0);
   });
   return sums;
 }
@@ -90,11 +90,11 @@ Tensor row_dots(const Tensor& w, const Tensor& other) {
 /// W^T left, in double.
 Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
   const auto sums = ops::block_sums(w);
-  auto* const to = out<double>(sums);
+  auto* const to = mutable_data<double>(sums);
   const auto width = w.size(1);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "transposed_matvec", [&] {
-    const auto* const from = in<scalar_t>(w);
-    const auto* const factor = in<WideOf<scalar_t>>(left);
+    const auto* const from = const_data<scalar_t>(w);
+    const auto* const factor = const_data<WideOf<scalar_t>>(left);
     ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
       kernels::cpu::add_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
                             width);
@@ -126,8 +126,8 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
     const auto w = ops::like(v);
     const double factor = gamma.item<double>() / sigma;
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparam", [&] {
-      const auto* const from = in<scalar_t>(v);
-      auto* const to = out<scalar_t>(w);
+      const auto* const from = const_data<scalar_t>(v);
+      auto* const to = mutable_data<scalar_t>(w);
       for_each_matrix_row(v, [&](std::int64_t, std::int64_t at) {
         kernels::cpu::scale_row(from + at, factor, to + at, v.size(1));
       });
@@ -146,10 +146,10 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
     const double less = ctx->saved_data["moves"].toBool() ? factor * along : 0;
     const auto dv = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
-      const auto* const above = in<scalar_t>(dw);
-      const auto* const by_row = in<WideOf<scalar_t>>(left);
-      const auto* const by_column = in<WideOf<scalar_t>>(right);
-      auto* const to = out<scalar_t>(dv);
+      const auto* const above = const_data<scalar_t>(dw);
+      const auto* const by_row = const_data<WideOf<scalar_t>>(left);
+      const auto* const by_column = const_data<WideOf<scalar_t>>(right);
+      auto* const to = mutable_data<scalar_t>(dv);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::combine_rows(above + at, factor, by_column,
                                    less * static_cast<double>(by_row[i]), to + at, v.size(1));

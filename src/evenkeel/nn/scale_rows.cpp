@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/matrix_rows.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::nn {
@@ -24,10 +24,10 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
     const auto y = at::empty(x.sizes(), x.options());
     const auto width = x.size(1);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows", [&] {
-      using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
-      const auto* const from = ops::cpu::in<scalar_t>(x);
+      using F = kernels::cpu::Wide<ops::cpu::KernelType<scalar_t>>;
+      const auto* const from = ops::cpu::const_data<scalar_t>(x);
       const auto* const weight = weights.const_data_ptr<F>();
-      auto* const to = ops::cpu::out<scalar_t>(y);
+      auto* const to = ops::cpu::mutable_data<scalar_t>(y);
       ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
         kernels::cpu::scale_row(from + m * width, weight[m], to + m * width, width);
       });
@@ -43,11 +43,11 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
     const auto dweights = at::empty(weights.sizes(), weights.options());
     const auto width = x.size(1);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows_backward", [&] {
-      using F = kernels::cpu::Wide<ops::cpu::Raw<scalar_t>>;
-      const auto* const from = ops::cpu::in<scalar_t>(x);
-      const auto* const above = ops::cpu::in<scalar_t>(dy);
+      using F = kernels::cpu::Wide<ops::cpu::KernelType<scalar_t>>;
+      const auto* const from = ops::cpu::const_data<scalar_t>(x);
+      const auto* const above = ops::cpu::const_data<scalar_t>(dy);
       const auto* const weight = weights.const_data_ptr<F>();
-      auto* const to = ops::cpu::out<scalar_t>(dx);
+      auto* const to = ops::cpu::mutable_data<scalar_t>(dx);
       auto* const dweight = dweights.mutable_data_ptr<F>();
       ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
         const auto at = m * width;

@@ -4,7 +4,7 @@
 
 #include "evenkeel/kernels/cpu/adamw.h"
 #include "evenkeel/ops/adamw_step.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -18,11 +18,11 @@ constexpr std::int64_t kChunk = 4096;
 
 template <typename W, typename G>
 void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
-  auto* const weight = cpu::out<W>(buffers.weight);
-  auto* const first = cpu::out<W>(buffers.first);
-  auto* const second = cpu::out<W>(buffers.second);
-  const auto* const gradient = cpu::in<G>(buffers.gradient, buffers.weight.numel());
-  auto* const copy = buffers.copy ? cpu::out<at::BFloat16>(*buffers.copy) : nullptr;
+  auto* const weight = cpu::mutable_data<W>(buffers.weight);
+  auto* const first = cpu::mutable_data<W>(buffers.first);
+  auto* const second = cpu::mutable_data<W>(buffers.second);
+  const auto* const gradient = cpu::const_data<G>(buffers.gradient, buffers.weight.numel());
+  auto* const copy = buffers.copy ? cpu::mutable_data<at::BFloat16>(*buffers.copy) : nullptr;
   cpu::for_each_block(buffers.weight.numel(), kChunk,
                       [&](std::int64_t /*block*/, std::int64_t at, std::int64_t end) {
                         kernels::cpu::adamw(weight + at, first + at, second + at, gradient + at,

@@ -4,7 +4,7 @@
 
 #include "evenkeel/kernels/cuda/adamw.cuh"
 #include "evenkeel/ops/adamw_step.h"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -15,12 +15,12 @@ using at::Tensor;
 
 template <typename W, typename G>
 void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
-  cuda::check(kernels::cuda::adamw<W, cuda::Raw<G>>(
-      {.weight = cuda::out<W>(buffers.weight),
-       .first = cuda::out<W>(buffers.first),
-       .second = cuda::out<W>(buffers.second),
-       .gradient = cuda::in<G>(buffers.gradient),
-       .copy = buffers.copy ? cuda::out<at::BFloat16>(*buffers.copy) : nullptr},
+  cuda::check(kernels::cuda::adamw<W, cuda::KernelType<G>>(
+      {.weight = cuda::mutable_data<W>(buffers.weight),
+       .first = cuda::mutable_data<W>(buffers.first),
+       .second = cuda::mutable_data<W>(buffers.second),
+       .gradient = cuda::const_data<G>(buffers.gradient),
+       .copy = buffers.copy ? cuda::mutable_data<at::BFloat16>(*buffers.copy) : nullptr},
       buffers.weight.numel(), by, cuda::stream()));
 }
 

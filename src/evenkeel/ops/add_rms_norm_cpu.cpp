@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/rms_norm.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Wide;
 
 std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
@@ -29,12 +29,12 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   auto rstd = row_statistic(residual);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
-    const auto* const left_rows = in<scalar_t>(left, sum.numel());
-    const auto* const right_rows = in<scalar_t>(right, sum.numel());
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
-    auto* const sum_rows = out<scalar_t>(sum);
-    auto* const y_rows = out<scalar_t>(y);
-    auto* const scales = out<double>(rstd);
+    const auto* const left_rows = const_data<scalar_t>(left, sum.numel());
+    const auto* const right_rows = const_data<scalar_t>(right, sum.numel());
+    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    auto* const sum_rows = mutable_data<scalar_t>(sum);
+    auto* const y_rows = mutable_data<scalar_t>(y);
+    auto* const scales = mutable_data<double>(rstd);
     cpu::for_each_row(rows_of(sum), [&](std::int64_t row) {
       const auto at = row * width;
       scales[row] = kernels::cpu::add_rms_norm_row(left_rows + at, right_rows + at, by,

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 using kernels::cuda::Wide;
 
 std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
@@ -29,13 +29,13 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   auto rstd = row_statistic(residual);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
-    cuda::check(kernels::cuda::rms_norm_forward<Raw<scalar_t>>(
-        {.x = in<scalar_t>(left),
-         .branch = in<scalar_t>(right),
-         .gain = in<Wide<Raw<scalar_t>>>(gains),
-         .sum = out<scalar_t>(sum),
-         .y = out<scalar_t>(y),
-         .rstd = out<double>(rstd)},
+    cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
+        {.x = const_data<scalar_t>(left),
+         .branch = const_data<scalar_t>(right),
+         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .sum = mutable_data<scalar_t>(sum),
+         .y = mutable_data<scalar_t>(y),
+         .rstd = mutable_data<double>(rstd)},
         rows_of(sum), width_of(sum), epsilon, cuda::stream()));
   });
   return {sum, y, rstd};

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/affine.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Wide;
 
 Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
@@ -25,10 +25,10 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto width = width_of(x);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
-    const auto* const from = in<scalar_t>(rows, x.numel());
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
-    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases, width);
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const plus = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
     });
@@ -47,14 +47,14 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto gain_sums = block_sums(x);
   const auto bias_sums = block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = in<scalar_t>(rows, x.numel());
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
-    auto* const to = out<scalar_t>(dx);
-    auto* const dgain = out<double>(gain_sums);
-    auto* const dbias = out<double>(bias_sums);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    auto* const to = mutable_data<scalar_t>(dx);
+    auto* const dgain = mutable_data<double>(gain_sums);
+    auto* const dbias = mutable_data<double>(bias_sums);
     cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
-      kernels::cpu::affine_row_backward<Raw<scalar_t>>({.dy = dy_rows + row * width,
+      kernels::cpu::affine_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * width,
                                                         .x = x_rows + row * width,
                                                         .gain = by,
                                                         .dx = to + row * width,

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cuda/affine.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 using kernels::cuda::Wide;
 
 Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
@@ -25,10 +25,10 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto biases = vector_or(bias, 0, x);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
-    cuda::check(kernels::cuda::affine<Raw<scalar_t>>({.x = in<scalar_t>(rows),
-                                                      .gain = in<Wide<Raw<scalar_t>>>(gains),
-                                                      .bias = in<Wide<Raw<scalar_t>>>(biases),
-                                                      .y = out<scalar_t>(y)},
+    cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(rows),
+                                                      .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+                                                      .bias = const_data<Wide<KernelType<scalar_t>>>(biases),
+                                                      .y = mutable_data<scalar_t>(y)},
                                                      rows_of(x), width_of(x), cuda::stream()));
   });
   return y;
@@ -45,18 +45,18 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto gain_sums = block_sums(x);
   const auto bias_sums = block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
-    cuda::check(kernels::cuda::affine<Raw<scalar_t>>({.x = in<scalar_t>(upstream),
-                                                      .gain = in<Wide<Raw<scalar_t>>>(gains),
+    cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(upstream),
+                                                      .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
                                                       .bias = nullptr,
-                                                      .y = out<scalar_t>(dx)},
+                                                      .y = mutable_data<scalar_t>(dx)},
                                                      rows_of(x), width_of(x), cuda::stream()));
     if (!gain && !bias) return;
-    cuda::check(kernels::cuda::add_row_blocks<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
-                                                              .x = in<scalar_t>(rows),
+    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
+                                                              .x = const_data<scalar_t>(rows),
                                                               .mean = nullptr,
                                                               .rstd = nullptr,
-                                                              .dgain = out<double>(gain_sums),
-                                                              .dbias = out<double>(bias_sums)},
+                                                              .dgain = mutable_data<double>(gain_sums),
+                                                              .dbias = mutable_data<double>(bias_sums)},
                                                              rows_of(x), width_of(x),
                                                              cuda::stream()));
   });

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/bounded.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -14,17 +14,17 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::BoundedBy;
 using kernels::cpu::BoundedFunction;
 using kernels::cpu::Wide;
 
 BoundedBy by_of(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
   return {.function = erf ? BoundedFunction::erf : BoundedFunction::tanh,
-          .alpha = *in<double>(alpha, 1),
-          .shift = shift ? *in<double>(*shift, 1) : 0};
+          .alpha = *const_data<double>(alpha, 1),
+          .shift = shift ? *const_data<double>(*shift, 1) : 0};
 }
 
 Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
@@ -36,10 +36,10 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   const auto by = by_of(alpha, shift, erf);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
-    const auto* const from = in<scalar_t>(rows, x.numel());
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
-    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases, width);
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const terms = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
     });
@@ -62,15 +62,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   const auto value_sums = at::zeros({gain_sums.size(0), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = in<scalar_t>(rows, x.numel());
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
-    auto* const to = out<scalar_t>(dx);
-    auto* const dgain = out<double>(gain_sums);
-    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
-    auto* const values = out<double>(value_sums);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    auto* const to = mutable_data<scalar_t>(dx);
+    auto* const dgain = mutable_data<double>(gain_sums);
+    auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
+    auto* const values = mutable_data<double>(value_sums);
     cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
-      kernels::cpu::bounded_row_backward<Raw<scalar_t>>(
+      kernels::cpu::bounded_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
            .x = x_rows + row * width,
            .gain = factors,

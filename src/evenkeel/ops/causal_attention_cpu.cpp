@@ -10,7 +10,7 @@
 
 #include "evenkeel/kernels/cpu/attention.h"
 #include "evenkeel/ops/causal_attention.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -18,9 +18,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::AttentionSizes;
 using kernels::cpu::HeadRows;
 using kernels::cpu::Wide;
@@ -32,12 +32,12 @@ Tensor with_whole_rows(const Tensor& x) {
 
 /// Head h of sequence b of x, [B, T, heads, D].
 template <typename scalar_t>
-HeadRows<const Raw<scalar_t>> head_in(const Tensor& x, std::int64_t b, std::int64_t h) {
-  return {in<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+HeadRows<const KernelType<scalar_t>> head_in(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {const_data<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
 }
 template <typename scalar_t>
-HeadRows<Raw<scalar_t>> head_out(const Tensor& x, std::int64_t b, std::int64_t h) {
-  return {out<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+HeadRows<KernelType<scalar_t>> head_out(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {mutable_data<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
 }
 
 AttentionSizes sizes_of(const Tensor& q, const Tensor& k, double scale,
@@ -129,8 +129,8 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
   const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
   const Documents documents(document_starts, sizes.keys - sizes.queries);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
-    using T = Raw<scalar_t>;
-    auto* const largest = to.largest.defined() ? out<Wide<T>>(to.largest) : nullptr;
+    using T = KernelType<scalar_t>;
+    auto* const largest = to.largest.defined() ? mutable_data<Wide<T>>(to.largest) : nullptr;
     for_each_task<Wide<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
                            [&](std::int64_t task, Wide<T>* scratch) {
                              const auto first = task * own;  // of all query heads
@@ -141,7 +141,7 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
                                   .k = head_in<scalar_t>(k, b, h / group),
                                   .v = head_in<scalar_t>(v, b, h / group),
                                   .y = head_out<scalar_t>(to.y, b, h),
-                                  .lse = out<Wide<T>>(to.lse) + first * sizes.queries,
+                                  .lse = mutable_data<Wide<T>>(to.lse) + first * sizes.queries,
                                   .document_starts = documents[b],
                                   .heads = own,
                                   .q_head = q.stride(2),
@@ -180,13 +180,13 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   auto dv = at::empty(v.sizes(), v.options());
   if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
-    using F = Wide<Raw<scalar_t>>;
-    const auto* const sums = in<F>(lse, q.size(0) * q.size(2) * sizes.queries);
+    using F = Wide<KernelType<scalar_t>>;
+    const auto* const sums = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
     for_each_task<F>(q.size(0) * kv_heads,
-                     kernels::cpu::attention_backward_scratch<Raw<scalar_t>>(sizes), q,
+                     kernels::cpu::attention_backward_scratch<KernelType<scalar_t>>(sizes), q,
                      [&](std::int64_t task, F* scratch) {
                        const auto b = task / kv_heads, h = task % kv_heads;
-                       kernels::cpu::attention_backward<Raw<scalar_t>>(
+                       kernels::cpu::attention_backward<KernelType<scalar_t>>(
                            sizes,
                            {.q = head_in<scalar_t>(q, b, h * group),
                             .k = head_in<scalar_t>(k, b, h),

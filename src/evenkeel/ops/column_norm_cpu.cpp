@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/column_norm.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rows.h"
 
@@ -15,8 +15,8 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
+using cpu::const_data;
+using cpu::mutable_data;
 using kernels::cpu::Columns;
 
 /// The sum over the rows of one sequence, in the order of kernels/order.h: add(begin, end, sums)
@@ -24,7 +24,7 @@ using kernels::cpu::Columns;
 template <typename Add>
 Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), width}, at::kDouble);
-  auto* const all = out<double>(sums);
+  auto* const all = mutable_data<double>(sums);
   cpu::for_each_block(rows, kernels::kBlockRows,
                       [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                         add(begin, end, all + block * width);
@@ -36,12 +36,12 @@ Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
 template <typename T>
 std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int64_t rows,
                                       std::int64_t width) {
-  const auto* const origin = in<double>(first, width);
+  const auto* const origin = const_data<double>(first, width);
   const auto sum = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
     kernels::cpu::add_columns(x + begin * width, origin, sums, end - begin, width);
   });
   const auto mean = first + sum / static_cast<double>(rows);
-  const auto* const centre = in<double>(mean, width);
+  const auto* const centre = const_data<double>(mean, width);
   const auto squares = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
     kernels::cpu::add_column_squares(x + begin * width, centre, sums, end - begin, width);
   });
@@ -76,8 +76,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   const auto slopes = at::empty_like(means);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_forward", [&] {
     for (std::int64_t s = 0; s < sequences; ++s) {
-      const auto* const from = in<scalar_t>(all, x.numel()) + s * rows * width;
-      auto* const to = out<scalar_t>(y) + s * rows * width;
+      const auto* const from = const_data<scalar_t>(all, x.numel()) + s * rows * width;
+      auto* const to = mutable_data<scalar_t>(y) + s * rows * width;
       const auto [mean, variance] = moments_of(from, all[s][0].to(at::kDouble), rows, width);
       // A column without extent gives zeros, and a finite gradient.
       const auto rho = reference::inverse_root(variance, epsilon, at).nan_to_num(0, 0, 0);
@@ -85,8 +85,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
       variances[s].copy_(variance);
       rhos[s].copy_(rho);
       slopes[s].copy_(slope_of(variance, rho, epsilon, at, rows));
-      const Columns by = {in<double>(mean, width), in<double>(rho, width), in<double>(gains, width),
-                          in<double>(biases, width)};
+      const Columns by = {const_data<double>(mean, width), const_data<double>(rho, width), const_data<double>(gains, width),
+                          const_data<double>(biases, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
         kernels::cpu::column_norm_rows(from + begin * width, by, to + begin * width, end - begin,
                                        width);
@@ -107,11 +107,11 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {
     for (std::int64_t s = 0; s < sequences; ++s) {
-      const auto* const dy_rows = in<scalar_t>(upstream, x.numel()) + s * rows * width;
-      const auto* const x_rows = in<scalar_t>(all, x.numel()) + s * rows * width;
-      auto* const to = out<scalar_t>(dx) + s * rows * width;
-      const Columns by = {in<double>(mean, sequences * width) + s * width,
-                          in<double>(rho, sequences * width) + s * width, in<double>(gains, width),
+      const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel()) + s * rows * width;
+      const auto* const x_rows = const_data<scalar_t>(all, x.numel()) + s * rows * width;
+      auto* const to = mutable_data<scalar_t>(dx) + s * rows * width;
+      const Columns by = {const_data<double>(mean, sequences * width) + s * width,
+                          const_data<double>(rho, sequences * width) + s * width, const_data<double>(gains, width),
                           nullptr};
       const auto both = sum_of_columns(rows, 2 * width, [&](auto begin, auto end, double* sums) {
         kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, by,
@@ -121,7 +121,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
       dbiases[s].copy_(both.narrow(0, width, width));
       const auto mean_dy = dbiases[s] / static_cast<double>(rows);
       const auto bend = slope[s] * dgains[s];
-      const kernels::cpu::ColumnBends bends = {in<double>(mean_dy, width), in<double>(bend, width)};
+      const kernels::cpu::ColumnBends bends = {const_data<double>(mean_dy, width), const_data<double>(bend, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
         kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, by,
                                                 bends, to + begin * width, end - begin, width);

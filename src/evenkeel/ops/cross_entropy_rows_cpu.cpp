@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "evenkeel/kernels/cpu/cross_entropy.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -14,8 +14,8 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::out;
-using cpu::Raw;
+using cpu::mutable_data;
+using cpu::KernelType;
 
 /// The loss of each row, [n], double; with its gradient written over the logits [n, V].
 Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
@@ -26,14 +26,14 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   count_version(logits);
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
-  const auto* const place = cpu::in<std::int64_t>(places, logits.size(0));
+  const auto* const place = cpu::const_data<std::int64_t>(places, logits.size(0));
   auto* const loss = losses.mutable_data_ptr<double>();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
-    auto* const values = out<scalar_t>(logits);
+    auto* const values = mutable_data<scalar_t>(logits);
     cpu::for_each_row(logits.size(0), [&](std::int64_t row) {
       TORCH_CHECK(place[row] < width, "[linear_cross_entropy] target ", place[row],
                   " is not below the vocabulary of ", width);
-      loss[row] = kernels::cpu::cross_entropy_row<Raw<scalar_t>>({.logits = values + row * width,
+      loss[row] = kernels::cpu::cross_entropy_row<KernelType<scalar_t>>({.logits = values + row * width,
                                                                   .width = width,
                                                                   .target = place[row],
                                                                   .scale = scale,

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "evenkeel/kernels/cuda/cross_entropy.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -14,8 +14,8 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::out;
-using cuda::Raw;
+using cuda::mutable_data;
+using cuda::KernelType;
 
 Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
             std::optional<double> softcap, bool with_gradient) {
@@ -26,10 +26,10 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
-    cuda::check(kernels::cuda::cross_entropy_rows<Raw<scalar_t>>(
-        {.logits = out<scalar_t>(logits),
+    cuda::check(kernels::cuda::cross_entropy_rows<KernelType<scalar_t>>(
+        {.logits = mutable_data<scalar_t>(logits),
          .targets = places.const_data_ptr<std::int64_t>(),
-         .losses = out<double>(losses),
+         .losses = mutable_data<double>(losses),
          .scale = scale,
          .cap = softcap.value_or(0),
          .with_gradient = with_gradient},

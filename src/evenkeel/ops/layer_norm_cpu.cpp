@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/layer_norm.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Wide;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
@@ -30,12 +30,12 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   auto rstd = row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
-    const auto* const from = in<scalar_t>(rows, x.numel());
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
-    const auto* const plus = in<Wide<Raw<scalar_t>>>(biases, width);
-    auto* const to = out<scalar_t>(y);
-    auto* const means = out<double>(mean);
-    auto* const scales = out<double>(rstd);
+    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const plus = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    auto* const to = mutable_data<scalar_t>(y);
+    auto* const means = mutable_data<double>(mean);
+    auto* const scales = mutable_data<double>(rstd);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       const auto at = row * width;
       const auto moments =
@@ -58,18 +58,18 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
   const auto bias_sums = block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = in<scalar_t>(rows, x.numel());
-    const auto* const by = in<Wide<Raw<scalar_t>>>(gains, width);
-    const auto* const means = in<double>(mean, rows_of(x));
-    const auto* const scales = in<double>(rstd, rows_of(x));
-    auto* const to = out<scalar_t>(dx);
-    auto* const dgain = out<double>(gain_sums);
-    auto* const dbias = out<double>(bias_sums);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const means = const_data<double>(mean, rows_of(x));
+    const auto* const scales = const_data<double>(rstd, rows_of(x));
+    auto* const to = mutable_data<scalar_t>(dx);
+    auto* const dgain = mutable_data<double>(gain_sums);
+    auto* const dbias = mutable_data<double>(bias_sums);
     cpu::for_each_block(rows_of(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                           const auto at = begin * width;
-                          kernels::cpu::layer_norm_backward<Raw<scalar_t>>(
+                          kernels::cpu::layer_norm_backward<KernelType<scalar_t>>(
                               {.dy = dy_rows + at,
                                .x = x_rows + at,
                                .gain = by,

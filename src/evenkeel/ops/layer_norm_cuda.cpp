@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cuda/layer_norm.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 using kernels::cuda::Wide;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
@@ -30,13 +30,13 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   auto rstd = row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
-    cuda::check(kernels::cuda::layer_norm_forward<Raw<scalar_t>>(
-        {.x = in<scalar_t>(rows),
-         .gain = in<Wide<Raw<scalar_t>>>(gains),
-         .bias = in<Wide<Raw<scalar_t>>>(biases),
-         .y = out<scalar_t>(y),
-         .mean = out<double>(mean),
-         .rstd = out<double>(rstd)},
+    cuda::check(kernels::cuda::layer_norm_forward<KernelType<scalar_t>>(
+        {.x = const_data<scalar_t>(rows),
+         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .bias = const_data<Wide<KernelType<scalar_t>>>(biases),
+         .y = mutable_data<scalar_t>(y),
+         .mean = mutable_data<double>(mean),
+         .rstd = mutable_data<double>(rstd)},
         rows_of(x), width_of(x), epsilon, cuda::stream()));
   });
   return {y, mean, rstd};
@@ -54,20 +54,20 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
     cuda::check(
-        kernels::cuda::layer_norm_backward<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
-                                                           .x = in<scalar_t>(rows),
-                                                           .gain = in<Wide<Raw<scalar_t>>>(gains),
-                                                           .mean = in<double>(mean),
-                                                           .rstd = in<double>(rstd),
-                                                           .dx = out<scalar_t>(dx)},
+        kernels::cuda::layer_norm_backward<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
+                                                           .x = const_data<scalar_t>(rows),
+                                                           .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+                                                           .mean = const_data<double>(mean),
+                                                           .rstd = const_data<double>(rstd),
+                                                           .dx = mutable_data<scalar_t>(dx)},
                                                           rows_of(x), width_of(x), cuda::stream()));
     if (!gain && !bias) return;
-    cuda::check(kernels::cuda::add_row_blocks<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
-                                                              .x = in<scalar_t>(rows),
-                                                              .mean = in<double>(mean),
-                                                              .rstd = in<double>(rstd),
-                                                              .dgain = out<double>(gain_sums),
-                                                              .dbias = out<double>(bias_sums)},
+    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
+                                                              .x = const_data<scalar_t>(rows),
+                                                              .mean = const_data<double>(mean),
+                                                              .rstd = const_data<double>(rstd),
+                                                              .dgain = mutable_data<double>(gain_sums),
+                                                              .dbias = mutable_data<double>(bias_sums)},
                                                              rows_of(x), width_of(x),
                                                              cuda::stream()));
   });

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evenkeel/kernels/cpu/heads.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/qkv_heads.h"
 
 namespace evenkeel::ops {
@@ -17,18 +17,18 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Wide;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The gains of q, k and v; null where there is none.
 template <typename scalar_t>
 auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
-  std::array<const Wide<Raw<scalar_t>>*, 3> gains = {};
+  std::array<const Wide<KernelType<scalar_t>>*, 3> gains = {};
   for (std::size_t p = 0; p < 3; ++p) {
-    if (parts[p].gain) gains[p] = in<Wide<Raw<scalar_t>>>(*parts[p].gain, width);
+    if (parts[p].gain) gains[p] = const_data<Wide<KernelType<scalar_t>>>(*parts[p].gain, width);
   }
   return gains;
 }
@@ -52,16 +52,16 @@ Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t head
 
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
-        const auto* const from = in<scalar_t>(rows, products.numel());
-        const auto* const angle_rows = in<Wide<Raw<scalar_t>>>(angles, positions * width);
-        auto* const scales = out<double>(rstd);
+        const auto* const from = const_data<scalar_t>(rows, products.numel());
+        const auto* const angle_rows = const_data<Wide<KernelType<scalar_t>>>(angles, positions * width);
+        auto* const scales = mutable_data<double>(rstd);
         const auto gains = gains_of<scalar_t>(parts, width);
-        const std::array to = {out<scalar_t>(results[0]), out<scalar_t>(results[1]),
-                               out<scalar_t>(results[2])};
+        const std::array to = {mutable_data<scalar_t>(results[0]), mutable_data<scalar_t>(results[1]),
+                               mutable_data<scalar_t>(results[2])};
         cpu::for_each_row(products.size(0) * positions, [&](std::int64_t row) {
           for (std::size_t p = 0; p < 3; ++p) {
             const auto& part = parts[p];
-            kernels::cpu::norm_and_turn<Raw<scalar_t>>(
+            kernels::cpu::norm_and_turn<KernelType<scalar_t>>(
                 {.x = from + (row * all + part.first) * width,
                  .gain = gains[p],
                  .cos_sin = part.is_rotated ? angle_rows + row % positions * width : nullptr,
@@ -94,15 +94,15 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
 
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
-        const auto* const from = in<scalar_t>(rows, products.numel());
-        const auto* const angle_rows = in<Wide<Raw<scalar_t>>>(angles, positions * width);
-        const auto* const scales = in<double>(rstd, count * all);
-        auto* const to = out<scalar_t>(dx);
-        auto* const dgain = out<double>(sums);
+        const auto* const from = const_data<scalar_t>(rows, products.numel());
+        const auto* const angle_rows = const_data<Wide<KernelType<scalar_t>>>(angles, positions * width);
+        const auto* const scales = const_data<double>(rstd, count * all);
+        auto* const to = mutable_data<scalar_t>(dx);
+        auto* const dgain = mutable_data<double>(sums);
         const auto gains = gains_of<scalar_t>(parts, width);
-        std::array<const Raw<scalar_t>*, 3> dy = {};
+        std::array<const KernelType<scalar_t>*, 3> dy = {};
         for (std::size_t p = 0; p < 3; ++p) {
-          dy[p] = in<scalar_t>(upstream[p], count * parts[p].count * width);
+          dy[p] = const_data<scalar_t>(upstream[p], count * parts[p].count * width);
         }
         cpu::for_each_block(
             count, kernels::kBlockRows,
@@ -112,7 +112,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
                 for (std::size_t p = 0; p < 3; ++p) {
                   const auto& part = parts[p];
                   const auto at = (row * all + part.first) * width;
-                  kernels::cpu::norm_and_turn_backward<Raw<scalar_t>>(
+                  kernels::cpu::norm_and_turn_backward<KernelType<scalar_t>>(
                       {.dy = dy[p] + row * part.count * width,
                        .x = from + at,
                        .gain = gains[p],

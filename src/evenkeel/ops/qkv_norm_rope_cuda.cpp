@@ -9,7 +9,7 @@
 
 #include "evenkeel/kernels/cuda/heads.cuh"
 #include "evenkeel/kernels/order.h"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/qkv_heads.h"
 
 namespace evenkeel::ops {
@@ -17,22 +17,22 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 using kernels::cuda::HeadsOf;
 using kernels::cuda::Wide;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// One part of all tokens, as the kernels want it. All tensors are contiguous.
 template <typename scalar_t>
-HeadsOf<Raw<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& cos_sin,
+HeadsOf<KernelType<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& cos_sin,
                                 const Tensor& rstd, std::int64_t width) {
-  using Angle = Wide<Raw<scalar_t>>;
-  return {.x = in<scalar_t>(products) + part.first * width,
-          .gain = part.gain ? in<Angle>(*part.gain) : nullptr,
-          .cos_sin = part.is_rotated ? in<Angle>(cos_sin) : nullptr,
-          .rstd = out<double>(rstd) + part.first,
+  using Angle = Wide<KernelType<scalar_t>>;
+  return {.x = const_data<scalar_t>(products) + part.first * width,
+          .gain = part.gain ? const_data<Angle>(*part.gain) : nullptr,
+          .cos_sin = part.is_rotated ? const_data<Angle>(cos_sin) : nullptr,
+          .rstd = mutable_data<double>(rstd) + part.first,
           .tokens = products.size(0) * products.size(1),
           .positions = products.size(1),
           .stride = products.size(2),
@@ -58,7 +58,7 @@ Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t head
     AT_DISPATCH_FLOATING_TYPES_AND(
         at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
           cuda::check(kernels::cuda::norm_and_turn(
-              heads_of<scalar_t>(parts[p], rows, angles, rstd, width), out<scalar_t>(results[p]),
+              heads_of<scalar_t>(parts[p], rows, angles, rstd, width), mutable_data<scalar_t>(results[p]),
               parts[p].epsilon, cuda::stream()));
         });
   }
@@ -81,11 +81,11 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
   for (std::size_t p = 0; p < 3; ++p) {
     AT_DISPATCH_FLOATING_TYPES_AND(
         at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
-          cuda::check(kernels::cuda::norm_and_turn_backward<Raw<scalar_t>>(
+          cuda::check(kernels::cuda::norm_and_turn_backward<KernelType<scalar_t>>(
               heads_of<scalar_t>(parts[p], rows, angles, rstd, width),
-              {.dy = in<scalar_t>(upstream[p]),
-               .dx = out<scalar_t>(dx) + parts[p].first * width,
-               .dgain = out<double>(sums) + static_cast<std::int64_t>(p) * width,
+              {.dy = const_data<scalar_t>(upstream[p]),
+               .dx = mutable_data<scalar_t>(dx) + parts[p].first * width,
+               .dgain = mutable_data<double>(sums) + static_cast<std::int64_t>(p) * width,
                .dgain_stride = 3 * width},
               cuda::stream()));
         });

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 using kernels::cuda::Wide;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
@@ -26,13 +26,13 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   auto rstd = row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
-    cuda::check(kernels::cuda::rms_norm_forward<Raw<scalar_t>>(
-        {.x = in<scalar_t>(rows),
+    cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
+        {.x = const_data<scalar_t>(rows),
          .branch = nullptr,
-         .gain = in<Wide<Raw<scalar_t>>>(gains),
+         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
          .sum = nullptr,
-         .y = out<scalar_t>(y),
-         .rstd = out<double>(rstd)},
+         .y = mutable_data<scalar_t>(y),
+         .rstd = mutable_data<double>(rstd)},
         rows_of(x), width_of(x), epsilon, cuda::stream()));
   });
   return {y, rstd};
@@ -49,20 +49,20 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
   const auto sums = block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
-    cuda::check(kernels::cuda::rms_norm_backward<Raw<scalar_t>>(
-        {.dy = in<scalar_t>(upstream),
-         .skip = skip ? in<scalar_t>(beside) : nullptr,
-         .x = in<scalar_t>(rows),
-         .gain = in<Wide<Raw<scalar_t>>>(gains),
-         .rstd = in<double>(rstd),
-         .dx = out<scalar_t>(dx)},
+    cuda::check(kernels::cuda::rms_norm_backward<KernelType<scalar_t>>(
+        {.dy = const_data<scalar_t>(upstream),
+         .skip = skip ? const_data<scalar_t>(beside) : nullptr,
+         .x = const_data<scalar_t>(rows),
+         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .rstd = const_data<double>(rstd),
+         .dx = mutable_data<scalar_t>(dx)},
         rows_of(x), width_of(x), cuda::stream()));
     if (!gain) return;
-    cuda::check(kernels::cuda::add_row_blocks<Raw<scalar_t>>({.dy = in<scalar_t>(upstream),
-                                                              .x = in<scalar_t>(rows),
+    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
+                                                              .x = const_data<scalar_t>(rows),
                                                               .mean = nullptr,
-                                                              .rstd = in<double>(rstd),
-                                                              .dgain = out<double>(sums),
+                                                              .rstd = const_data<double>(rstd),
+                                                              .dgain = mutable_data<double>(sums),
                                                               .dbias = nullptr},
                                                              rows_of(x), width_of(x),
                                                              cuda::stream()));

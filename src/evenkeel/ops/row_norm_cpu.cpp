@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/row_norm.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/row_norm.h"
 #include "evenkeel/ops/rows.h"
 
@@ -15,9 +15,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Radius;
 using kernels::cpu::Wide;
 
@@ -49,10 +49,10 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
-    const auto* const from = in<scalar_t>(rows, x.numel());
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
-    const auto* const terms = in<Wide<Raw<scalar_t>>>(biases, width);
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const terms = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       for (std::int64_t first = 0; first < width; first += run) {
         const auto place = row * width + first;
@@ -78,16 +78,16 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto gain_sums = gain ? block_sums(x) : Tensor();
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = in<scalar_t>(rows, x.numel());
-    const auto* const factors = in<Wide<Raw<scalar_t>>>(gains, width);
-    auto* const to = out<scalar_t>(dx);
-    auto* const dgain = gain ? out<double>(gain_sums) : nullptr;
-    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    auto* const to = mutable_data<scalar_t>(dx);
+    auto* const dgain = gain ? mutable_data<double>(gain_sums) : nullptr;
+    auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
     cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
       for (std::int64_t first = 0; first < width; first += run) {
         const auto place = row * width + first, sum = block * width + first;
-        kernels::cpu::row_norm_row_backward<Raw<scalar_t>>(
+        kernels::cpu::row_norm_row_backward<KernelType<scalar_t>>(
             {.dy = dy_rows + place,
              .x = x_rows + place,
              .gain = factors + first,

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/seed_norm.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Wide;
 
 /// The vectors beside rows, [D] each.
@@ -27,9 +27,9 @@ struct Vectors {
         gain(vector_or(gain_of, 1, x)),
         bias(vector_or(bias_of, 0, x)) {}
   template <typename scalar_t>
-  kernels::cpu::SeedNorm<Raw<scalar_t>> raw(double epsilon, std::int64_t width) const {
-    using F = Wide<Raw<scalar_t>>;
-    return {in<F>(alpha, width), in<F>(beta, width), in<F>(gain, width), in<F>(bias, width),
+  kernels::cpu::SeedNorm<KernelType<scalar_t>> raw(double epsilon, std::int64_t width) const {
+    using F = Wide<KernelType<scalar_t>>;
+    return {const_data<F>(alpha, width), const_data<F>(beta, width), const_data<F>(gain, width), const_data<F>(bias, width),
             epsilon};
   }
   Tensor alpha, beta, gain, bias;
@@ -43,8 +43,8 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const O
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
     const auto by = vectors.raw<scalar_t>(epsilon, width);
-    const auto* const from = in<scalar_t>(rows, x.numel());
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::seed_norm_row(from + row * width, by, to + row * width, width);
     });
@@ -66,15 +66,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto bias_sums = bias ? block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
     const auto by = vectors.raw<scalar_t>(epsilon, width);
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = in<scalar_t>(rows, x.numel());
-    auto* const to = out<scalar_t>(dx);
-    auto* const dalpha = out<double>(alpha_sums);
-    auto* const dbeta = out<double>(beta_sums);
-    auto* const dgain = out<double>(gain_sums);
-    auto* const dbias = bias ? out<double>(bias_sums) : nullptr;
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    auto* const to = mutable_data<scalar_t>(dx);
+    auto* const dalpha = mutable_data<double>(alpha_sums);
+    auto* const dbeta = mutable_data<double>(beta_sums);
+    auto* const dgain = mutable_data<double>(gain_sums);
+    auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
     cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
-      kernels::cpu::seed_norm_row_backward<Raw<scalar_t>>(
+      kernels::cpu::seed_norm_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
            .x = x_rows + row * width,
            .dx = to + row * width,

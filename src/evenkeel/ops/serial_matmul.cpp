@@ -8,7 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/rows_product_amx.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/weight_gradient.h"
 
@@ -58,9 +58,9 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && has_rows(x) && has_rows(y) &&
       (has_rows(w) || has_rows(w.t()))) {
     const bool is_straight = has_rows(w);
-    const kernels::cpu::RowsProduct of = {.x = cpu::in<at::BFloat16>(x),
-                                          .w = cpu::in<at::BFloat16>(w),
-                                          .y = cpu::out<at::BFloat16>(y),
+    const kernels::cpu::RowsProduct of = {.x = cpu::const_data<at::BFloat16>(x),
+                                          .w = cpu::const_data<at::BFloat16>(w),
+                                          .y = cpu::mutable_data<at::BFloat16>(y),
                                           .x_stride = x.stride(0),
                                           .w_stride = w.stride(is_straight ? 0 : 1),
                                           .y_stride = y.stride(0),

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cpu/sphere.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -14,9 +14,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 using kernels::cpu::Turn;
 
 Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
@@ -25,10 +25,10 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   const auto steps = step.expand({width}).contiguous();
   auto y = like(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_forward", [&] {
-    const auto* const a = in<scalar_t>(starts, start.numel());
-    const auto* const b = in<scalar_t>(ends, start.numel());
-    const auto* const by = in<double>(steps, width);
-    auto* const to = out<scalar_t>(y);
+    const auto* const a = const_data<scalar_t>(starts, start.numel());
+    const auto* const b = const_data<scalar_t>(ends, start.numel());
+    const auto* const by = const_data<double>(steps, width);
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(start), [&](std::int64_t row) {
       const auto place = row * width;
       kernels::cpu::sphere_row(a + place, b + place, by, to + place, width);
@@ -45,16 +45,16 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
   auto dstart = like(start), dtowards = like(start);
   const auto sums = block_sums(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, start.numel());
-    const auto* const a = in<scalar_t>(starts, start.numel());
-    const auto* const b = in<scalar_t>(ends, start.numel());
-    const auto* const by = in<double>(steps, width);
-    auto* const da = out<scalar_t>(dstart);
-    auto* const db = out<scalar_t>(dtowards);
-    auto* const dstep = out<double>(sums);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, start.numel());
+    const auto* const a = const_data<scalar_t>(starts, start.numel());
+    const auto* const b = const_data<scalar_t>(ends, start.numel());
+    const auto* const by = const_data<double>(steps, width);
+    auto* const da = mutable_data<scalar_t>(dstart);
+    auto* const db = mutable_data<scalar_t>(dtowards);
+    auto* const dstep = mutable_data<double>(sums);
     cpu::for_each_row_of_blocks(rows_of(start), [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
-      kernels::cpu::sphere_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
+      kernels::cpu::sphere_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
                                                         .start = a + place,
                                                         .towards = b + place,
                                                         .step = by,
@@ -68,7 +68,7 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
 }
 
 Turn turn_of(const Tensor& scale, const Tensor& bias, double decay) {
-  return {*in<double>(scale, 1), *in<double>(bias, 1), decay};
+  return {*const_data<double>(scale, 1), *const_data<double>(bias, 1), decay};
 }
 
 Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
@@ -78,9 +78,9 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
   const auto turn = turn_of(scale, bias, decay);
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_forward", [&] {
-    const auto* const from = in<scalar_t>(starts, x.numel());
-    const auto* const pull = in<scalar_t>(pulls, x.numel());
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(starts, x.numel());
+    const auto* const pull = const_data<scalar_t>(pulls, x.numel());
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       const auto place = row * width;
       kernels::cpu::geodesic_row(from + place, pull + place, turn, to + place, width);
@@ -98,15 +98,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
   auto dx = like(x), dg = like(x);
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, x.numel());
-    const auto* const from = in<scalar_t>(starts, x.numel());
-    const auto* const pull = in<scalar_t>(pulls, x.numel());
-    auto* const to_x = out<scalar_t>(dx);
-    auto* const to_g = out<scalar_t>(dg);
-    auto* const both = out<double>(sums);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
+    const auto* const from = const_data<scalar_t>(starts, x.numel());
+    const auto* const pull = const_data<scalar_t>(pulls, x.numel());
+    auto* const to_x = mutable_data<scalar_t>(dx);
+    auto* const to_g = mutable_data<scalar_t>(dg);
+    auto* const both = mutable_data<double>(sums);
     cpu::for_each_row_of_blocks(rows, [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
-      kernels::cpu::geodesic_row_backward<Raw<scalar_t>>({.dy = dy_rows + place,
+      kernels::cpu::geodesic_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
                                                           .x = from + place,
                                                           .g = pull + place,
                                                           .dx = to_x + place,

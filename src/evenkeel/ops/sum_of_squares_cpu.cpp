@@ -4,7 +4,7 @@
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cpu/sums.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -19,8 +19,8 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
   const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
-    const auto* const from = cpu::in<scalar_t>(values, count);
-    auto* const to = cpu::out<double>(sums);
+    const auto* const from = cpu::const_data<scalar_t>(values, count);
+    auto* const to = cpu::mutable_data<double>(sums);
     cpu::for_each_block(count, kernels::kBlockValues,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                           to[block] = kernels::cpu::sum_of_squares(from + begin, end - begin);

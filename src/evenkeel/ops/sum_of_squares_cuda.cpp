@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/order.h"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -22,7 +22,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
   const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
-    cuda::check(kernels::cuda::sum_of_squares(cuda::in<scalar_t>(values), cuda::out<double>(sums),
+    cuda::check(kernels::cuda::sum_of_squares(cuda::const_data<scalar_t>(values), cuda::mutable_data<double>(sums),
                                               count, cuda::stream()));
   });
   return cuda::total_of(sums).squeeze(0).clone();

@@ -4,7 +4,7 @@
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cpu/swiglu.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/swiglu_place.h"
 
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::in;
-using cpu::out;
-using cpu::Raw;
+using cpu::const_data;
+using cpu::mutable_data;
+using cpu::KernelType;
 
 Tensor forward(const Tensor& products) {
   const auto rows = products.contiguous();
@@ -24,8 +24,8 @@ Tensor forward(const Tensor& products) {
   sizes.back() = inner;
   auto y = at::empty(sizes, products.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
-    const auto* const from = in<scalar_t>(rows, rows_of(products) * 2 * inner);
-    auto* const to = out<scalar_t>(y);
+    const auto* const from = const_data<scalar_t>(rows, rows_of(products) * 2 * inner);
+    auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
       const auto* const up = from + row * 2 * inner;
       kernels::cpu::swiglu_row(up, up + inner, to + row * inner, inner);
@@ -41,13 +41,13 @@ Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const auto inner = width_of(products) / 2;
   auto gradient = like(products);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
-    const auto* const dy_rows = in<scalar_t>(upstream, rows_of(products) * inner);
-    const auto* const from = in<scalar_t>(rows, rows_of(products) * 2 * inner);
-    auto* const to = out<scalar_t>(gradient);
-    auto* const again = y.defined() ? out<scalar_t>(y) : nullptr;
+    const auto* const dy_rows = const_data<scalar_t>(upstream, rows_of(products) * inner);
+    const auto* const from = const_data<scalar_t>(rows, rows_of(products) * 2 * inner);
+    auto* const to = mutable_data<scalar_t>(gradient);
+    auto* const again = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
     cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
       const auto at = row * 2 * inner;
-      kernels::cpu::swiglu_row_backward<Raw<scalar_t>>({.dy = dy_rows + row * inner,
+      kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * inner,
                                                         .up = from + at,
                                                         .gate = from + at + inner,
                                                         .dup = to + at,

@@ -4,7 +4,7 @@
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cuda/swiglu.cuh"
-#include "evenkeel/ops/cuda.h"
+#include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/swiglu_place.h"
 
@@ -13,9 +13,9 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::in;
-using cuda::out;
-using cuda::Raw;
+using cuda::const_data;
+using cuda::mutable_data;
+using cuda::KernelType;
 
 Tensor forward(const Tensor& products) {
   const c10::cuda::CUDAGuard on_device_of_products(products.device());
@@ -25,8 +25,8 @@ Tensor forward(const Tensor& products) {
   sizes.back() = inner;
   auto y = at::empty(sizes, products.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
-    cuda::check(kernels::cuda::swiglu<Raw<scalar_t>>(
-        {.products = in<scalar_t>(rows), .y = out<scalar_t>(y)}, rows_of(products), inner,
+    cuda::check(kernels::cuda::swiglu<KernelType<scalar_t>>(
+        {.products = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, rows_of(products), inner,
         cuda::stream()));
   });
   return y;
@@ -39,11 +39,11 @@ Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const auto rows = products.contiguous();
   auto gradient = like(products);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
-    cuda::check(kernels::cuda::swiglu_backward<Raw<scalar_t>>(
-        {.dy = in<scalar_t>(upstream),
-         .products = in<scalar_t>(rows),
-         .gradient = out<scalar_t>(gradient),
-         .y = y.defined() ? out<scalar_t>(y) : nullptr},
+    cuda::check(kernels::cuda::swiglu_backward<KernelType<scalar_t>>(
+        {.dy = const_data<scalar_t>(upstream),
+         .products = const_data<scalar_t>(rows),
+         .gradient = mutable_data<scalar_t>(gradient),
+         .y = y.defined() ? mutable_data<scalar_t>(y) : nullptr},
         rows_of(products), width_of(products) / 2, cuda::stream()));
   });
   return gradient;

@@ -11,7 +11,7 @@
 
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/kernels/order.h"
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/dispatch.h"
 #include "evenkeel/ops/serial_matmul.h"
 #include "evenkeel/ops/rows.h"
@@ -96,8 +96,8 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
 #if defined(__x86_64__)
   if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
     count_version(sum);
-    return add_in_amx_tiles({.dy = cpu::in<at::BFloat16>(dy),
-                         .x = cpu::in<at::BFloat16>(x),
+    return add_in_amx_tiles({.dy = cpu::const_data<at::BFloat16>(dy),
+                         .x = cpu::const_data<at::BFloat16>(x),
                          .sum = sum.mutable_data_ptr<float>(),
                          .dy_stride = dy.stride(0),
                          .x_stride = x.stride(0),

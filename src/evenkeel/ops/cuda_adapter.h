@@ -14,18 +14,18 @@
 /// What the CUDA adapters share: device pointers out of tensors, and the stream to run on.
 namespace evenkeel::ops::cuda {
 
-/// What the kernels call the values of a tensor.
+/// The kernels' type of a tensor's values.
 template <typename T>
-using Raw = std::conditional_t<std::is_same_v<T, at::BFloat16>, __nv_bfloat16, T>;
+using KernelType = std::conditional_t<std::is_same_v<T, at::BFloat16>, __nv_bfloat16, T>;
 
 template <typename T>
-const Raw<T>* in(const at::Tensor& tensor) {
-  return reinterpret_cast<const Raw<T>*>(tensor.const_data_ptr<T>());
+const KernelType<T>* const_data(const at::Tensor& tensor) {
+  return reinterpret_cast<const KernelType<T>*>(tensor.const_data_ptr<T>());
 }
 
 template <typename T>
-Raw<T>* out(const at::Tensor& tensor) {
-  return reinterpret_cast<Raw<T>*>(tensor.mutable_data_ptr<T>());
+KernelType<T>* mutable_data(const at::Tensor& tensor) {
+  return reinterpret_cast<KernelType<T>*>(tensor.mutable_data_ptr<T>());
 }
 
 /// \throws c10::Error if a launch was refused
@@ -40,7 +40,7 @@ inline cudaStream_t stream() {
 /// The sum of block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
 inline at::Tensor total_of(const at::Tensor& sums) {
   if (sums.size(0) == 0) return sums.sum(0);
-  check(kernels::cuda::add_in_tree(out<double>(sums), sums.size(0), sums.size(1), stream()));
+  check(kernels::cuda::add_in_tree(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));
   return sums[0];
 }
 

@@ -15,36 +15,36 @@
 /// What the CPU adapters share: raw pointers out of tensors, and loops over rows in parallel.
 namespace evenkeel::ops::cpu {
 
-/// What the kernels call the values of a tensor: at::BFloat16 without torch, all else as it is.
+/// The kernels' type of a tensor's values: Bf16 for at::BFloat16, else the same.
 template <typename T>
-using Raw = std::conditional_t<std::is_same_v<T, at::BFloat16>, kernels::cpu::Bf16, T>;
+using KernelType = std::conditional_t<std::is_same_v<T, at::BFloat16>, kernels::cpu::Bf16, T>;
 
 template <typename T>
-const Raw<T>* in(const at::Tensor& tensor) {
-  return reinterpret_cast<const Raw<T>*>(tensor.const_data_ptr<T>());
+const KernelType<T>* const_data(const at::Tensor& tensor) {
+  return reinterpret_cast<const KernelType<T>*>(tensor.const_data_ptr<T>());
 }
 
-/// \throws c10::Error unless `tensor` is `count` values in a row in the memory of the processor
-void check_values(const at::Tensor& tensor, std::int64_t count);
+/// \throws c10::Error unless `tensor` is `count` contiguous values on the CPU
+void check_contiguous_cpu(const at::Tensor& tensor, std::int64_t count);
 
 /// The same of a tensor of which `count` values are read. Public operators say better what is wrong
 /// with theirs; but those behind them may be called from Python, too.
 template <typename T>
-const Raw<T>* in(const at::Tensor& tensor, std::int64_t count) {
-  check_values(tensor, count);
-  return in<T>(tensor);
+const KernelType<T>* const_data(const at::Tensor& tensor, std::int64_t count) {
+  check_contiguous_cpu(tensor, count);
+  return const_data<T>(tensor);
 }
 
 template <typename T>
-Raw<T>* out(const at::Tensor& tensor) {
-  return reinterpret_cast<Raw<T>*>(tensor.mutable_data_ptr<T>());
+KernelType<T>* mutable_data(const at::Tensor& tensor) {
+  return reinterpret_cast<KernelType<T>*>(tensor.mutable_data_ptr<T>());
 }
 
 /// Calls work(row) for every row, in parallel; rows must not depend on each other.
 template <typename Work>
 void for_each_row(std::int64_t rows, const Work& work) {
-  constexpr std::int64_t kRowsATask = 16;
-  at::parallel_for(0, rows, kRowsATask, [&](std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kRowsPerTask = 16;
+  at::parallel_for(0, rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row) work(row);
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/cpu.h"
+#include "evenkeel/ops/cpu_adapter.h"
 
 #include <ATen/ops/empty.h>
 
@@ -8,7 +8,7 @@
 
 namespace evenkeel::ops::cpu {
 
-void check_values(const at::Tensor& tensor, std::int64_t count) {
+void check_contiguous_cpu(const at::Tensor& tensor, std::int64_t count) {
   TORCH_CHECK(tensor.is_cpu() && tensor.is_contiguous() && tensor.numel() == count, "[evenkeel] ",
               count, " values on cpu are read where a tensor of ", tensor.sizes(), " on ",
               tensor.device(), " was given to an operator that only others should call: ",
@@ -19,9 +19,9 @@ at::Tensor total_of(const at::Tensor& sums) {
   const auto blocks = sums.size(0);
   const auto width = sums.size(1);
   if (blocks == 0) return sums.sum(0);
-  auto* const values = out<double>(sums);
-  constexpr std::int64_t kColumnsATask = 256;
-  at::parallel_for(0, width, kColumnsATask, [&](std::int64_t begin, std::int64_t end) {
+  auto* const values = mutable_data<double>(sums);
+  constexpr std::int64_t kColumnsPerTask = 256;
+  at::parallel_for(0, width, kColumnsPerTask, [&](std::int64_t begin, std::int64_t end) {
     kernels::cpu::add_in_tree(values, blocks, width, begin, end);
   });
   return sums[0];
