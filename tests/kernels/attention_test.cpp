@@ -104,7 +104,7 @@ Results by_tiles(const Attention& in) {
     for (std::size_t i = 0; i < values.size(); ++i) store(&result[i], values[i]);
     return result;
   };
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   const auto q = typed(in.q), k = typed(in.k), v = typed(in.v), dy = typed(in.dy);
   std::vector<T> y(q.size()), dq(q.size()), dk(k.size()), dv(k.size());
   std::vector<F> lse(static_cast<std::size_t>(in.sizes.queries));
@@ -213,8 +213,8 @@ std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const st
                           std::int64_t heads) {
   const auto width = in.sizes.width, head = in.sizes.queries * width;
   std::vector<T> y(q.size());
-  std::vector<Wide<T>> lse(static_cast<std::size_t>(heads * in.sizes.queries));
-  std::vector<Wide<T>> scratch(static_cast<std::size_t>(attention_scratch<T>(in.sizes)));
+  std::vector<OpMathType<T>> lse(static_cast<std::size_t>(heads * in.sizes.queries));
+  std::vector<OpMathType<T>> scratch(static_cast<std::size_t>(attention_scratch<T>(in.sizes)));
   attention<T>(in.sizes,
                {.q = {q.data(), width},
                 .k = {k.data(), width},

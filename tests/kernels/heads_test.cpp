@@ -47,8 +47,8 @@ TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
   for (const std::size_t width : {16, 30, 32, 48, 64, 96, 128, 256}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);
     for (const auto& [has_gain, is_rotated] : {std::pair(false, true), {true, false}, {true, true}}) {
-      const auto gain = wavy<Wide<TypeParam>>(has_gain ? width : 0, 1.1);
-      const auto cos_sin = wavy<Wide<TypeParam>>(is_rotated ? width : 0, 0.5);  // any will do
+      const auto gain = wavy<OpMathType<TypeParam>>(has_gain ? width : 0, 1.1);
+      const auto cos_sin = wavy<OpMathType<TypeParam>>(is_rotated ? width : 0, 0.5);  // any will do
       std::vector<TypeParam> y(kHeads * width);
       std::vector<double> rstd(kHeads, 1);
       norm_and_turn<TypeParam>({.x = x.data(),
@@ -81,7 +81,7 @@ TYPED_TEST(HeadsOfAToken, KeepTheBitsOfWhatIsLeftOfAGradient) {
   for (const std::size_t width : {16, 30, 48, 64, 128}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);
     const auto ripple = wavy<double>(kHeads * width, 0.9);
-    const std::vector<Wide<TypeParam>> gain(width, 1);
+    const std::vector<OpMathType<TypeParam>> gain(width, 1);
     const auto features = static_cast<double>(width);
     std::vector<TypeParam> dy(kHeads * width), dx(kHeads * width);
     std::vector<double> rstd, truth, dgain(width, 0.0), expected(width, 0.0), scratch(width);

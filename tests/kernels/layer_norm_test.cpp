@@ -26,8 +26,8 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
   for (std::size_t width = 1; width <= 70; ++width) {
     const auto features = static_cast<double>(width);
     const auto x = wavy<TypeParam>(width, 0.3);
-    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
-    const auto bias = wavy<Wide<TypeParam>>(width, 2.1);
+    const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
+    const auto bias = wavy<OpMathType<TypeParam>>(width, 2.1);
     std::vector<TypeParam> y(width);
     const auto moments = layer_norm_row(x.data(), gain.data(), bias.data(), y.data(),
                                         static_cast<std::int64_t>(width), kEpsilon);
@@ -59,7 +59,7 @@ TYPED_TEST(LayerNormRow, KeepsItsBitsBesideAFarMean) {
     const std::vector<double> ripple = exact(wavy<TypeParam>(kWidth, 0.3));
     std::vector<TypeParam> x(kWidth), y(kWidth), dx(kWidth);
     for (std::size_t i = 0; i < kWidth; ++i) store(&x[i], 64 * (ripple[i] + far));
-    const std::vector<Wide<TypeParam>> ones(kWidth, 1), zeros(kWidth, 0);
+    const std::vector<OpMathType<TypeParam>> ones(kWidth, 1), zeros(kWidth, 0);
     const auto dy = wavy<TypeParam>(kWidth, 0.9);
     double mean = 0, square = 0, mean_g = 0, slope = 0;
     for (const double value : exact(x)) mean += value / kWidth;
@@ -101,7 +101,7 @@ TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
     const auto features = static_cast<double>(width);
     const auto dy = wavy<TypeParam>(width, 0.9);
     const auto x = wavy<TypeParam>(width, 0.3);
-    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+    const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     const RowMoments moments{.mean = 0.125, .rstd = 1.75};  // the kernel takes what it is given
     std::vector<TypeParam> dx(width);
     std::vector<double> dgain(width, 1.0);
@@ -141,7 +141,7 @@ TYPED_TEST(LayerNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
   constexpr std::size_t kWidth = 96;
   const auto x = wavy<TypeParam>(kWidth, 0.3);
   const auto ripple = exact(wavy<double>(kWidth, 0.9));
-  const std::vector<Wide<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
+  const std::vector<OpMathType<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
   std::vector<TypeParam> y(kWidth), dy(kWidth), dx(kWidth);
   const auto [mean, rstd] =
       layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
@@ -174,8 +174,8 @@ TYPED_TEST(LayerNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
 TYPED_TEST(LayerNormRow, KeepsTinyResults) {
   constexpr std::int64_t kWidth = 64;
   const auto x = wavy<TypeParam>(kWidth, 0.3);
-  const std::vector<Wide<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
-  const std::vector<Wide<TypeParam>> bias(kWidth, 0);
+  const std::vector<OpMathType<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
+  const std::vector<OpMathType<TypeParam>> bias(kWidth, 0);
   std::vector<TypeParam> y(kWidth), whole(kWidth);
   layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
   layer_norm_row(x.data(), one.data(), bias.data(), whole.data(), kWidth, kEpsilon);
@@ -190,7 +190,7 @@ TYPED_TEST(LayerNormRow, TakesRowsTogetherAsOneByOne) {
   constexpr std::size_t kRows = 11, kWidth = 70;
   const auto dy = wavy<TypeParam>(kRows * kWidth, 0.9);
   auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
-  const auto gain = wavy<Wide<TypeParam>>(kWidth, 1.1);
+  const auto gain = wavy<OpMathType<TypeParam>>(kWidth, 1.1);
   const std::vector<double> mean(kRows, 0.125);
   std::vector<double> rstd(kRows, 1.75), dgain(kWidth, 1.0), dbias(kWidth, 2.0);
   rstd[5] = 0x1p-70;
@@ -238,7 +238,7 @@ TYPED_TEST(LayerNormRow, KnowsTheVarianceOfNearlyEqualValues) {
   std::vector<TypeParam> x(kWidth), y(kWidth);
   for (auto& each : x) store(&each, 1.0);
   store(&x[7], 1 + step);
-  const std::vector<Wide<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
+  const std::vector<OpMathType<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
   const auto moments = layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, 0.0);
   const double share = 1.0 / kWidth;
   EXPECT_NEAR(moments.rstd * step * std::sqrt(share * (1 - share)), 1, 1e-6);
@@ -253,10 +253,10 @@ TYPED_TEST(LayerNormRow, GivesTheBiasForEqualValues) {
     for (const double value : {0.1, 1234.0, 1e-30, 1e30, -3e38}) {
       std::vector<TypeParam> x(width), y(width);
       for (auto& each : x) store(&each, value);
-      const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+      const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
       const auto bias = wavy<TypeParam>(width, 2.1);
       const auto wide = exact(bias);
-      const std::vector<Wide<TypeParam>> plus(wide.begin(), wide.end());
+      const std::vector<OpMathType<TypeParam>> plus(wide.begin(), wide.end());
       layer_norm_row(x.data(), gain.data(), plus.data(), y.data(), static_cast<std::int64_t>(width),
                      kEpsilon);
       ASSERT_EQ(exact(y), wide) << value << ", width " << width;

@@ -43,7 +43,7 @@ void expect_rounded(const std::vector<T>& actual, const std::vector<double>& exp
 TYPED_TEST(RmsNormRow, FollowsItsFormulaAtEveryWidth) {
   for (std::size_t width = 1; width <= 70; ++width) {
     const auto x = wavy<TypeParam>(width, 0.3);
-    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+    const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     std::vector<TypeParam> y(width);
     const double rstd =
         rms_norm_row(x.data(), gain.data(), y.data(), static_cast<std::int64_t>(width), kEpsilon);
@@ -64,7 +64,7 @@ TYPED_TEST(RmsNormRow, AddsFirstWhereItIsAskedTo) {
     const auto count = static_cast<std::int64_t>(width);
     const auto residual = wavy<TypeParam>(width, 0.3);
     const auto branch = wavy<TypeParam>(width, 2.2);
-    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+    const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     std::vector<TypeParam> sum(width), y(width), alone(width);
     add_rms_norm_row(residual.data(), branch.data(), gain.data(), sum.data(), y.data(), count,
                      kEpsilon);
@@ -85,7 +85,7 @@ TYPED_TEST(RmsNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
     const auto dy = wavy<TypeParam>(width, 0.9);
     const auto skip = wavy<TypeParam>(width, 4.0);
     const auto x = wavy<TypeParam>(width, 0.3);
-    const auto gain = wavy<Wide<TypeParam>>(width, 1.1);
+    const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     const double rstd = rstd_of(exact(x));
     std::vector<TypeParam> with(width), without(width);
     std::vector<double> dgain(width, 1.0);
@@ -125,7 +125,7 @@ TYPED_TEST(RmsNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
   constexpr std::size_t kRows = 6, kWidth = 96;
   const auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
   const auto ripple = wavy<double>(kRows * kWidth, 0.9);
-  const auto gain = wavy<Wide<TypeParam>>(kWidth, 1.1);
+  const auto gain = wavy<OpMathType<TypeParam>>(kWidth, 1.1);
   const auto in = exact(x), gains = exact(gain);
   std::vector<TypeParam> dy(kRows * kWidth), dx(kRows * kWidth);
   std::vector<double> rstd, dgain(kWidth, 0.0), expected(kWidth, 0.0);
@@ -171,7 +171,7 @@ TYPED_TEST(RmsNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
 TYPED_TEST(RmsNormRow, KeepsTinyResults) {
   constexpr std::int64_t kWidth = 64;
   const auto x = wavy<TypeParam>(kWidth, 0.3);
-  const std::vector<Wide<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
+  const std::vector<OpMathType<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
   std::vector<TypeParam> y(kWidth), whole(kWidth);
   rms_norm_row(x.data(), gain.data(), y.data(), kWidth, kEpsilon);
   rms_norm_row(x.data(), one.data(), whole.data(), kWidth, kEpsilon);
@@ -187,7 +187,7 @@ TYPED_TEST(RmsNormRow, TakesRowsTogetherAsOneByOne) {
   const auto dy = wavy<TypeParam>(kRows * kWidth, 0.9);
   const auto skip = wavy<TypeParam>(kRows * kWidth, 4.0);
   auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
-  const auto gain = wavy<Wide<TypeParam>>(kWidth, 1.1);
+  const auto gain = wavy<OpMathType<TypeParam>>(kWidth, 1.1);
   std::vector<double> rstd(kRows, 1.5), dgain(kWidth, 1.0), expected(kWidth, 1.0);
   rstd[5] = 0x1p-70;
   for (auto i = 5 * kWidth; i < 6 * kWidth; ++i) store(&x[i], 0x1p70 * exact(x)[i]);

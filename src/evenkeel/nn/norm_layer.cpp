@@ -56,7 +56,7 @@ std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
 
 /// A gain or bias in the dtype that the fused operators take with such rows.
 std::optional<at::Tensor> in_wide_dtype(const at::Tensor& rows, const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor.to(ops::wide(rows.scalar_type()))) : std::nullopt;
+  return tensor.defined() ? std::optional(tensor.to(ops::opmath_dtype(rows.scalar_type()))) : std::nullopt;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
 template <typename scalar_t>
-using WideOf = kernels::cpu::Wide<KernelType<scalar_t>>;
+using OpMathOf = kernels::cpu::OpMathType<KernelType<scalar_t>>;
 
 /// Calls work(row, offset of its first value) for every row of a matrix, in parallel.
 template <typename Work>
@@ -41,7 +41,7 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
     const auto w = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm", [&] {
       const auto* const from = const_data<scalar_t>(v);
-      const auto* const gain = const_data<WideOf<scalar_t>>(row_gain);
+      const auto* const gain = const_data<OpMathOf<scalar_t>>(row_gain);
       auto* const to = mutable_data<scalar_t>(w);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::weight_norm_row(from + at, gain[i], to + at, v.size(1));
@@ -57,11 +57,11 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm_backward", [&] {
       const auto* const above = const_data<scalar_t>(dw);
       const auto* const from = const_data<scalar_t>(v);
-      const auto* const gain = const_data<WideOf<scalar_t>>(row_gain);
+      const auto* const gain = const_data<OpMathOf<scalar_t>>(row_gain);
       auto* const to = mutable_data<scalar_t>(dv);
-      auto* const to_gain = mutable_data<WideOf<scalar_t>>(dgain);
+      auto* const to_gain = mutable_data<OpMathOf<scalar_t>>(dgain);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
-        to_gain[i] = static_cast<WideOf<scalar_t>>(kernels::cpu::weight_norm_row_backward(
+        to_gain[i] = static_cast<OpMathOf<scalar_t>>(kernels::cpu::weight_norm_row_backward(
             above + at, from + at, gain[i], to + at, v.size(1)));
       });
     });
@@ -82,7 +82,7 @@ Tensor row_dots(const Tensor& w, const Tensor& other) {
       });
     };
     other.dim() == 2 ? by_rows(const_data<scalar_t>(other), w.size(1))
-                     : by_rows(const_data<WideOf<scalar_t>>(other), 0);
+                     : by_rows(const_data<OpMathOf<scalar_t>>(other), 0);
   });
   return sums;
 }
@@ -94,7 +94,7 @@ Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
   const auto width = w.size(1);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "transposed_matvec", [&] {
     const auto* const from = const_data<scalar_t>(w);
-    const auto* const factor = const_data<WideOf<scalar_t>>(left);
+    const auto* const factor = const_data<OpMathOf<scalar_t>>(left);
     ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
       kernels::cpu::add_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
                             width);
@@ -110,7 +110,7 @@ double sum_of(const Tensor& values) {
 
 void check_vector(const Tensor& v, const Tensor& vector, std::int64_t size) {
   EK_ASSERT(vector.dim() == 1 && vector.size(0) == size && vector.is_contiguous() &&
-            vector.scalar_type() == ops::wide(v.scalar_type()));
+            vector.scalar_type() == ops::opmath_dtype(v.scalar_type()));
 }
 
 class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
@@ -147,8 +147,8 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
     const auto dv = ops::like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
       const auto* const above = const_data<scalar_t>(dw);
-      const auto* const by_row = const_data<WideOf<scalar_t>>(left);
-      const auto* const by_column = const_data<WideOf<scalar_t>>(right);
+      const auto* const by_row = const_data<OpMathOf<scalar_t>>(left);
+      const auto* const by_column = const_data<OpMathOf<scalar_t>>(right);
       auto* const to = mutable_data<scalar_t>(dv);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::combine_rows(above + at, factor, by_column,

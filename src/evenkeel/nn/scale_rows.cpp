@@ -24,7 +24,7 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
     const auto y = at::empty(x.sizes(), x.options());
     const auto width = x.size(1);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows", [&] {
-      using F = kernels::cpu::Wide<ops::cpu::KernelType<scalar_t>>;
+      using F = kernels::cpu::OpMathType<ops::cpu::KernelType<scalar_t>>;
       const auto* const from = ops::cpu::const_data<scalar_t>(x);
       const auto* const weight = weights.const_data_ptr<F>();
       auto* const to = ops::cpu::mutable_data<scalar_t>(y);
@@ -43,7 +43,7 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
     const auto dweights = at::empty(weights.sizes(), weights.options());
     const auto width = x.size(1);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "scale_rows_backward", [&] {
-      using F = kernels::cpu::Wide<ops::cpu::KernelType<scalar_t>>;
+      using F = kernels::cpu::OpMathType<ops::cpu::KernelType<scalar_t>>;
       const auto* const from = ops::cpu::const_data<scalar_t>(x);
       const auto* const above = ops::cpu::const_data<scalar_t>(dy);
       const auto* const weight = weights.const_data_ptr<F>();
@@ -63,7 +63,7 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
 
 at::Tensor scale_rows(const at::Tensor& x, const at::Tensor& weights) {
   EK_ASSERT(x.dim() == 2 && weights.dim() == 1 && weights.size(0) == x.size(0) &&
-            weights.scalar_type() == ops::wide(x.scalar_type()));
+            weights.scalar_type() == ops::opmath_dtype(x.scalar_type()));
   return ScaleRows::apply(x.contiguous(), weights.contiguous());
 }
 

@@ -16,7 +16,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
                                            const OptionalTensor& gain, double epsilon) {
@@ -31,7 +31,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
     const auto* const left_rows = const_data<scalar_t>(left, sum.numel());
     const auto* const right_rows = const_data<scalar_t>(right, sum.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const sum_rows = mutable_data<scalar_t>(sum);
     auto* const y_rows = mutable_data<scalar_t>(y);
     auto* const scales = mutable_data<double>(rstd);

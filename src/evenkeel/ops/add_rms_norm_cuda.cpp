@@ -16,7 +16,7 @@ using at::Tensor;
 using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
-using kernels::cuda::Wide;
+using kernels::cuda::OpMathType;
 
 std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
                                            const OptionalTensor& gain, double epsilon) {
@@ -32,7 +32,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(left),
          .branch = const_data<scalar_t>(right),
-         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
          .sum = mutable_data<scalar_t>(sum),
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},

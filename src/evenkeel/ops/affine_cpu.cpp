@@ -16,7 +16,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   const auto rows = x.contiguous();
@@ -26,8 +26,8 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
-    const auto* const plus = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const plus = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
@@ -49,7 +49,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = mutable_data<double>(bias_sums);

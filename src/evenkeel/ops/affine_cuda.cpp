@@ -16,7 +16,7 @@ using at::Tensor;
 using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
-using kernels::cuda::Wide;
+using kernels::cuda::OpMathType;
 
 Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
@@ -26,8 +26,8 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
     cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(rows),
-                                                      .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
-                                                      .bias = const_data<Wide<KernelType<scalar_t>>>(biases),
+                                                      .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+                                                      .bias = const_data<OpMathType<KernelType<scalar_t>>>(biases),
                                                       .y = mutable_data<scalar_t>(y)},
                                                      rows_of(x), width_of(x), cuda::stream()));
   });
@@ -46,7 +46,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto bias_sums = block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(upstream),
-                                                      .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+                                                      .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
                                                       .bias = nullptr,
                                                       .y = mutable_data<scalar_t>(dx)},
                                                      rows_of(x), width_of(x), cuda::stream()));

@@ -19,7 +19,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::BoundedBy;
 using kernels::cpu::BoundedFunction;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 BoundedBy by_of(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
   return {.function = erf ? BoundedFunction::erf : BoundedFunction::tanh,
@@ -37,8 +37,8 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
-    const auto* const terms = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const terms = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
@@ -64,7 +64,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;

@@ -23,7 +23,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::AttentionSizes;
 using kernels::cpu::HeadRows;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 /// The values of a head side by side, whatever lies between heads and positions.
 Tensor with_whole_rows(const Tensor& x) {
@@ -56,7 +56,7 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
   const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
   const auto all =
-      at::empty({at::get_num_threads(), each}, like.options().dtype(wide(like.scalar_type())));
+      at::empty({at::get_num_threads(), each}, like.options().dtype(opmath_dtype(like.scalar_type())));
   auto* const begin = all.mutable_data_ptr<F>();
   at::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
     auto* const own = begin + at::get_thread_num() * each;
@@ -111,7 +111,7 @@ struct Attended {
       : y(at::empty(q.sizes(), q.options())),
         lse(at::empty({q.size(0), q.size(2), q.size(1)}, options_beside(q))) {}
   static at::TensorOptions options_beside(const Tensor& q) {
-    return q.options().dtype(wide(q.scalar_type()));
+    return q.options().dtype(opmath_dtype(q.scalar_type()));
   }
   Tensor y, lse;
   Tensor largest;  // [B, heads], of the dtype of lse: raised; undefined: nobody asks
@@ -130,9 +130,9 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
   const Documents documents(document_starts, sizes.keys - sizes.queries);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
     using T = KernelType<scalar_t>;
-    auto* const largest = to.largest.defined() ? mutable_data<Wide<T>>(to.largest) : nullptr;
-    for_each_task<Wide<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
-                           [&](std::int64_t task, Wide<T>* scratch) {
+    auto* const largest = to.largest.defined() ? mutable_data<OpMathType<T>>(to.largest) : nullptr;
+    for_each_task<OpMathType<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
+                           [&](std::int64_t task, OpMathType<T>* scratch) {
                              const auto first = task * own;  // of all query heads
                              const auto b = first / heads, h = first % heads;
                              kernels::cpu::attention<T>(
@@ -141,7 +141,7 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
                                   .k = head_in<scalar_t>(k, b, h / group),
                                   .v = head_in<scalar_t>(v, b, h / group),
                                   .y = head_out<scalar_t>(to.y, b, h),
-                                  .lse = mutable_data<Wide<T>>(to.lse) + first * sizes.queries,
+                                  .lse = mutable_data<OpMathType<T>>(to.lse) + first * sizes.queries,
                                   .document_starts = documents[b],
                                   .heads = own,
                                   .q_head = q.stride(2),
@@ -180,7 +180,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   auto dv = at::empty(v.sizes(), v.options());
   if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
-    using F = Wide<KernelType<scalar_t>>;
+    using F = OpMathType<KernelType<scalar_t>>;
     const auto* const sums = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
     for_each_task<F>(q.size(0) * kv_heads,
                      kernels::cpu::attention_backward_scratch<KernelType<scalar_t>>(sizes), q,

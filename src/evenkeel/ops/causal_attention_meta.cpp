@@ -17,7 +17,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const T
                                    double /*scale*/, std::optional<double> /*softcap*/,
                                    const std::optional<Tensor>& /*document_starts*/) {
   return {like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
-                                    q.options().dtype(wide(q.scalar_type())))};
+                                    q.options().dtype(opmath_dtype(q.scalar_type())))};
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& q, const Tensor& k,

@@ -16,7 +16,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
@@ -31,8 +31,8 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
-    const auto* const plus = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const plus = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     auto* const means = mutable_data<double>(mean);
     auto* const scales = mutable_data<double>(rstd);
@@ -60,7 +60,7 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const means = const_data<double>(mean, rows_of(x));
     const auto* const scales = const_data<double>(rstd, rows_of(x));
     auto* const to = mutable_data<scalar_t>(dx);

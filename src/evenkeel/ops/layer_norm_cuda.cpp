@@ -16,7 +16,7 @@ using at::Tensor;
 using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
-using kernels::cuda::Wide;
+using kernels::cuda::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
@@ -32,8 +32,8 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
     cuda::check(kernels::cuda::layer_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(rows),
-         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
-         .bias = const_data<Wide<KernelType<scalar_t>>>(biases),
+         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .bias = const_data<OpMathType<KernelType<scalar_t>>>(biases),
          .y = mutable_data<scalar_t>(y),
          .mean = mutable_data<double>(mean),
          .rstd = mutable_data<double>(rstd)},
@@ -56,7 +56,7 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
     cuda::check(
         kernels::cuda::layer_norm_backward<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
                                                            .x = const_data<scalar_t>(rows),
-                                                           .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+                                                           .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
                                                            .mean = const_data<double>(mean),
                                                            .rstd = const_data<double>(rstd),
                                                            .dx = mutable_data<scalar_t>(dx)},

@@ -67,10 +67,10 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
   static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
   const bool for_weight = dweight.defined();
   TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
-                              dweight.scalar_type() == wide(weight.scalar_type()) &&
+                              dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
                               dweight.device() == weight.device()),
               "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
-              name_of(wide(weight.scalar_type())), " beside it");
+              name_of(opmath_dtype(weight.scalar_type())), " beside it");
   const auto count = x.size(0);
   const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
   const auto scored = weight.narrow(0, 0, vocabulary);
@@ -97,7 +97,7 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
       add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
     }
   }
-  return {fixed_order_sum(losses).to(wide(x.scalar_type())), dx};
+  return {fixed_order_sum(losses).to(opmath_dtype(x.scalar_type())), dx};
 }
 
 Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
@@ -109,14 +109,14 @@ Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
 Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
                     std::int64_t /*vocabulary*/, double /*scale*/,
                     std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
-  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))), like(x)};
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), like(x)};
 }
 
 Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
                 std::int64_t vocabulary, double scale, std::optional<double> softcap, bool for_x,
                 bool for_weight) {
   const auto dweight =
-      for_weight ? at::empty(weight.sizes(), weight.options().dtype(wide(weight.scalar_type())))
+      for_weight ? at::empty(weight.sizes(), weight.options().dtype(opmath_dtype(weight.scalar_type())))
                  : Tensor();
   const auto [loss, dx] = pass(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
   return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
@@ -126,8 +126,8 @@ Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
                bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
-  return {at::empty({}, x.options().dtype(wide(x.scalar_type()))), for_x ? like(x) : none(x),
-          for_weight ? like(weight).to(wide(weight.scalar_type())) : none(weight)};
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), for_x ? like(x) : none(x),
+          for_weight ? like(weight).to(opmath_dtype(weight.scalar_type())) : none(weight)};
 }
 
 Tensor row_shapes(const Tensor& logits, const Tensor& targets, double /*scale*/,

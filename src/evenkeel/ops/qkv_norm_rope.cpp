@@ -65,10 +65,10 @@ void check_gain(const char* name, const OptionalTensor& gain, const Tensor& prod
                 const c10::SymInt& width) {
   if (!gain) return;
   TORCH_CHECK(gain->dim() == 1 && gain->sym_size(0) == width &&
-                  gain->scalar_type() == wide(products.scalar_type()) &&
+                  gain->scalar_type() == opmath_dtype(products.scalar_type()) &&
                   gain->device() == products.device(),
               "[qkv_norm_rope] ", name, " must be [", width, "] of ",
-              name_of(wide(products.scalar_type())), " on ", products.device(), ", but is ",
+              name_of(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
               gain->sym_sizes(), " of ", name_of(gain->scalar_type()), " on ", gain->device());
 }
 
@@ -86,10 +86,10 @@ Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64
   const auto width = products.sym_size(-1) / all;
   TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.sym_size(0) == products.sym_size(1) &&
                   cos_sin.sym_size(1) == 2 && cos_sin.sym_size(2) * 2 == width &&
-                  cos_sin.scalar_type() == wide(products.scalar_type()) &&
+                  cos_sin.scalar_type() == opmath_dtype(products.scalar_type()) &&
                   cos_sin.device() == products.device(),
               "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
-              name_of(wide(products.scalar_type())), " on ", products.device(), ", but is ",
+              name_of(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
               cos_sin.sym_sizes(), " of ", name_of(cos_sin.scalar_type()), " on ", cos_sin.device());
   TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
               "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");

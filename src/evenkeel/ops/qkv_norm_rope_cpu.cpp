@@ -20,15 +20,15 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The gains of q, k and v; null where there is none.
 template <typename scalar_t>
 auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
-  std::array<const Wide<KernelType<scalar_t>>*, 3> gains = {};
+  std::array<const OpMathType<KernelType<scalar_t>>*, 3> gains = {};
   for (std::size_t p = 0; p < 3; ++p) {
-    if (parts[p].gain) gains[p] = const_data<Wide<KernelType<scalar_t>>>(*parts[p].gain, width);
+    if (parts[p].gain) gains[p] = const_data<OpMathType<KernelType<scalar_t>>>(*parts[p].gain, width);
   }
   return gains;
 }
@@ -53,7 +53,7 @@ Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t head
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
         const auto* const from = const_data<scalar_t>(rows, products.numel());
-        const auto* const angle_rows = const_data<Wide<KernelType<scalar_t>>>(angles, positions * width);
+        const auto* const angle_rows = const_data<OpMathType<KernelType<scalar_t>>>(angles, positions * width);
         auto* const scales = mutable_data<double>(rstd);
         const auto gains = gains_of<scalar_t>(parts, width);
         const std::array to = {mutable_data<scalar_t>(results[0]), mutable_data<scalar_t>(results[1]),
@@ -95,7 +95,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
   AT_DISPATCH_FLOATING_TYPES_AND(
       at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
         const auto* const from = const_data<scalar_t>(rows, products.numel());
-        const auto* const angle_rows = const_data<Wide<KernelType<scalar_t>>>(angles, positions * width);
+        const auto* const angle_rows = const_data<OpMathType<KernelType<scalar_t>>>(angles, positions * width);
         const auto* const scales = const_data<double>(rstd, count * all);
         auto* const to = mutable_data<scalar_t>(dx);
         auto* const dgain = mutable_data<double>(sums);

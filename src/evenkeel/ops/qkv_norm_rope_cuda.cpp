@@ -21,14 +21,14 @@ using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
 using kernels::cuda::HeadsOf;
-using kernels::cuda::Wide;
+using kernels::cuda::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// One part of all tokens, as the kernels want it. All tensors are contiguous.
 template <typename scalar_t>
 HeadsOf<KernelType<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& cos_sin,
                                 const Tensor& rstd, std::int64_t width) {
-  using Angle = Wide<KernelType<scalar_t>>;
+  using Angle = OpMathType<KernelType<scalar_t>>;
   return {.x = const_data<scalar_t>(products) + part.first * width,
           .gain = part.gain ? const_data<Angle>(*part.gain) : nullptr,
           .cos_sin = part.is_rotated ? const_data<Angle>(cos_sin) : nullptr,

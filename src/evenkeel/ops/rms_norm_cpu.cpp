@@ -16,7 +16,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
   const auto rows = x.contiguous();
@@ -27,7 +27,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(y);
     auto* const scales = mutable_data<double>(rstd);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
@@ -52,7 +52,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const skip_rows = skip ? const_data<scalar_t>(beside, x.numel()) : nullptr;
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const scales = const_data<double>(rstd, rows_of(x));
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(sums);

@@ -16,7 +16,7 @@ using at::Tensor;
 using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
-using kernels::cuda::Wide;
+using kernels::cuda::OpMathType;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
@@ -29,7 +29,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(rows),
          .branch = nullptr,
-         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
          .sum = nullptr,
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},
@@ -53,7 +53,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
         {.dy = const_data<scalar_t>(upstream),
          .skip = skip ? const_data<scalar_t>(beside) : nullptr,
          .x = const_data<scalar_t>(rows),
-         .gain = const_data<Wide<KernelType<scalar_t>>>(gains),
+         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
          .rstd = const_data<double>(rstd),
          .dx = mutable_data<scalar_t>(dx)},
         rows_of(x), width_of(x), cuda::stream()));

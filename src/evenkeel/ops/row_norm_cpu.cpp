@@ -19,7 +19,7 @@ using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::Radius;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 /// The width of a group.
 std::int64_t run_of(const Tensor& x, std::int64_t groups) {
@@ -50,8 +50,8 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   auto y = like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
-    const auto* const terms = const_data<Wide<KernelType<scalar_t>>>(biases, width);
+    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const terms = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
       for (std::int64_t first = 0; first < width; first += run) {
@@ -80,7 +80,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<Wide<KernelType<scalar_t>>>(gains, width);
+    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = gain ? mutable_data<double>(gain_sums) : nullptr;
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;

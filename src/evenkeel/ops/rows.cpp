@@ -53,8 +53,8 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
   TORCH_CHECK(vector->dim() == 1 && vector->sym_size(0) == x.sym_size(-1), "[", op, "] ", name,
               " must be [", x.sym_size(-1), "] to fit x ", x.sym_sizes(), ", but is ",
               vector->sym_sizes());
-  TORCH_CHECK(vector->scalar_type() == wide(x.scalar_type()) && vector->device() == x.device(), "[",
-              op, "] ", name, " must be ", name_of(wide(x.scalar_type())), " on ", x.device(),
+  TORCH_CHECK(vector->scalar_type() == opmath_dtype(x.scalar_type()) && vector->device() == x.device(), "[",
+              op, "] ", name, " must be ", name_of(opmath_dtype(x.scalar_type())), " on ", x.device(),
               " beside x of ", name_of(x.scalar_type()), ", but is ",
               name_of(vector->scalar_type()), " on ", vector->device());
 }
@@ -98,7 +98,7 @@ void check_softcap(const char* op, std::optional<double> softcap) {
 
 Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
   if (vector) return vector->expand({width_of(x)}).contiguous();
-  return at::full({width_of(x)}, value, x.options().dtype(wide(x.scalar_type())));
+  return at::full({width_of(x)}, value, x.options().dtype(opmath_dtype(x.scalar_type())));
 }
 
 void count_version(const Tensor& written) {

@@ -13,7 +13,7 @@ namespace evenkeel::ops {
 using OptionalTensor = std::optional<at::Tensor>;
 
 /// The dtype of gains and biases beside rows of dtype `rows`: float32 at least.
-inline at::ScalarType wide(at::ScalarType rows) {
+inline at::ScalarType opmath_dtype(at::ScalarType rows) {
   return rows == at::kDouble ? at::kDouble : at::kFloat;
 }
 
@@ -42,7 +42,7 @@ void check_dtype(const char* op, const char* name, const at::Tensor& tensor);
 void check_rows(const char* op, const at::Tensor& x, const char* name = "x");
 
 /// \throws c10::Error, which begins with [op] and names the vector, unless it is absent or [D], of
-///         the dtype wide() and on the device of x
+///         the dtype opmath_dtype() and on the device of x
 void check_vector(const char* op, const char* name, const OptionalTensor& vector,
                   const at::Tensor& x);
 

@@ -16,7 +16,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Wide;
+using kernels::cpu::OpMathType;
 
 /// The vectors beside rows, [D] each.
 struct Vectors {
@@ -28,7 +28,7 @@ struct Vectors {
         bias(vector_or(bias_of, 0, x)) {}
   template <typename scalar_t>
   kernels::cpu::SeedNorm<KernelType<scalar_t>> raw(double epsilon, std::int64_t width) const {
-    using F = Wide<KernelType<scalar_t>>;
+    using F = OpMathType<KernelType<scalar_t>>;
     return {const_data<F>(alpha, width), const_data<F>(beta, width), const_data<F>(gain, width), const_data<F>(bias, width),
             epsilon};
   }

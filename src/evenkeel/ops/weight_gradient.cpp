@@ -33,7 +33,7 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
           sum.sym_size(0) == dy.sym_size(1) && sum.sym_size(1) == x.sym_size(1) &&
           dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
           sum.device() == x.device() &&
-          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == wide(dy.scalar_type())),
+          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == opmath_dtype(dy.scalar_type())),
       "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
       "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
       sum.sym_sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",

@@ -4,8 +4,8 @@
 namespace evenkeel::kernels::cpu {
 
 template <typename T>
-EK_CLONES void affine_row(const T* __restrict x, const Wide<T>* __restrict gain,
-                          const Wide<T>* __restrict bias, T* __restrict y, std::int64_t width) {
+EK_CLONES void affine_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
+                          const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width) {
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(y + i, load(x + i) * load(gain + i) + load(bias + i));
@@ -16,7 +16,7 @@ template <typename T>
 EK_CLONES void affine_row_backward(const AffineGradient<T>& row, std::int64_t width) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
-  const Wide<T>* __restrict const gain = row.gain;
+  const OpMathType<T>* __restrict const gain = row.gain;
   T* __restrict const dx = row.dx;
   double* __restrict const dgain = row.dgain;
   double* __restrict const dbias = row.dbias;
@@ -30,7 +30,7 @@ EK_CLONES void affine_row_backward(const AffineGradient<T>& row, std::int64_t wi
 }
 
 #define EK_INSTANTIATE(T)                                                               \
-  template void affine_row(const T*, const Wide<T>*, const Wide<T>*, T*, std::int64_t); \
+  template void affine_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t); \
   template void affine_row_backward(const AffineGradient<T>&, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -31,8 +31,8 @@ struct Scratch {
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void forward(const AttentionSizes& sizes,
                                            const AttentionHead<T>& head, std::int64_t h,
-                                           Wide<T>* scratch) {
-  using F = Wide<T>;
+                                           OpMathType<T>* scratch) {
+  using F = OpMathType<T>;
   using L = Lanes<F, kBytes>;
   using V = typename L::V;
   constexpr std::int64_t kStride = kKeys + kPad;
@@ -98,8 +98,8 @@ template <int kBytes, typename T>
 struct Forward {
   template <int kBytes, typename T>
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes, const AttentionHead<T>& head,
-                                         Wide<T>* scratch) {
-    using F = Wide<T>;
+                                         OpMathType<T>* scratch) {
+    using F = OpMathType<T>;
     if (sizes.queries == 1) {
       for (std::int64_t h = 0; h < head.heads; ++h) attend_one<kBytes>(sizes, head, h, scratch);
       return;
@@ -131,11 +131,11 @@ std::int64_t attention_scratch(const AttentionSizes& sizes) {
 }
 
 template <typename T>
-void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch) {
+void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (in_amx_tiles<T>()) return attention_amx(sizes, head, scratch);
   }
-  Versions<Forward, AttentionHead<T>, Wide<T>>::run(sizes, head, scratch);
+  Versions<Forward, AttentionHead<T>, OpMathType<T>>::run(sizes, head, scratch);
 }
 
 template std::int64_t attention_scratch<double>(const AttentionSizes&);

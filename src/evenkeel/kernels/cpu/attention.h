@@ -11,7 +11,7 @@
 ///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
 ///   cap(s) = softcap tanh(s / softcap)
 ///
-/// Arithmetic is in Wide<T>; what is stored is rounded once. Bfloat16 goes through the tiles of AMX
+/// Arithmetic is in OpMathType<T>; what is stored is rounded once. Bfloat16 goes through the tiles of AMX
 /// where the processor has them (attention_amx.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
@@ -38,18 +38,18 @@ template <typename T>
 struct AttentionHead {
   HeadRows<const T> q, k, v;  // q, y: of the first query head
   HeadRows<T> y;
-  Wide<T>* lse = nullptr;                // [heads, queries]
+  OpMathType<T>* lse = nullptr;                // [heads, queries]
   const std::int32_t* document_starts = nullptr;  // [queries], never falling: where documents begin, or null
   std::int64_t heads = 1;
   std::int64_t q_head = 0, y_head = 0;  // from one to the next
-  Wide<T>* largest = nullptr;           // [heads], or null: raised to the largest of all cap(s)
+  OpMathType<T>* largest = nullptr;           // [heads], or null: raised to the largest of all cap(s)
 };
 
 /// The gradient of the same.
 template <typename T>
 struct AttentionGradient {
   HeadRows<const T> q, k, v, y, dy;
-  const Wide<T>* lse = nullptr;
+  const OpMathType<T>* lse = nullptr;
   HeadRows<T> dq, dk, dv;
   const std::int32_t* document_starts = nullptr;
   std::int64_t heads = 1;
@@ -64,11 +64,11 @@ template <typename T>
 std::int64_t attention_backward_scratch(const AttentionSizes& sizes);
 
 template <typename T>
-void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, Wide<T>* scratch);
+void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, OpMathType<T>* scratch);
 
 /// Sums over the queries of a key in one order, whatever the number of threads.
 template <typename T>
 void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
-                        Wide<T>* scratch);
+                        OpMathType<T>* scratch);
 
 }  // namespace evenkeel::kernels::cpu

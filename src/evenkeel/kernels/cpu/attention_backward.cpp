@@ -40,8 +40,8 @@ template <typename F>
 
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void backward(const AttentionSizes& sizes,
-                                            const AttentionGradient<T>& head, Wide<T>* scratch) {
-  using F = Wide<T>;
+                                            const AttentionGradient<T>& head, OpMathType<T>* scratch) {
+  using F = OpMathType<T>;
   using L = Lanes<F, kBytes>;
   using V = typename L::V;
   constexpr std::int64_t kStride = kKeys + kPad;
@@ -163,7 +163,7 @@ template <int kBytes, typename T>
 struct Backward {
   template <int kBytes, typename T>
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes,
-                                         const AttentionGradient<T>& head, Wide<T>* scratch) {
+                                         const AttentionGradient<T>& head, OpMathType<T>* scratch) {
     backward<kBytes>(sizes, head, scratch);
   }
 };
@@ -178,11 +178,11 @@ std::int64_t attention_backward_scratch(const AttentionSizes& sizes) {
 
 template <typename T>
 void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
-                        Wide<T>* scratch) {
+                        OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (in_amx_tiles<T>()) return attention_amx_backward(sizes, head, scratch);
   }
-  Versions<Backward, AttentionGradient<T>, Wide<T>>::run(sizes, head, scratch);
+  Versions<Backward, AttentionGradient<T>, OpMathType<T>>::run(sizes, head, scratch);
 }
 
 template std::int64_t attention_backward_scratch<double>(const AttentionSizes&);

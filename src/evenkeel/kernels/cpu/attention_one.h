@@ -78,8 +78,8 @@ template <typename T, typename F>
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void attend_one(const AttentionSizes& sizes,
                                               const AttentionHead<T>& head, std::int64_t h,
-                                              Wide<T>* scratch) {
-  using F = Wide<T>;
+                                              OpMathType<T>* scratch) {
+  using F = OpMathType<T>;
   const auto width = sizes.width;
   F* const query = scratch;
   F* const sum = query + padded(width);

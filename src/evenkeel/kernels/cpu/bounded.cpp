@@ -16,8 +16,8 @@ template <BoundedFunction kFunction>
 }
 
 template <BoundedFunction kFunction, typename T>
-[[gnu::always_inline]] inline void forward(const T* __restrict x, const Wide<T>* __restrict gain,
-                                           const Wide<T>* __restrict bias, T* __restrict y,
+[[gnu::always_inline]] inline void forward(const T* __restrict x, const OpMathType<T>* __restrict gain,
+                                           const OpMathType<T>* __restrict bias, T* __restrict y,
                                            std::int64_t width, const BoundedBy& by) {
   const double alpha = by.alpha, shift = by.shift;
 #pragma omp simd
@@ -38,7 +38,7 @@ template <BoundedFunction kFunction, typename T>
     const auto count = std::min(kAtOnce, width - first);
     const T* __restrict const dy = row.dy + first;
     const T* __restrict const x = row.x + first;
-    const Wide<T>* __restrict const gain = row.gain + first;
+    const OpMathType<T>* __restrict const gain = row.gain + first;
     T* __restrict const dx = row.dx + first;
     double* __restrict const dgain = row.dgain + first;
 #pragma omp simd
@@ -62,8 +62,8 @@ template <BoundedFunction kFunction, typename T>
 }  // namespace
 
 template <typename T>
-EK_CLONES void bounded_row(const T* __restrict x, const Wide<T>* __restrict gain,
-                           const Wide<T>* __restrict bias, T* __restrict y, std::int64_t width,
+EK_CLONES void bounded_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
+                           const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width,
                            const BoundedBy& by) {
   by.function == BoundedFunction::tanh ? forward<BoundedFunction::tanh>(x, gain, bias, y, width, by)
                                        : forward<BoundedFunction::erf>(x, gain, bias, y, width, by);
@@ -77,7 +77,7 @@ EK_CLONES void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t 
 }
 
 #define EK_INSTANTIATE(T)                                                               \
-  template void bounded_row(const T*, const Wide<T>*, const Wide<T>*, T*, std::int64_t, \
+  template void bounded_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
                             const BoundedBy&);                                          \
   template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t, const BoundedBy&);
 EK_INSTANTIATE(double)

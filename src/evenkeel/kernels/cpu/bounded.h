@@ -20,7 +20,7 @@ struct BoundedBy {
 /// \param gain, bias  width values each
 /// \source Zhu et al. 2025, arXiv:2503.10622 (tanh); arXiv:2512.10938 (erf)
 template <typename T>
-void bounded_row(const T* x, const Wide<T>* gain, const Wide<T>* bias, T* y, std::int64_t width,
+void bounded_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y, std::int64_t width,
                  const BoundedBy& by);
 
 /// One row of the backward pass; with g = dy * gain and f' = f'(alpha x + shift):
@@ -29,7 +29,7 @@ template <typename T>
 struct BoundedGradient {
   const T* dy;
   const T* x;
-  const Wide<T>* gain;
+  const OpMathType<T>* gain;
   T* dx;           // written
   double* dalpha;  // one value, added to
   double* dshift;  // the same

@@ -19,7 +19,7 @@ namespace {
 template <typename T, typename Z, typename Slope>
 [[gnu::always_inline]] inline double softmax_row(const LogitsRow<T>& row, bool with_gradient,
                                                  const Z& z, const Slope& slope) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   T* const logits = row.logits;
   const auto width = row.width;
   const F top = largest_over(width, -std::numeric_limits<F>::infinity(), z);
@@ -43,7 +43,7 @@ template <typename T, typename Z, typename Slope>
 
 template <typename T>
 EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   const T* const logits = row.logits;
   if (row.target < 0) {
     if (with_gradient) std::fill(row.logits, row.logits + row.width, T{});

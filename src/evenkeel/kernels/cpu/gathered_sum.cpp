@@ -11,7 +11,7 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
                             std::int64_t count, To* __restrict to, std::int64_t width,
                             bool is_added) {
   constexpr std::int64_t kColumns = 256;  // sums at a time: they stay in the nearest cache
-  std::array<Wide<T>, kColumns> sums;
+  std::array<OpMathType<T>, kColumns> sums;
   for (std::int64_t begin = 0; begin < width; begin += kColumns) {
     const auto columns = std::min(kColumns, width - begin);
     sums.fill(0);
@@ -19,13 +19,13 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
       const T* __restrict const row = rows + place[i] * width + begin;
 #pragma omp simd
       for (std::int64_t j = 0; j < columns; ++j) {
-        sums[static_cast<std::size_t>(j)] += static_cast<Wide<T>>(load(row + j));
+        sums[static_cast<std::size_t>(j)] += static_cast<OpMathType<T>>(load(row + j));
       }
     }
     if (is_added) {
 #pragma omp simd
       for (std::int64_t j = 0; j < columns; ++j) {
-        sums[static_cast<std::size_t>(j)] += static_cast<Wide<T>>(load(to + begin + j));
+        sums[static_cast<std::size_t>(j)] += static_cast<OpMathType<T>>(load(to + begin + j));
       }
     }
 #pragma omp simd

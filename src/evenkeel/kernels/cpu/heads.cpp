@@ -38,7 +38,7 @@ template <typename F, typename T>
 [[gnu::always_inline]] inline void forward(const Heads<T>& heads, std::int64_t h, double scale,
                                            F factor) {
   const T* __restrict const x = heads.x + h * heads.width;
-  const Wide<T>* __restrict const gain = heads.gain;
+  const OpMathType<T>* __restrict const gain = heads.gain;
   T* __restrict const y = heads.y + h * heads.width;
   const auto put = [=](std::int64_t i, F value) { store(y + i, value); };
   const auto at = [=](std::int64_t i) { return static_cast<F>(load(x + i) * scale); };
@@ -58,7 +58,7 @@ template <typename T>
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
-      forward<Wide<T>>(heads, h, 1.0, 1);
+      forward<OpMathType<T>>(heads, h, 1.0, 1);
       continue;
     }
     const T* __restrict const x = heads.x + h * width;
@@ -83,7 +83,7 @@ template <typename T>
 [[gnu::always_inline]] inline void backward(const HeadsGradient<T>& heads, std::int64_t h,
                                             const double* __restrict g) {
   const auto width = heads.width;
-  const Wide<T>* __restrict const gain = heads.gain;
+  const OpMathType<T>* __restrict const gain = heads.gain;
   const T* __restrict const x = heads.x + h * width;
   T* __restrict const dx = heads.dx + h * width;
   double* __restrict const dgain = heads.dgain;
@@ -185,7 +185,7 @@ template <typename T>
 [[gnu::always_inline]] inline void token(const HeadsGradient<T>& heads) {
   if (heads.gain != nullptr) return normed_token(heads);
   const auto width = heads.width;
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const T* const dy = heads.dy + h * width;
     T* const dx = heads.dx + h * width;

@@ -13,8 +13,8 @@ namespace evenkeel::kernels::cpu {
 template <typename T>
 struct Heads {
   const T* x;           // [count, width]
-  const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* cos_sin;  // [2, width / 2]: cosines, then sines; null: no rotation
+  const OpMathType<T>* gain;  // [width]; null: no norm
+  const OpMathType<T>* cos_sin;  // [2, width / 2]: cosines, then sines; null: no rotation
   T* y;                 // [count, width], written; does not overlap x
   double* rstd;         // [count], written where there is a norm
   std::int64_t count, width;
@@ -32,8 +32,8 @@ template <typename T>
 struct HeadsGradient {
   const T* dy;          // [count, width]
   const T* x;           // [count, width]
-  const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* cos_sin;  // [2, width / 2]; null: no rotation
+  const OpMathType<T>* gain;  // [width]; null: no norm
+  const OpMathType<T>* cos_sin;  // [2, width / 2]; null: no rotation
   const double* rstd;   // [count]
   T* dx;                // [count, width], written; does not overlap dy
   double* dgain;        // [width], added to

@@ -14,8 +14,8 @@ namespace {
 /// y = gain * (scale * x - mean) * factor + bias, all but the difference in F.
 template <typename F, typename T>
 [[gnu::always_inline]] inline void centred_row(const T* __restrict x, double scale, double mean,
-                                               F factor, const Wide<T>* __restrict gain,
-                                               const Wide<T>* __restrict bias, T* __restrict y,
+                                               F factor, const OpMathType<T>* __restrict gain,
+                                               const OpMathType<T>* __restrict bias, T* __restrict y,
                                                std::int64_t width) {
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
@@ -51,7 +51,7 @@ template <typename T>
                                             std::int64_t width) {
   const T* __restrict const dy = of.dy + row * width;
   const T* __restrict const x = of.x + row * width;
-  const Wide<T>* __restrict const gain = of.gain;
+  const OpMathType<T>* __restrict const gain = of.gain;
   T* __restrict const dx = of.dx + row * width;
   double* __restrict const dgain = of.dgain;
   double* __restrict const dbias = of.dbias;
@@ -103,8 +103,8 @@ template <int kRows, typename T>
 }  // namespace
 
 template <typename T>
-EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const Wide<T>* __restrict gain,
-                                    const Wide<T>* __restrict bias, T* __restrict y,
+EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
+                                    const OpMathType<T>* __restrict bias, T* __restrict y,
                                     std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (const auto moments = layer_norm_row_in_lanes(x, gain, bias, y, width, epsilon)) {
@@ -152,7 +152,7 @@ EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t 
 }
 
 #define EK_INSTANTIATE(T)                                                                        \
-  template RowMoments layer_norm_row(const T*, const Wide<T>*, const Wide<T>*, T*, std::int64_t, \
+  template RowMoments layer_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
                                      double);                                                    \
   template void layer_norm_backward(const LayerNormGradient<T>&, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)

@@ -21,7 +21,7 @@ struct RowMoments {
 /// \param gain, bias  width values each
 /// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
 template <typename T>
-RowMoments layer_norm_row(const T* x, const Wide<T>* gain, const Wide<T>* bias, T* y,
+RowMoments layer_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
                           std::int64_t width, double epsilon);
 
 /// Rows of the backward pass, one behind the other.
@@ -29,7 +29,7 @@ template <typename T>
 struct LayerNormGradient {
   const T* dy;          // [rows, width]
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
+  const OpMathType<T>* gain;  // [width]
   const double* mean;   // [rows]
   const double* rstd;   // [rows]
   T* dx;                // [rows, width], written

@@ -58,18 +58,18 @@ EK_CLONES void add_row(const T* __restrict row, double factor, double* __restric
 }
 
 template <typename T>
-EK_CLONES void combine_rows(const T* row, double factor, const Wide<T>* other, double less, T* to,
+EK_CLONES void combine_rows(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
                             std::int64_t width) {
   combine(row, factor, other, less, to, width);
 }
 
 template <typename T>
-EK_CLONES void weight_norm_row(const T* v, Wide<T> gain, T* w, std::int64_t width) {
+EK_CLONES void weight_norm_row(const T* v, OpMathType<T> gain, T* w, std::int64_t width) {
   scale(v, static_cast<double>(gain) * inverse_length(v, width), w, width);
 }
 
 template <typename T>
-EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, Wide<T> gain, T* dv,
+EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T> gain, T* dv,
                                           std::int64_t width) {
   const double rho = inverse_length(v, width);
   const double along = dot(dw, v, width) * rho;
@@ -82,9 +82,9 @@ EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, Wide<T> gain,
   template double dot_of_rows(const T*, const T*, std::int64_t);                          \
   template void scale_row(const T*, double, T*, std::int64_t);                            \
   template void add_row(const T*, double, double*, std::int64_t);                         \
-  template void combine_rows(const T*, double, const Wide<T>*, double, T*, std::int64_t); \
-  template void weight_norm_row(const T*, Wide<T>, T*, std::int64_t);                     \
-  template double weight_norm_row_backward(const T*, const T*, Wide<T>, T*, std::int64_t);
+  template void combine_rows(const T*, double, const OpMathType<T>*, double, T*, std::int64_t); \
+  template void weight_norm_row(const T*, OpMathType<T>, T*, std::int64_t);                     \
+  template double weight_norm_row_backward(const T*, const T*, OpMathType<T>, T*, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

@@ -14,7 +14,7 @@ namespace {
 /// y = gain * (x * factor), in F.
 template <typename F, typename T>
 [[gnu::always_inline]] inline void scale_row(const T* __restrict x, F factor,
-                                             const Wide<T>* __restrict gain, T* __restrict y,
+                                             const OpMathType<T>* __restrict gain, T* __restrict y,
                                              std::int64_t width) {
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
@@ -25,7 +25,7 @@ template <typename F, typename T>
 }  // namespace
 
 template <typename T>
-EK_CLONES double rms_norm_row(const T* __restrict x, const Wide<T>* __restrict gain,
+EK_CLONES double rms_norm_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
                               T* __restrict y, std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (const auto rstd = rms_norm_row_in_lanes(x, gain, y, width, epsilon)) return *rstd;
@@ -47,14 +47,14 @@ EK_CLONES double rms_norm_row(const T* __restrict x, const Wide<T>* __restrict g
 
 template <typename T>
 EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restrict branch,
-                                  const Wide<T>* __restrict gain, T* __restrict sum,
+                                  const OpMathType<T>* __restrict gain, T* __restrict sum,
                                   T* __restrict y, std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (add_row_in_lanes(residual, branch, sum, width)) {
       return rms_norm_row(sum, gain, y, width, epsilon);
     }
   }
-  using F = Wide<T>;
+  using F = OpMathType<T>;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(sum + i, static_cast<F>(load(residual + i)) + static_cast<F>(load(branch + i)));
@@ -70,7 +70,7 @@ template <typename T, typename Beside>
                                             std::int64_t width, const Beside& beside) {
   const T* __restrict const dy = of.dy + row * width;
   const T* __restrict const x = of.x + row * width;
-  const Wide<T>* __restrict const gain = of.gain;
+  const OpMathType<T>* __restrict const gain = of.gain;
   T* __restrict const dx = of.dx + row * width;
   double* __restrict const dgain = of.dgain;
   const double rstd = of.rstd[row];
@@ -153,8 +153,8 @@ EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows
 }
 
 #define EK_INSTANTIATE(T)                                                                    \
-  template double rms_norm_row(const T*, const Wide<T>*, T*, std::int64_t, double);          \
-  template double add_rms_norm_row(const T*, const T*, const Wide<T>*, T*, T*, std::int64_t, \
+  template double rms_norm_row(const T*, const OpMathType<T>*, T*, std::int64_t, double);          \
+  template double add_rms_norm_row(const T*, const T*, const OpMathType<T>*, T*, T*, std::int64_t, \
                                    double);                                                  \
   template void rms_norm_backward(const RmsNormGradient<T>&, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)

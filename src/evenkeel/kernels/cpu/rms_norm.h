@@ -15,12 +15,12 @@ namespace evenkeel::kernels::cpu {
 /// \return rstd, which the backward pass needs
 /// \source Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4
 template <typename T>
-double rms_norm_row(const T* x, const Wide<T>* gain, T* y, std::int64_t width, double epsilon);
+double rms_norm_row(const T* x, const OpMathType<T>* gain, T* y, std::int64_t width, double epsilon);
 
 /// sum = residual + branch, rounded, and then rms_norm_row() of it, for one row; sum and y overlap
 /// nothing.
 template <typename T>
-double add_rms_norm_row(const T* residual, const T* branch, const Wide<T>* gain, T* sum, T* y,
+double add_rms_norm_row(const T* residual, const T* branch, const OpMathType<T>* gain, T* sum, T* y,
                         std::int64_t width, double epsilon);
 
 /// Rows of the backward pass, one behind the other.
@@ -29,7 +29,7 @@ struct RmsNormGradient {
   const T* dy;          // [rows, width]
   const T* skip;        // [rows, width], the gradient that reaches x beside the norm; may be null
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
+  const OpMathType<T>* gain;  // [width]
   const double* rstd;   // [rows]
   T* dx;                // [rows, width], written
   double* dgain;        // [width], added to

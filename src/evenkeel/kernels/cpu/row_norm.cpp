@@ -58,8 +58,8 @@ template <typename T>
 }  // namespace
 
 template <typename T>
-EK_CLONES void row_norm_row(const T* __restrict x, const Wide<T>* __restrict gain,
-                            const Wide<T>* __restrict bias, T* __restrict y, std::int64_t width,
+EK_CLONES void row_norm_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
+                            const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width,
                             const Radius& by) {
   const auto [first, mean, rho, slope] = moments_of(x, width, by);
 #pragma omp simd
@@ -73,7 +73,7 @@ EK_CLONES void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t
                                      const Radius& by) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
-  const Wide<T>* __restrict const gain = row.gain;
+  const OpMathType<T>* __restrict const gain = row.gain;
   T* __restrict const dx = row.dx;
   const auto moments = moments_of(x, width, by);
   const double origin = moments.first, mean = moments.mean, rho = moments.rho;
@@ -105,7 +105,7 @@ EK_CLONES void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t
 }
 
 #define EK_INSTANTIATE(T)                                                                \
-  template void row_norm_row(const T*, const Wide<T>*, const Wide<T>*, T*, std::int64_t, \
+  template void row_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
                              const Radius&);                                             \
   template void row_norm_row_backward(const RowNormGradient<T>&, std::int64_t, const Radius&);
 EK_INSTANTIATE(double)

@@ -26,7 +26,7 @@ struct Radius {
 /// \param x, y        width contiguous values each, which do not overlap
 /// \param gain, bias  width values each
 template <typename T>
-void row_norm_row(const T* x, const Wide<T>* gain, const Wide<T>* bias, T* y, std::int64_t width,
+void row_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y, std::int64_t width,
                   const Radius& by);
 
 /// One row of the backward pass.
@@ -34,7 +34,7 @@ template <typename T>
 struct RowNormGradient {
   const T* dy;
   const T* x;
-  const Wide<T>* gain;
+  const OpMathType<T>* gain;
   T* dx;          // written
   double* dgain;  // added to; null: nobody asks
   double* dbias;  // the same

@@ -30,9 +30,9 @@ EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNorm<T>& by, T* __
                              std::int64_t width) {
   const auto seen = look_at(x, by, width);
   const double rho = seen.rho, t = seen.t.value;
-  const Wide<T>* __restrict const alpha = by.alpha;
-  const Wide<T>* __restrict const gain = by.gain;
-  const Wide<T>* __restrict const bias = by.bias;
+  const OpMathType<T>* __restrict const alpha = by.alpha;
+  const OpMathType<T>* __restrict const gain = by.gain;
+  const OpMathType<T>* __restrict const bias = by.bias;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(y + i, (load(alpha + i) * t + load(gain + i)) * (load(x + i) * rho) + load(bias + i));
@@ -44,9 +44,9 @@ EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const Seed
                                       std::int64_t width) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
-  const Wide<T>* __restrict const alpha = by.alpha;
-  const Wide<T>* __restrict const beta = by.beta;
-  const Wide<T>* __restrict const gain = by.gain;
+  const OpMathType<T>* __restrict const alpha = by.alpha;
+  const OpMathType<T>* __restrict const beta = by.beta;
+  const OpMathType<T>* __restrict const gain = by.gain;
   const auto seen = look_at(x, by, width);
   const double rho = seen.rho, t = seen.t.value;
   const double moved = sum_over(

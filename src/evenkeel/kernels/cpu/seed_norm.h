@@ -12,10 +12,10 @@ namespace evenkeel::kernels::cpu {
 /// \source arXiv:2510.22777 (SeeDNorm)
 template <typename T>
 struct SeedNorm {
-  const Wide<T>* alpha;
-  const Wide<T>* beta;
-  const Wide<T>* gain;
-  const Wide<T>* bias;  // of the forward pass only
+  const OpMathType<T>* alpha;
+  const OpMathType<T>* beta;
+  const OpMathType<T>* gain;
+  const OpMathType<T>* bias;  // of the forward pass only
   double epsilon;
 };
 

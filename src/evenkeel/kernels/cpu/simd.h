@@ -21,9 +21,9 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-/// The dtype of what stands beside rows of T and is shared by them: gains and biases.
+/// The type of arithmetic on T, and of gains and biases (at::OpMathType): float, or double for double.
 template <typename T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+using OpMathType = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// The value at `from`, exactly.
 inline double load(const double* from) {

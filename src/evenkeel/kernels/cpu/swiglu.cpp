@@ -26,7 +26,7 @@ template <typename F>
 
 template <bool kWritesY, typename T>
 [[gnu::always_inline]] inline void backward(const SwigluGradient<T>& row, std::int64_t width) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   const T* const dy = row.dy;  // perhaps y
   const T* __restrict const up = row.up;
   const T* __restrict const gate = row.gate;
@@ -51,7 +51,7 @@ template <bool kWritesY, typename T>
 template <typename T>
 EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* __restrict y,
                           std::int64_t width) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   if constexpr (std::is_same_v<T, Bf16>) {
     if (swiglu_row_in_lanes(up, gate, y, width)) return;
   }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 /// The kernels of kernels/cpu/affine.h, one block of threads a row; conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
@@ -14,8 +14,8 @@ namespace evenkeel::kernels::cuda {
 template <typename T>
 struct AffineRows {
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
-  const Wide<T>* bias;  // [width], or null for 0
+  const OpMathType<T>* gain;  // [width]
+  const OpMathType<T>* bias;  // [width], or null for 0
   T* y;                 // [rows, width], written
 };
 template <typename T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/cross_entropy.cuh"
 #include "evenkeel/kernels/cuda/row.cuh"
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 namespace evenkeel::kernels::cuda {
 
@@ -26,7 +26,7 @@ struct Bent {
 
 template <typename T>
 __global__ void rows_kernel(LogitsRows<T> of, std::int64_t width) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   T* const row = of.logits + blockIdx.x * width;
   const std::int64_t target = of.targets[blockIdx.x];
   if (target < 0) {

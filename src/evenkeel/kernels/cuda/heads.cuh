@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 /// The kernels of kernels/cpu/heads.h, one warp a head; conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
@@ -14,8 +14,8 @@ namespace evenkeel::kernels::cuda {
 template <typename T>
 struct HeadsOf {
   const T* x;           // [tokens, stride]: its heads stand in the first count * width values
-  const Wide<T>* gain;  // [width]; null: no norm
-  const Wide<T>* cos_sin;  // [positions, 2, width / 2]; null: no rotation
+  const OpMathType<T>* gain;  // [width]; null: no norm
+  const OpMathType<T>* cos_sin;  // [positions, 2, width / 2]; null: no rotation
   double* rstd;         // [tokens, rstd_stride]; written by the forward pass
   std::int64_t tokens, positions, stride, rstd_stride, count, width;
 };

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 /// The kernels of kernels/cpu/layer_norm.h, one block of threads a row; conventions as in
 /// rms_norm.cuh.
@@ -15,8 +15,8 @@ namespace evenkeel::kernels::cuda {
 template <typename T>
 struct LayerNormRows {
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
-  const Wide<T>* bias;  // [width]
+  const OpMathType<T>* gain;  // [width]
+  const OpMathType<T>* bias;  // [width]
   T* y;                 // [rows, width], written
   double* mean;         // [rows], written
   double* rstd;         // [rows], written
@@ -31,7 +31,7 @@ template <typename T>
 struct LayerNormGradientRows {
   const T* dy;          // [rows, width]
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
+  const OpMathType<T>* gain;  // [width]
   const double* mean;   // [rows]
   const double* rstd;   // [rows]
   T* dx;                // [rows, width], written

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 /// The kernels of kernels/cpu/rms_norm.h, one block of threads a row. T is float, double or
 /// __nv_bfloat16; matrices are [rows, width] and contiguous, vectors [width] or [rows]. Each
@@ -18,7 +18,7 @@ template <typename T>
 struct RmsNormRows {
   const T* x;           // [rows, width]
   const T* branch;      // [rows, width] or null
-  const Wide<T>* gain;  // [width]
+  const OpMathType<T>* gain;  // [width]
   T* sum;               // [rows, width], written, or null
   T* y;                 // [rows, width], written
   double* rstd;         // [rows], written
@@ -34,7 +34,7 @@ struct RmsNormGradientRows {
   const T* dy;          // [rows, width]
   const T* skip;        // [rows, width] or null
   const T* x;           // [rows, width]
-  const Wide<T>* gain;  // [width]
+  const OpMathType<T>* gain;  // [width]
   const double* rstd;   // [rows]
   T* dx;                // [rows, width], written
 };

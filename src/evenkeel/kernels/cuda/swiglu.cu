@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/row.cuh"
 #include "evenkeel/kernels/cuda/swiglu.cuh"
-#include "evenkeel/kernels/cuda/wide.cuh"
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 namespace evenkeel::kernels::cuda {
 
@@ -22,7 +22,7 @@ __device__ Logistic<F> logistic(F z) {
 
 template <typename T>
 __global__ void forward_kernel(SwigluRows<T> of, std::int64_t inner) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   const T* const up = of.products + blockIdx.x * 2 * inner;
   const T* const gate = up + inner;
   for (std::int64_t i = threadIdx.x; i < inner; i += kThreads) {
@@ -33,7 +33,7 @@ __global__ void forward_kernel(SwigluRows<T> of, std::int64_t inner) {
 
 template <typename T>
 __global__ void backward_kernel(SwigluGradientRows<T> of, std::int64_t inner) {
-  using F = Wide<T>;
+  using F = OpMathType<T>;
   const std::int64_t at = blockIdx.x * 2 * inner;
   const T* const up = of.products + at;
   const T* const gate = up + inner;
