@@ -3,7 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -16,10 +16,10 @@ using Op = void(at::Tensor&, at::Tensor&, at::Tensor&, const at::Tensor&,
 }  // namespace
 
 void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
-  static const auto run = registered<Op>("evenkeel::adamw_");
-  const at::NoGradGuard no_gradient_through_an_update;
+  static const auto op = registered_operator<Op>("evenkeel::adamw_");
+  const at::NoGradGuard no_grad;
   auto [weight, first, second, gradient, copy] = buffers;
-  run.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,
+  op.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,
            step.weight_decay, step.gradient_scale, step.step);
 }
 
@@ -31,7 +31,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("adamw_", no_gradient());
+  m.impl("adamw_", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/add_rms_norm.h"
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -23,8 +23,8 @@ class AddRmsNorm : public torch::autograd::Function<AddRmsNorm> {
   static tensor_list forward(AutogradContext* ctx, const Tensor& residual, const Tensor& branch,
                              const OptionalTensor& gain, double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::add_rms_norm_forward");
-    const auto [sum, y, rstd] = run.call(residual, branch, gain, epsilon);
+    static const auto op = registered_operator<Forward>("evenkeel::add_rms_norm_forward");
+    const auto [sum, y, rstd] = op.call(residual, branch, gain, epsilon);
     ctx->save_for_backward({sum, gain.value_or(Tensor()), rstd});
     ctx->set_materialize_grads(false);  // a result that nothing reads costs no pass over zeros
     return {sum, y};
@@ -35,10 +35,10 @@ class AddRmsNorm : public torch::autograd::Function<AddRmsNorm> {
     const auto& [dsum, dy] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {dsum, dsum, Tensor(), Tensor()};
 
-    static const auto run = registered<Backward>("evenkeel::rms_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::rms_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto [dx, dgain] = run.call(dy, given(dsum), saved[0], gain, saved[2]);
+    const auto gain = defined_or_none(saved[1]);
+    const auto [dx, dgain] = op.call(dy, defined_or_none(dsum), saved[0], gain, saved[2]);
     return {dx, dx, gain ? dgain : Tensor(), Tensor()};
   }
 };
@@ -57,8 +57,8 @@ std::tuple<Tensor, Tensor> differentiable(const Tensor& residual, const Tensor& 
 
 std::tuple<Tensor, Tensor> add_rms_norm(const Tensor& residual, const Tensor& branch,
                                         const OptionalTensor& gain, double epsilon) {
-  static const auto run = registered<Op>("evenkeel::add_rms_norm");
-  return run.call(residual, branch, gain, epsilon);
+  static const auto op = registered_operator<Op>("evenkeel::add_rms_norm");
+  return op.call(residual, branch, gain, epsilon);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -75,7 +75,7 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("add_rms_norm_forward", no_gradient());
+  m.impl("add_rms_norm_forward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -24,17 +24,17 @@ class Affine : public torch::autograd::Function<Affine> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Op>("evenkeel::affine_forward");
+    static const auto op = registered_operator<Op>("evenkeel::affine_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
-    return run.call(x, gain, bias);
+    return op.call(x, gain, bias);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::affine_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::affine_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto bias = given(saved[2]);
-    const auto [dx, dgain, dbias] = run.call(dy[0], saved[0], gain, bias);
+    const auto gain = defined_or_none(saved[1]);
+    const auto bias = defined_or_none(saved[2]);
+    const auto [dx, dgain, dbias] = op.call(dy[0], saved[0], gain, bias);
     return {dx, gain ? dgain : Tensor(), bias ? dbias : Tensor()};
   }
 };
@@ -49,8 +49,8 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
 }  // namespace
 
 Tensor affine(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
-  static const auto run = registered<Op>("evenkeel::affine");
-  return run.call(x, gain, bias);
+  static const auto op = registered_operator<Op>("evenkeel::affine");
+  return op.call(x, gain, bias);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -66,8 +66,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("affine_forward", no_gradient());
-  m.impl("affine_backward", no_gradient());
+  m.impl("affine_forward", autograd_not_implemented());
+  m.impl("affine_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

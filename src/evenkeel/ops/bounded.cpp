@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -28,19 +28,19 @@ class BoundedBy : public torch::autograd::Function<BoundedBy> {
                         const OptionalTensor& shift, const OptionalTensor& gain,
                         const OptionalTensor& bias, bool erf) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Op>("evenkeel::bounded_forward");
-    const auto given_or_not = [](const OptionalTensor& of) { return of.value_or(Tensor()); };
-    ctx->save_for_backward({x, alpha, given_or_not(shift), given_or_not(gain), given_or_not(bias)});
+    static const auto op = registered_operator<Op>("evenkeel::bounded_forward");
+    const auto tensor_or_undefined = [](const OptionalTensor& of) { return of.value_or(Tensor()); };
+    ctx->save_for_backward({x, alpha, tensor_or_undefined(shift), tensor_or_undefined(gain), tensor_or_undefined(bias)});
     ctx->saved_data["erf"] = erf;
-    return run.call(x, alpha, shift, gain, bias, erf);
+    return op.call(x, alpha, shift, gain, bias, erf);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::bounded_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::bounded_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto shift = given(saved[2]), gain = given(saved[3]), bias = given(saved[4]);
+    const auto shift = defined_or_none(saved[2]), gain = defined_or_none(saved[3]), bias = defined_or_none(saved[4]);
     const auto [dx, dalpha, dshift, dgain, dbias] =
-        run.call(dy[0], saved[0], saved[1], shift, gain, bias, ctx->saved_data["erf"].toBool());
+        op.call(dy[0], saved[0], saved[1], shift, gain, bias, ctx->saved_data["erf"].toBool());
     const Tensor none;
     return {dx, dalpha, shift ? dshift : none, gain ? dgain : none, bias ? dbias : none, none};
   }
@@ -60,8 +60,8 @@ Tensor differentiable(const Tensor& x, const Tensor& alpha, const OptionalTensor
 
 Tensor bounded(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
                const OptionalTensor& gain, const OptionalTensor& bias, bool is_erf) {
-  static const auto run = registered<Op>("evenkeel::bounded");
-  return run.call(x, alpha, shift, gain, bias, is_erf);
+  static const auto op = registered_operator<Op>("evenkeel::bounded");
+  return op.call(x, alpha, shift, gain, bias, is_erf);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -82,8 +82,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("bounded_forward", no_gradient());
-  m.impl("bounded_backward", no_gradient());
+  m.impl("bounded_forward", autograd_not_implemented());
+  m.impl("bounded_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -30,8 +30,8 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
                         double scale, std::optional<double> softcap, const DocumentStarts& document_starts) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::causal_attention_forward");
-    const auto [y, lse] = run.call(q, k, v, scale, softcap, document_starts);
+    static const auto op = registered_operator<Forward>("evenkeel::causal_attention_forward");
+    const auto [y, lse] = op.call(q, k, v, scale, softcap, document_starts);
     ctx->save_for_backward({q, k, v, y, lse, document_starts.value_or(Tensor())});
     ctx->saved_data["scale"] = scale;
     ctx->saved_data["softcap"] = softcap;
@@ -39,10 +39,10 @@ class CausalAttention : public torch::autograd::Function<CausalAttention> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::causal_attention_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();
     const auto document_starts = saved[5].defined() ? DocumentStarts(saved[5]) : DocumentStarts();
-    const auto [dq, dk, dv] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
+    const auto [dq, dk, dv] = op.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
                                        ctx->saved_data["scale"].toDouble(),
                                        ctx->saved_data["softcap"].toOptional<double>(), document_starts);
     return {dq, dk, dv, Tensor(), Tensor(), Tensor()};
@@ -85,15 +85,15 @@ Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double 
 
 Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                         std::optional<double> softcap, const std::optional<at::Tensor>& document_starts) {
-  static const auto run = registered<Op>("evenkeel::causal_attention");
-  return run.call(q, k, v, scale, softcap, document_starts);
+  static const auto op = registered_operator<Op>("evenkeel::causal_attention");
+  return op.call(q, k, v, scale, softcap, document_starts);
 }
 
 Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
                       const std::optional<Tensor>& document_starts) {
-  static const auto run = registered<Largest>("evenkeel::largest_scores");
+  static const auto op = registered_operator<Largest>("evenkeel::largest_scores");
   check_attention(q, k, k, document_starts);
-  return run.call(q, k, scale, document_starts);
+  return op.call(q, k, scale, document_starts);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -114,9 +114,9 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("causal_attention_forward", no_gradient());
-  m.impl("causal_attention_backward", no_gradient());
-  m.impl("largest_scores", no_gradient());
+  m.impl("causal_attention_forward", autograd_not_implemented());
+  m.impl("causal_attention_backward", autograd_not_implemented());
+  m.impl("largest_scores", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

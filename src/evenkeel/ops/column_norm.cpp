@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -30,8 +30,8 @@ class OverColumns : public torch::autograd::Function<OverColumns> {
                         const OptionalTensor& bias, double epsilon, std::int64_t at, Tensor* mean,
                         Tensor* variance) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::column_norm_forward");
-    auto [y, means, variances, rho, slope] = run.call(x, gain, bias, epsilon, at);
+    static const auto op = registered_operator<Forward>("evenkeel::column_norm_forward");
+    auto [y, means, variances, rho, slope] = op.call(x, gain, bias, epsilon, at);
     ctx->save_for_backward(
         {x, gain.value_or(Tensor()), bias.value_or(Tensor()), means, rho, slope});
     *mean = means;
@@ -40,12 +40,12 @@ class OverColumns : public torch::autograd::Function<OverColumns> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::column_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::column_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto bias = given(saved[2]);
+    const auto gain = defined_or_none(saved[1]);
+    const auto bias = defined_or_none(saved[2]);
     const auto [dx, dgain, dbias] =
-        run.call(dy[0], saved[0], gain, bias, saved[3], saved[4], saved[5]);
+        op.call(dy[0], saved[0], gain, bias, saved[3], saved[4], saved[5]);
     const Tensor none;
     return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none};
   }
@@ -78,8 +78,8 @@ Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const Option
 
 ColumnNormed column_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                          double epsilon, Epsilon at) {
-  static const auto run = registered<Op>("evenkeel::column_norm");
-  auto [y, mean, variance] = run.call(x, gain, bias, epsilon, static_cast<std::int64_t>(at));
+  static const auto op = registered_operator<Op>("evenkeel::column_norm");
+  auto [y, mean, variance] = op.call(x, gain, bias, epsilon, static_cast<std::int64_t>(at));
   return {std::move(y), std::move(mean), std::move(variance)};
 }
 
@@ -100,8 +100,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("column_norm_forward", no_gradient());
-  m.impl("column_norm_backward", no_gradient());
+  m.impl("column_norm_forward", autograd_not_implemented());
+  m.impl("column_norm_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

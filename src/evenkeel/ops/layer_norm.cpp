@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -25,18 +25,18 @@ class LayerNorm : public torch::autograd::Function<LayerNorm> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias, double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::layer_norm_forward");
-    const auto [y, mean, rstd] = run.call(x, gain, bias, epsilon);
+    static const auto op = registered_operator<Forward>("evenkeel::layer_norm_forward");
+    const auto [y, mean, rstd] = op.call(x, gain, bias, epsilon);
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor()), mean, rstd});
     return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::layer_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::layer_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto bias = given(saved[2]);
-    const auto [dx, dgain, dbias] = run.call(dy[0], saved[0], gain, bias, saved[3], saved[4]);
+    const auto gain = defined_or_none(saved[1]);
+    const auto bias = defined_or_none(saved[2]);
+    const auto [dx, dgain, dbias] = op.call(dy[0], saved[0], gain, bias, saved[3], saved[4]);
     return {dx, gain ? dgain : Tensor(), bias ? dbias : Tensor(), Tensor()};
   }
 };
@@ -54,8 +54,8 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
 
 Tensor layer_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                   double epsilon) {
-  static const auto run = registered<Op>("evenkeel::layer_norm");
-  return run.call(x, gain, bias, epsilon);
+  static const auto op = registered_operator<Op>("evenkeel::layer_norm");
+  return op.call(x, gain, bias, epsilon);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -73,8 +73,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("layer_norm_forward", no_gradient());
-  m.impl("layer_norm_backward", no_gradient());
+  m.impl("layer_norm_forward", autograd_not_implemented());
+  m.impl("layer_norm_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/head_chunk.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/weight_gradient.h"
@@ -64,7 +64,7 @@ void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
 /// \param dweight  undefined if none is asked for
 Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
              double scale, std::optional<double> softcap, bool for_x, const Tensor& dweight) {
-  static const auto rows_of_logits = registered<Rows>("evenkeel::cross_entropy_rows_");
+  static const auto rows_of_logits = registered_operator<Rows>("evenkeel::cross_entropy_rows_");
   const bool for_weight = dweight.defined();
   TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
@@ -152,16 +152,16 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->saved_data["dtype"] = weight.scalar_type();
     if (*gradient_buffer) {
-      static const auto run = registered<IntoOp>("evenkeel::linear_cross_entropy_into");
+      static const auto op = registered_operator<IntoOp>("evenkeel::linear_cross_entropy_into");
       const auto pending = gradient_buffer->pending_gradient();
-      const auto [loss, dx] = run.call(x, weight, targets, vocabulary, scale, softcap, *pending);
+      const auto [loss, dx] = op.call(x, weight, targets, vocabulary, scale, softcap, *pending);
       ctx->save_for_backward({dx});
       ctx->saved_data["weight_gradient"] = saved_value(WeightGradientState{*gradient_buffer, pending});
       return loss;
     }
-    static const auto run = registered<Forward>("evenkeel::linear_cross_entropy_forward");
+    static const auto op = registered_operator<Forward>("evenkeel::linear_cross_entropy_forward");
     const auto [loss, dx, dweight] =
-        run.call(x, weight, targets, vocabulary, scale, softcap, for_x, for_weight);
+        op.call(x, weight, targets, vocabulary, scale, softcap, for_x, for_weight);
     ctx->save_for_backward({dx, dweight});
     return loss;
   }
@@ -229,8 +229,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
                                      /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
-  static const auto run = registered<Op>("evenkeel::linear_cross_entropy");
-  return run.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
+  static const auto op = registered_operator<Op>("evenkeel::linear_cross_entropy");
+  return op.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -270,9 +270,9 @@ TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("linear_cross_entropy_forward", no_gradient());
-  m.impl("linear_cross_entropy_into", no_gradient());
-  m.impl("cross_entropy_rows_", no_gradient());
+  m.impl("linear_cross_entropy_forward", autograd_not_implemented());
+  m.impl("linear_cross_entropy_into", autograd_not_implemented());
+  m.impl("cross_entropy_rows_", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

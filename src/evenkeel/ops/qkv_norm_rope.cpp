@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -33,9 +33,9 @@ class QkvNormRope : public torch::autograd::Function<QkvNormRope> {
                              const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                              const OptionalTensor& v_gain, const std::vector<double>& epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::qkv_norm_rope_forward");
+    static const auto op = registered_operator<Forward>("evenkeel::qkv_norm_rope_forward");
     const auto [q, k, v, rstd] =
-        run.call(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+        op.call(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
     ctx->save_for_backward({products, cos_sin, rstd, q_gain.value_or(Tensor()),
                             k_gain.value_or(Tensor()), v_gain.value_or(Tensor())});
     ctx->saved_data["heads"] = heads;
@@ -44,10 +44,10 @@ class QkvNormRope : public torch::autograd::Function<QkvNormRope> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    static const auto run = registered<Backward>("evenkeel::qkv_norm_rope_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::qkv_norm_rope_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto q_gain = given(saved[3]), k_gain = given(saved[4]), v_gain = given(saved[5]);
-    const auto [dx, dq, dk, dv] = run.call(
+    const auto q_gain = defined_or_none(saved[3]), k_gain = defined_or_none(saved[4]), v_gain = defined_or_none(saved[5]);
+    const auto [dx, dq, dk, dv] = op.call(
         upstream[0], upstream[1], upstream[2], saved[0], saved[1], ctx->saved_data["heads"].toInt(),
         ctx->saved_data["kv_heads"].toInt(), q_gain, k_gain, v_gain, saved[2]);
     return {dx,
@@ -109,8 +109,8 @@ Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64
 Tensor3 qkv_norm_rope(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
                       std::int64_t kv_heads, const HeadNorm& q, const HeadNorm& k,
                       const HeadNorm& v) {
-  static const auto run = registered<Op>("evenkeel::qkv_norm_rope");
-  return run.call(products, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
+  static const auto op = registered_operator<Op>("evenkeel::qkv_norm_rope");
+  return op.call(products, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
                   {q.epsilon, k.epsilon, v.epsilon});
 }
 
@@ -133,8 +133,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("qkv_norm_rope_forward", no_gradient());
-  m.impl("qkv_norm_rope_backward", no_gradient());
+  m.impl("qkv_norm_rope_forward", autograd_not_implemented());
+  m.impl("qkv_norm_rope_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -24,17 +24,17 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Forward>("evenkeel::rms_norm_forward");
-    const auto [y, rstd] = run.call(x, gain, epsilon);
+    static const auto op = registered_operator<Forward>("evenkeel::rms_norm_forward");
+    const auto [y, rstd] = op.call(x, gain, epsilon);
     ctx->save_for_backward({x, gain.value_or(Tensor()), rstd});
     return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::rms_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::rms_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto [dx, dgain] = run.call(dy[0], std::nullopt, saved[0], gain, saved[2]);
+    const auto gain = defined_or_none(saved[1]);
+    const auto [dx, dgain] = op.call(dy[0], std::nullopt, saved[0], gain, saved[2]);
     return {dx, gain ? dgain : Tensor(), Tensor()};
   }
 };
@@ -51,8 +51,8 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, double epsilo
 }  // namespace
 
 Tensor rms_norm(const Tensor& x, const OptionalTensor& gain, double epsilon) {
-  static const auto run = registered<Op>("evenkeel::rms_norm");
-  return run.call(x, gain, epsilon);
+  static const auto op = registered_operator<Op>("evenkeel::rms_norm");
+  return op.call(x, gain, epsilon);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -68,8 +68,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("rms_norm_forward", no_gradient());
-  m.impl("rms_norm_backward", no_gradient());
+  m.impl("rms_norm_forward", autograd_not_implemented());
+  m.impl("rms_norm_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -28,22 +28,22 @@ class Normed : public torch::autograd::Function<Normed> {
                         double partial, bool length, double epsilon, std::int64_t at,
                         bool absmax8) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Op>("evenkeel::row_norm_forward");
+    static const auto op = registered_operator<Op>("evenkeel::row_norm_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
     ctx->saved_data["whole"] = std::vector<std::int64_t>{groups, centred, length, at, absmax8};
     ctx->saved_data["real"] = std::vector<double>{partial, epsilon};
-    return run.call(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+    return op.call(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::row_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::row_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[1]);
-    const auto bias = given(saved[2]);
+    const auto gain = defined_or_none(saved[1]);
+    const auto bias = defined_or_none(saved[2]);
     const auto whole = ctx->saved_data["whole"].toIntVector();
     const auto real = ctx->saved_data["real"].toDoubleVector();
     const auto [dx, dgain, dbias] =
-        run.call(dy[0], saved[0], gain, bias, whole[0], whole[1] != 0, real[0], whole[2] != 0,
+        op.call(dy[0], saved[0], gain, bias, whole[0], whole[1] != 0, real[0], whole[2] != 0,
                  real[1], whole[3], whole[4] != 0);
     const Tensor none;
     return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none, none, none, none};
@@ -71,8 +71,8 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
 
 Tensor row_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                 const RowNorm& by) {
-  static const auto run = registered<Op>("evenkeel::row_norm");
-  return run.call(x, gain, bias, by.groups, by.centred, by.partial, by.length, by.epsilon,
+  static const auto op = registered_operator<Op>("evenkeel::row_norm");
+  return op.call(x, gain, bias, by.groups, by.centred, by.partial, by.length, by.epsilon,
                   static_cast<std::int64_t>(by.at), by.absmax8);
 }
 
@@ -95,8 +95,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("row_norm_forward", no_gradient());
-  m.impl("row_norm_backward", no_gradient());
+  m.impl("row_norm_forward", autograd_not_implemented());
+  m.impl("row_norm_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

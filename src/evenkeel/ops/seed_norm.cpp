@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -27,17 +27,17 @@ class SeedNormed : public torch::autograd::Function<SeedNormed> {
                         const Tensor& beta, const OptionalTensor& gain, const OptionalTensor& bias,
                         double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Op>("evenkeel::seed_norm_forward");
+    static const auto op = registered_operator<Op>("evenkeel::seed_norm_forward");
     ctx->save_for_backward({x, alpha, beta, gain.value_or(Tensor()), bias.value_or(Tensor())});
     ctx->saved_data["epsilon"] = epsilon;
-    return run.call(x, alpha, beta, gain, bias, epsilon);
+    return op.call(x, alpha, beta, gain, bias, epsilon);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::seed_norm_backward");
+    static const auto op = registered_operator<Backward>("evenkeel::seed_norm_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto gain = given(saved[3]), bias = given(saved[4]);
-    const auto [dx, dalpha, dbeta, dgain, dbias] = run.call(
+    const auto gain = defined_or_none(saved[3]), bias = defined_or_none(saved[4]);
+    const auto [dx, dalpha, dbeta, dgain, dbias] = op.call(
         dy[0], saved[0], saved[1], saved[2], gain, bias, ctx->saved_data["epsilon"].toDouble());
     const Tensor none;
     return {dx, dalpha, dbeta, gain ? dgain : none, bias ? dbias : none, none};
@@ -59,8 +59,8 @@ Tensor differentiable(const Tensor& x, const Tensor& alpha, const Tensor& beta,
 
 Tensor seed_norm(const Tensor& x, const Tensor& alpha, const Tensor& beta,
                  const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
-  static const auto run = registered<Op>("evenkeel::seed_norm");
-  return run.call(x, alpha, beta, gain, bias, epsilon);
+  static const auto op = registered_operator<Op>("evenkeel::seed_norm");
+  return op.call(x, alpha, beta, gain, bias, epsilon);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -81,8 +81,8 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("seed_norm_forward", no_gradient());
-  m.impl("seed_norm_backward", no_gradient());
+  m.impl("seed_norm_forward", autograd_not_implemented());
+  m.impl("seed_norm_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 
 namespace evenkeel::ops {
@@ -27,15 +27,15 @@ class SphereStep : public torch::autograd::Function<SphereStep> {
   static Tensor forward(AutogradContext* ctx, const Tensor& start, const Tensor& towards,
                         const Tensor& step) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Sphere>("evenkeel::sphere_step_forward");
+    static const auto op = registered_operator<Sphere>("evenkeel::sphere_step_forward");
     ctx->save_for_backward({start, towards, step});
-    return run.call(start, towards, step);
+    return op.call(start, towards, step);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<SphereBackward>("evenkeel::sphere_step_backward");
+    static const auto op = registered_operator<SphereBackward>("evenkeel::sphere_step_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto [dstart, dtowards, dstep] = run.call(dy[0], saved[0], saved[1], saved[2]);
+    const auto [dstart, dtowards, dstep] = op.call(dy[0], saved[0], saved[1], saved[2]);
     return {dstart, dtowards, dstep};
   }
 };
@@ -45,16 +45,16 @@ class GeodesicStep : public torch::autograd::Function<GeodesicStep> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& g, const Tensor& scale,
                         const Tensor& bias, double decay) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Geodesic>("evenkeel::geodesic_step_forward");
+    static const auto op = registered_operator<Geodesic>("evenkeel::geodesic_step_forward");
     ctx->save_for_backward({x, g, scale, bias});
     ctx->saved_data["decay"] = decay;
-    return run.call(x, g, scale, bias, decay);
+    return op.call(x, g, scale, bias, decay);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<GeodesicBackward>("evenkeel::geodesic_step_backward");
+    static const auto op = registered_operator<GeodesicBackward>("evenkeel::geodesic_step_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto [dx, dg, dscale, dbias] = run.call(dy[0], saved[0], saved[1], saved[2], saved[3],
+    const auto [dx, dg, dscale, dbias] = op.call(dy[0], saved[0], saved[1], saved[2], saved[3],
                                                   ctx->saved_data["decay"].toDouble());
     return {dx, dg, dscale, dbias, Tensor()};
   }
@@ -79,14 +79,14 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
 }  // namespace
 
 Tensor sphere_step(const Tensor& start, const Tensor& towards, const Tensor& step) {
-  static const auto run = registered<Sphere>("evenkeel::sphere_step");
-  return run.call(start, towards, step);
+  static const auto op = registered_operator<Sphere>("evenkeel::sphere_step");
+  return op.call(start, towards, step);
 }
 
 Tensor geodesic_step(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
                      double decay) {
-  static const auto run = registered<Geodesic>("evenkeel::geodesic_step");
-  return run.call(x, g, scale, bias, decay);
+  static const auto op = registered_operator<Geodesic>("evenkeel::geodesic_step");
+  return op.call(x, g, scale, bias, decay);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -110,10 +110,10 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("sphere_step_forward", no_gradient());
-  m.impl("sphere_step_backward", no_gradient());
-  m.impl("geodesic_step_forward", no_gradient());
-  m.impl("geodesic_step_backward", no_gradient());
+  m.impl("sphere_step_forward", autograd_not_implemented());
+  m.impl("sphere_step_backward", autograd_not_implemented());
+  m.impl("geodesic_step_forward", autograd_not_implemented());
+  m.impl("geodesic_step_backward", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/sum_of_squares.h"
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
 double sum_of_squares(const at::Tensor& x) {
-  static const auto run = registered<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
-  return run.call(x).item<double>();
+  static const auto op = registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
+  return op.call(x).item<double>();
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -15,7 +15,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("sum_of_squares", no_gradient());
+  m.impl("sum_of_squares", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/swiglu.h"
 
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/rows.h"
 #include "evenkeel/ops/swiglu_place.h"
 
@@ -20,14 +20,14 @@ class Swiglu : public torch::autograd::Function<Swiglu> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& products) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto run = registered<Op>("evenkeel::swiglu_forward");
+    static const auto op = registered_operator<Op>("evenkeel::swiglu_forward");
     ctx->save_for_backward({products});
-    return run.call(products);
+    return op.call(products);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto run = registered<Backward>("evenkeel::swiglu_backward");
-    return {run.call(dy[0], ctx->get_saved_variables()[0])};
+    static const auto op = registered_operator<Backward>("evenkeel::swiglu_backward");
+    return {op.call(dy[0], ctx->get_saved_variables()[0])};
   }
 };
 
@@ -42,8 +42,8 @@ Tensor differentiable(const Tensor& products) {
 }  // namespace
 
 Tensor swiglu(const Tensor& products) {
-  static const auto run = registered<Op>("evenkeel::swiglu");
-  return run.call(products);
+  static const auto op = registered_operator<Op>("evenkeel::swiglu");
+  return op.call(products);
 }
 
 void check_place(const Tensor& dy, const Tensor& products) {
@@ -60,8 +60,8 @@ void check_place(const Tensor& dy, const Tensor& products) {
 }
 
 Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {
-  static const auto run = registered<Backward>("evenkeel::swiglu_backward_");
-  return run.call(dy, products);
+  static const auto op = registered_operator<Backward>("evenkeel::swiglu_backward_");
+  return op.call(dy, products);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -76,9 +76,9 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("swiglu_forward", no_gradient());
-  m.impl("swiglu_backward", no_gradient());
-  m.impl("swiglu_backward_", no_gradient());
+  m.impl("swiglu_forward", autograd_not_implemented());
+  m.impl("swiglu_backward", autograd_not_implemented());
+  m.impl("swiglu_backward_", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

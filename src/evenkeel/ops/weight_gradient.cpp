@@ -12,7 +12,7 @@
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/dispatch.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/serial_matmul.h"
 #include "evenkeel/ops/rows.h"
 
@@ -123,8 +123,8 @@ bool uses_amx_weight_gradient(const Tensor& sum, const Tensor& dy) {
 
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   using Op = void(const Tensor&, const Tensor&, const Tensor&, bool);
-  static const auto run = registered<Op>("evenkeel::add_weight_gradient_");
-  run.call(sum, dy, x, is_first);
+  static const auto op = registered_operator<Op>("evenkeel::add_weight_gradient_");
+  op.call(sum, dy, x, is_first);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -144,7 +144,7 @@ TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("add_weight_gradient_", no_gradient());
+  m.impl("add_weight_gradient_", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops

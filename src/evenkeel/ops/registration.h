@@ -19,17 +19,17 @@ namespace evenkeel::ops {
 
 /// The operator of this name; look it up once, into a static.
 template <typename Signature>
-c10::TypedOperatorHandle<Signature> registered(const char* name) {
+c10::TypedOperatorHandle<Signature> registered_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
 /// The tensor, or none if it is undefined: as saved tensors and gradients come back from autograd.
-inline std::optional<at::Tensor> given(const at::Tensor& tensor) {
+inline std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
 /// For operators without a gradient of their own: calls the kernel, and refuses in backward().
-inline torch::CppFunction no_gradient() {
+inline torch::CppFunction autograd_not_implemented() {
   return torch::autograd::autogradNotImplementedFallback();
 }
 
