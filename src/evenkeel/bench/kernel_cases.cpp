@@ -12,7 +12,7 @@
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/bench/row_ops.h"
 #include "evenkeel/ops/adamw.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::bench {
 
@@ -85,7 +85,7 @@ std::vector<KernelCase> kernel_cases(const KernelOptions& options) {
         const auto& traffic = is_forward ? op.forward : op.backward;
         cases.push_back({.op = op.name,
                          .pass = is_forward ? "forward" : "backward",
-                         .dtype = ops::name_of(dtype),
+                         .dtype = ops::dtype_name(dtype),
                          .shape = op.shape,
                          .bytes = stream_bytes(op, dtype) * (traffic.reads + traffic.writes),
                          .allowed = is_forward ? op.allowed_forward : op.allowed_backward,
@@ -96,7 +96,7 @@ std::vector<KernelCase> kernel_cases(const KernelOptions& options) {
     constexpr double kBytes = 28;  // 4 or 2 + 2 of gradient and copy, 24 of what is updated
     cases.push_back({.op = "adamw",
                      .pass = "step",
-                     .dtype = ops::name_of(dtype),
+                     .dtype = ops::dtype_name(dtype),
                      .shape = text(n / 1'000'000, "M parameters"),
                      .bytes = static_cast<double>(n) * kBytes,
                      .allowed = 1.10,

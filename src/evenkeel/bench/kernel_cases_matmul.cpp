@@ -11,7 +11,7 @@
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::bench {
 
@@ -44,7 +44,7 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   const auto pairs = static_cast<double>(rows * heads * positions * positions) / 2;
   KernelCase result{.op = "attention",
                     .pass = is_forward ? "forward" : "backward",
-                    .dtype = ops::name_of(dtype),
+                    .dtype = ops::dtype_name(dtype),
                     .shape = text(rows, " x ", positions, ", ", heads, ":", kv_heads, ", ", width),
                     .flops = pairs * static_cast<double>(4 * width) * (is_forward ? 1 : 2.5)};
   result.arms = [=] {
@@ -69,7 +69,7 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabul
                      at::ScalarType dtype) {
   KernelCase result{.op = "linear_cross_entropy",
                     .pass = "both",
-                    .dtype = ops::name_of(dtype),
+                    .dtype = ops::dtype_name(dtype),
                     .shape = text(rows, " x ", width, " x ", vocabulary),
                     .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(vocabulary),
                     .allowed = 1.25};
@@ -110,7 +110,7 @@ KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t in
   KernelCase result{
       .op = "mixture",
       .pass = "both",
-      .dtype = ops::name_of(dtype),
+      .dtype = ops::dtype_name(dtype),
       .shape = text(tokens, " x ", width, ", ", active, " of ", experts, " x ", inner),
       .flops = 6.0 * 3.0 * values,
       .allowed = 1.15};

@@ -13,7 +13,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/parameter_specs.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
@@ -50,7 +50,7 @@ study::RunCost cost_of(const config::Config& config) {
   const double flops = nn::flops_per_token(scheme, padded_vocabulary);
   const auto tokens =
       static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
-  const auto precision = ops::name_of(nn::compute_dtype(machine.precision));
+  const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
           .memory_bytes = train::footprint_of(config, scheme, padded_vocabulary, machine.precision).total(),

@@ -16,7 +16,7 @@
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
 #include "evenkeel/ops/row_norm.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/seed_norm.h"
 
 namespace evenkeel::nn {

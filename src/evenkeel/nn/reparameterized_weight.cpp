@@ -10,7 +10,7 @@
 #include "evenkeel/kernels/cpu/matrix_rows.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::nn {
 
@@ -38,7 +38,7 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& v, const Tensor& row_gain) {
     ctx->save_for_backward({v, row_gain});
-    const auto w = ops::like(v);
+    const auto w = ops::empty_contiguous_like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm", [&] {
       const auto* const from = const_data<scalar_t>(v);
       const auto* const gain = const_data<OpMathOf<scalar_t>>(row_gain);
@@ -53,7 +53,7 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     const auto saved = ctx->get_saved_variables();
     const auto v = saved[0], row_gain = saved[1], dw = upstream[0].contiguous();
-    const auto dv = ops::like(v), dgain = ops::like(row_gain);
+    const auto dv = ops::empty_contiguous_like(v), dgain = ops::empty_contiguous_like(row_gain);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "weight_norm_backward", [&] {
       const auto* const above = const_data<scalar_t>(dw);
       const auto* const from = const_data<scalar_t>(v);
@@ -72,7 +72,7 @@ class WeightNorm : public torch::autograd::Function<WeightNorm> {
 /// Of each row of w its dot product with the same row of `other`, or with `other`; in double.
 /// \param other  [rows, columns] of the dtype of w, or [columns]
 Tensor row_dots(const Tensor& w, const Tensor& other) {
-  const auto sums = ops::row_statistic(w);
+  const auto sums = ops::empty_row_statistic(w);
   auto* const to = mutable_data<double>(sums);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "row_dots", [&] {
     const auto* const from = const_data<scalar_t>(w);
@@ -89,7 +89,7 @@ Tensor row_dots(const Tensor& w, const Tensor& other) {
 
 /// W^T left, in double.
 Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
-  const auto sums = ops::block_sums(w);
+  const auto sums = ops::zero_block_sums(w);
   auto* const to = mutable_data<double>(sums);
   const auto width = w.size(1);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "transposed_matvec", [&] {
@@ -123,7 +123,7 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
     ctx->save_for_backward({v, gamma, left.clone(), right.clone()});
     ctx->saved_data["sigma"] = sigma;
     ctx->saved_data["moves"] = found != 0;  // with V
-    const auto w = ops::like(v);
+    const auto w = ops::empty_contiguous_like(v);
     const double factor = gamma.item<double>() / sigma;
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_reparam", [&] {
       const auto* const from = const_data<scalar_t>(v);
@@ -144,7 +144,7 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
     const double factor = gamma.item<double>() / sigma;
     const double along = sum_of(row_dots(dw, v)) / sigma;
     const double less = ctx->saved_data["moves"].toBool() ? factor * along : 0;
-    const auto dv = ops::like(v);
+    const auto dv = ops::empty_contiguous_like(v);
     AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, v.scalar_type(), "sigma_backward", [&] {
       const auto* const above = const_data<scalar_t>(dw);
       const auto* const by_row = const_data<OpMathOf<scalar_t>>(left);

@@ -8,7 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/matrix_rows.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::nn {
 

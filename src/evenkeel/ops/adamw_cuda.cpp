@@ -5,7 +5,7 @@
 #include "evenkeel/kernels/cuda/adamw.cuh"
 #include "evenkeel/ops/adamw_step.h"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -31,8 +31,8 @@ void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradi
   const AdamwBuffers buffers{weight, first, second, gradient, copy};
   const AdamwStep by{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
   check_adamw(buffers, by);
-  for (const auto& written : {weight, first, second}) count_version(written);
-  if (copy) count_version(*copy);
+  for (const auto& written : {weight, first, second}) bump_version(written);
+  if (copy) bump_version(*copy);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
     if (weight.scalar_type() == at::kDouble) {
       update<double, scalar_t>(buffers, factors_of(by));

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -24,7 +24,7 @@ void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
   const auto& weight = buffers.weight;
   check_flat("weight", weight, weight);
   TORCH_CHECK(weight.scalar_type() == opmath_dtype(weight.scalar_type()),
-              "[adamw_] weight must be float32 or float64, but is ", name_of(weight.scalar_type()));
+              "[adamw_] weight must be float32 or float64, but is ", dtype_name(weight.scalar_type()));
   check_same("adamw_", "first", buffers.first, "weight", weight);
   check_same("adamw_", "second", buffers.second, "weight", weight);
   check_flat("first", buffers.first, weight);
@@ -33,7 +33,7 @@ void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
   check_flat("gradient", buffers.gradient, weight);
   if (buffers.copy) {
     TORCH_CHECK(buffers.copy->scalar_type() == at::kBFloat16,
-                "[adamw_] copy must be bfloat16, but is ", name_of(buffers.copy->scalar_type()));
+                "[adamw_] copy must be bfloat16, but is ", dtype_name(buffers.copy->scalar_type()));
     check_flat("copy", *buffers.copy, weight);
   }
   TORCH_CHECK(step.step >= 1, "[adamw_] step must be >= 1, but is ", step.step);

@@ -2,7 +2,7 @@
 #include "evenkeel/ops/add_rms_norm.h"
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

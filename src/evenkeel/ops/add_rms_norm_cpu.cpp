@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cpu/rms_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -24,9 +24,9 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   const auto right = branch.contiguous();
   const auto gains = vector_or(gain, 1, residual);
   const auto width = width_of(residual);
-  auto sum = like(residual);
-  auto y = like(residual);
-  auto rstd = row_statistic(residual);
+  auto sum = empty_contiguous_like(residual);
+  auto y = empty_contiguous_like(residual);
+  auto rstd = empty_row_statistic(residual);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
     const auto* const left_rows = const_data<scalar_t>(left, sum.numel());
@@ -35,7 +35,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
     auto* const sum_rows = mutable_data<scalar_t>(sum);
     auto* const y_rows = mutable_data<scalar_t>(y);
     auto* const scales = mutable_data<double>(rstd);
-    cpu::for_each_row(rows_of(sum), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(sum), [&](std::int64_t row) {
       const auto at = row * width;
       scales[row] = kernels::cpu::add_rms_norm_row(left_rows + at, right_rows + at, by,
                                                    sum_rows + at, y_rows + at, width, epsilon);

@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -24,9 +24,9 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   const auto left = residual.contiguous();
   const auto right = branch.contiguous();
   const auto gains = vector_or(gain, 1, residual);
-  auto sum = like(residual);
-  auto y = like(residual);
-  auto rstd = row_statistic(residual);
+  auto sum = empty_contiguous_like(residual);
+  auto y = empty_contiguous_like(residual);
+  auto rstd = empty_row_statistic(residual);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
@@ -36,7 +36,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
          .sum = mutable_data<scalar_t>(sum),
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},
-        rows_of(sum), width_of(sum), epsilon, cuda::stream()));
+        row_count(sum), width_of(sum), epsilon, cuda::stream()));
   });
   return {sum, y, rstd};
 }

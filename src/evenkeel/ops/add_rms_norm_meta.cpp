@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -13,7 +13,7 @@ using at::Tensor;
 
 std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& /*branch*/,
                                            const OptionalTensor& /*gain*/, double /*epsilon*/) {
-  return {like(residual), like(residual), row_statistic(residual)};
+  return {empty_contiguous_like(residual), empty_contiguous_like(residual), empty_row_statistic(residual)};
 }
 
 }  // namespace

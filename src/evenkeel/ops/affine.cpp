@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

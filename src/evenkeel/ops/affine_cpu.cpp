@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cpu/affine.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -23,13 +23,13 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const plus = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
     });
   });
@@ -43,9 +43,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
-  auto dx = like(x);
-  const auto gain_sums = block_sums(x);
-  const auto bias_sums = block_sums(x);
+  auto dx = empty_contiguous_like(x);
+  const auto gain_sums = zero_block_sums(x);
+  const auto bias_sums = zero_block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
@@ -53,7 +53,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = mutable_data<double>(bias_sums);
-    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+    cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::affine_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * width,
                                                         .x = x_rows + row * width,
                                                         .gain = by,
@@ -63,7 +63,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
                                                        width);
     });
   });
-  return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cuda/affine.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -23,13 +23,13 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
     cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(rows),
                                                       .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
                                                       .bias = const_data<OpMathType<KernelType<scalar_t>>>(biases),
                                                       .y = mutable_data<scalar_t>(y)},
-                                                     rows_of(x), width_of(x), cuda::stream()));
+                                                     row_count(x), width_of(x), cuda::stream()));
   });
   return y;
 }
@@ -41,15 +41,15 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
-  auto dx = like(x);
-  const auto gain_sums = block_sums(x);
-  const auto bias_sums = block_sums(x);
+  auto dx = empty_contiguous_like(x);
+  const auto gain_sums = zero_block_sums(x);
+  const auto bias_sums = zero_block_sums(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     cuda::check(kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(upstream),
                                                       .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
                                                       .bias = nullptr,
                                                       .y = mutable_data<scalar_t>(dx)},
-                                                     rows_of(x), width_of(x), cuda::stream()));
+                                                     row_count(x), width_of(x), cuda::stream()));
     if (!gain && !bias) return;
     cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
                                                               .x = const_data<scalar_t>(rows),
@@ -57,7 +57,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
                                                               .rstd = nullptr,
                                                               .dgain = mutable_data<double>(gain_sums),
                                                               .dbias = mutable_data<double>(bias_sums)},
-                                                             rows_of(x), width_of(x),
+                                                             row_count(x), width_of(x),
                                                              cuda::stream()));
   });
   const auto total = [](const Tensor& sums, const OptionalTensor& vector) {

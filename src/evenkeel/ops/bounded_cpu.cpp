@@ -7,7 +7,7 @@
 
 #include "evenkeel/kernels/cpu/bounded.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -34,13 +34,13 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x);
   const auto by = by_of(alpha, shift, erf);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const terms = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
     });
   });
@@ -57,9 +57,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
   const auto by = by_of(alpha, shift, erf);
-  auto dx = like(x);
-  const auto gain_sums = block_sums(x);
-  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  auto dx = empty_contiguous_like(x);
+  const auto gain_sums = zero_block_sums(x);
+  const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   const auto value_sums = at::zeros({gain_sums.size(0), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
@@ -69,7 +69,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
     auto* const values = mutable_data<double>(value_sums);
-    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+    cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::bounded_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
            .x = x_rows + row * width,
@@ -84,7 +84,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   });
   const auto total = cpu::total_of(value_sums);
   return {dx, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone(),
-          cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+          cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

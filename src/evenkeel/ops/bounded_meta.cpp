@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -13,14 +13,14 @@ using at::Tensor;
 
 Tensor forward(const Tensor& x, const Tensor& /*alpha*/, const OptionalTensor& /*shift*/,
                const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/, bool /*erf*/) {
-  return like(x);
+  return empty_contiguous_like(x);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(
     const Tensor& /*dy*/, const Tensor& x, const Tensor& alpha, const OptionalTensor& /*shift*/,
     const OptionalTensor& gain, const OptionalTensor& bias, bool /*erf*/) {
-  return {like(x), like(alpha), like(alpha), vector_gradient_shape(gain, x),
-          vector_gradient_shape(bias, x)};
+  return {empty_contiguous_like(x), empty_contiguous_like(alpha), empty_contiguous_like(alpha), empty_vector_gradient(gain, x),
+          empty_vector_gradient(bias, x)};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -61,14 +61,14 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                   q.scalar_type() == k.scalar_type() && q.device() == k.device(),
               "[causal_attention] q must be [B, T, heads, D] and k [B, S, kv_heads, D] of the same "
               "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
-              q.sym_sizes(), " of ", name_of(q.scalar_type()), " on ", q.device(), " and ",
-              k.sym_sizes(), " of ", name_of(k.scalar_type()), " on ", k.device());
+              q.sym_sizes(), " of ", dtype_name(q.scalar_type()), " on ", q.device(), " and ",
+              k.sym_sizes(), " of ", dtype_name(k.scalar_type()), " on ", k.device());
   TORCH_CHECK(!document_starts || (document_starts->dim() == 2 && document_starts->scalar_type() == at::kInt &&
                           document_starts->sym_size(0) == q.sym_size(0) &&
                           document_starts->sym_size(1) == q.sym_size(1) && document_starts->device() == q.device()),
               "[causal_attention] begins must be [B, T] of int32 on ", q.device(), ", but is ",
               document_starts ? document_starts->sym_sizes() : c10::SymIntArrayRef(), " of ",
-              document_starts ? name_of(document_starts->scalar_type()) : "nothing", " on ",
+              document_starts ? dtype_name(document_starts->scalar_type()) : "nothing", " on ",
               document_starts ? document_starts->device() : q.device());
 }
 

@@ -11,7 +11,7 @@
 #include "evenkeel/kernels/cpu/attention.h"
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/causal_attention.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -16,7 +16,7 @@ using at::Tensor;
 std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
                                    double /*scale*/, std::optional<double> /*softcap*/,
                                    const std::optional<Tensor>& /*document_starts*/) {
-  return {like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
+  return {empty_contiguous_like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
                                     q.options().dtype(opmath_dtype(q.scalar_type())))};
 }
 
@@ -25,7 +25,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
                                             const Tensor& /*lse*/, double /*scale*/,
                                             std::optional<double> /*softcap*/,
                                             const std::optional<Tensor>& /*document_starts*/) {
-  return {like(q), like(k), like(v)};
+  return {empty_contiguous_like(q), empty_contiguous_like(k), empty_contiguous_like(v)};
 }
 
 Tensor largest_scores_of(const Tensor& q, const Tensor& k, double /*scale*/,

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -63,7 +63,7 @@ Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const Option
     TORCH_CHECK((*vector)->dim() == 1 && (*vector)->sym_size(0) == x.sym_size(2) &&
                     (*vector)->scalar_type() == at::kDouble && (*vector)->device() == x.device(),
                 "[column_norm] ", name, " must be float64 [", x.sym_size(2), "] on ", x.device(),
-                ", but is ", name_of((*vector)->scalar_type()), " ", (*vector)->sym_sizes(), " on ",
+                ", but is ", dtype_name((*vector)->scalar_type()), " ", (*vector)->sym_sizes(), " on ",
                 (*vector)->device());
   }
   check_epsilon("column_norm", epsilon);

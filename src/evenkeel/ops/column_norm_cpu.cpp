@@ -8,7 +8,7 @@
 #include "evenkeel/kernels/cpu/column_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -70,7 +70,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
   const auto gains = ones_or(gain, 1, width), biases = ones_or(bias, 0, width);
   const auto at = static_cast<Epsilon>(place);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   const auto means = at::empty({sequences, width}, at::kDouble);
   const auto variances = at::empty_like(means), rhos = at::empty_like(means);
   const auto slopes = at::empty_like(means);
@@ -103,7 +103,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto upstream = dy.contiguous(), all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
   const auto gains = ones_or(gain, 1, width);
-  auto dx = like(x);
+  auto dx = empty_contiguous_like(x);
   const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {
     for (std::int64_t s = 0; s < sequences; ++s) {

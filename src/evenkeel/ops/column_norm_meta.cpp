@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -20,14 +20,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   const auto of_columns = [&] {
     return at::empty_symint({x.sym_size(0), x.sym_size(2)}, x.options().dtype(at::kDouble));
   };
-  return {like(x), of_columns(), of_columns(), of_columns(), of_columns()};
+  return {empty_contiguous_like(x), of_columns(), of_columns(), of_columns(), of_columns()};
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             const Tensor& /*mean*/, const Tensor& /*rho*/,
                                             const Tensor& /*slope*/) {
-  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include "evenkeel/kernels/cpu/sums.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops::cpu {
 
@@ -27,8 +27,8 @@ at::Tensor total_of(const at::Tensor& sums) {
   return sums[0];
 }
 
-at::Tensor vector_gradient_of(const at::Tensor& sums, const std::optional<at::Tensor>& vector) {
-  if (!vector) return vector_gradient_shape(vector, at::empty({0}));
+at::Tensor vector_gradient_from_blocks(const at::Tensor& sums, const std::optional<at::Tensor>& vector) {
+  if (!vector) return empty_vector_gradient(vector, at::empty({0}));
   const auto by_feature = total_of(sums);
   const bool is_one = vector->size(0) == 1 && by_feature.size(0) != 1;
   const auto total = is_one ? total_of(by_feature.clone().unsqueeze(1)) : by_feature;

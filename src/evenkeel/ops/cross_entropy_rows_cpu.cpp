@@ -7,7 +7,7 @@
 
 #include "evenkeel/kernels/cpu/cross_entropy.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -23,7 +23,7 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
   const auto width = logits.size(1);
-  count_version(logits);
+  bump_version(logits);
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
   const auto* const place = cpu::const_data<std::int64_t>(places, logits.size(0));

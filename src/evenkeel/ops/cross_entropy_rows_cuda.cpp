@@ -7,7 +7,7 @@
 
 #include "evenkeel/kernels/cuda/cross_entropy.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -22,7 +22,7 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
   const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
-  count_version(logits);
+  bump_version(logits);
   const auto places = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {

@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cuda/layer_norm.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -25,9 +25,9 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
-  auto y = like(x);
-  auto mean = row_statistic(x);
-  auto rstd = row_statistic(x);
+  auto y = empty_contiguous_like(x);
+  auto mean = empty_row_statistic(x);
+  auto rstd = empty_row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
     cuda::check(kernels::cuda::layer_norm_forward<KernelType<scalar_t>>(
@@ -37,7 +37,7 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
          .y = mutable_data<scalar_t>(y),
          .mean = mutable_data<double>(mean),
          .rstd = mutable_data<double>(rstd)},
-        rows_of(x), width_of(x), epsilon, cuda::stream()));
+        row_count(x), width_of(x), epsilon, cuda::stream()));
   });
   return {y, mean, rstd};
 }
@@ -48,9 +48,9 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
-  auto dx = like(x);
-  const auto gain_sums = block_sums(x);
-  const auto bias_sums = block_sums(x);
+  auto dx = empty_contiguous_like(x);
+  const auto gain_sums = zero_block_sums(x);
+  const auto bias_sums = zero_block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
     cuda::check(
@@ -60,7 +60,7 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                                                            .mean = const_data<double>(mean),
                                                            .rstd = const_data<double>(rstd),
                                                            .dx = mutable_data<scalar_t>(dx)},
-                                                          rows_of(x), width_of(x), cuda::stream()));
+                                                          row_count(x), width_of(x), cuda::stream()));
     if (!gain && !bias) return;
     cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
                                                               .x = const_data<scalar_t>(rows),
@@ -68,7 +68,7 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                                                               .rstd = const_data<double>(rstd),
                                                               .dgain = mutable_data<double>(gain_sums),
                                                               .dbias = mutable_data<double>(bias_sums)},
-                                                             rows_of(x), width_of(x),
+                                                             row_count(x), width_of(x),
                                                              cuda::stream()));
   });
   return {dx, vector_gradient(cuda::total_of(gain_sums), gain),

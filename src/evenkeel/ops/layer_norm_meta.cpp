@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -14,12 +14,12 @@ using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor3 forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
                 double /*epsilon*/) {
-  return {like(x), row_statistic(x), row_statistic(x)};
+  return {empty_contiguous_like(x), empty_row_statistic(x), empty_row_statistic(x)};
 }
 
 Tensor3 backward(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain,
                  const OptionalTensor& bias, const Tensor& /*mean*/, const Tensor& /*rstd*/) {
-  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 
 }  // namespace

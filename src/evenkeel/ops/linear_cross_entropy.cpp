@@ -14,7 +14,7 @@
 #include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/head_chunk.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -70,13 +70,13 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
                               dweight.device() == weight.device()),
               "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
-              name_of(opmath_dtype(weight.scalar_type())), " beside it");
+              dtype_name(opmath_dtype(weight.scalar_type())), " beside it");
   const auto count = x.size(0);
   const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
   const auto scored = weight.narrow(0, 0, vocabulary);
   const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
   const auto buffer = at::empty({tokens, vocabulary}, x.options());
-  auto dx = for_x ? like(x) : at::empty({0}, x.options());
+  auto dx = for_x ? empty_contiguous_like(x) : at::empty({0}, x.options());
   if (for_weight) {
     const auto first = count == 0 ? 0 : vocabulary;  // row that no token writes
     dweight.narrow(0, first, weight.size(0) - first).zero_();
@@ -102,14 +102,14 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
 
 Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
              double scale, std::optional<double> softcap, const Tensor& dweight) {
-  count_version(dweight);
+  bump_version(dweight);
   return pass(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
 }
 
 Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
                     std::int64_t /*vocabulary*/, double /*scale*/,
                     std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
-  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), like(x)};
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), empty_contiguous_like(x)};
 }
 
 Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
@@ -126,8 +126,8 @@ Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
                bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
-  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), for_x ? like(x) : none(x),
-          for_weight ? like(weight).to(opmath_dtype(weight.scalar_type())) : none(weight)};
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), for_x ? empty_contiguous_like(x) : none(x),
+          for_weight ? empty_contiguous_like(weight).to(opmath_dtype(weight.scalar_type())) : none(weight)};
 }
 
 Tensor row_shapes(const Tensor& logits, const Tensor& targets, double /*scale*/,
@@ -196,13 +196,13 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const L
               "[linear_cross_entropy] x must be [n, D] and weight [rows, D], but they are ",
               x.sym_sizes(), " and ", weight.sym_sizes());
   TORCH_CHECK(x.scalar_type() == weight.scalar_type() && x.device() == weight.device(),
-              "[linear_cross_entropy] weight must be ", name_of(x.scalar_type()), " on ",
-              x.device(), " like x, but is ", name_of(weight.scalar_type()), " on ",
+              "[linear_cross_entropy] weight must be ", dtype_name(x.scalar_type()), " on ",
+              x.device(), " like x, but is ", dtype_name(weight.scalar_type()), " on ",
               weight.device());
   TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
                   targets.scalar_type() == at::kLong && targets.device() == x.device(),
               "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64 on ",
-              x.device(), ", but are ", targets.sym_sizes(), " of ", name_of(targets.scalar_type()),
+              x.device(), ", but are ", targets.sym_sizes(), " of ", dtype_name(targets.scalar_type()),
               " on ", targets.device());
   TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
               "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),

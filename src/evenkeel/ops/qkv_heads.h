@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 /// What the adapters of qkv_norm_rope share, on every device.
 namespace evenkeel::ops {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -68,8 +68,8 @@ void check_gain(const char* name, const OptionalTensor& gain, const Tensor& prod
                   gain->scalar_type() == opmath_dtype(products.scalar_type()) &&
                   gain->device() == products.device(),
               "[qkv_norm_rope] ", name, " must be [", width, "] of ",
-              name_of(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
-              gain->sym_sizes(), " of ", name_of(gain->scalar_type()), " on ", gain->device());
+              dtype_name(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
+              gain->sym_sizes(), " of ", dtype_name(gain->scalar_type()), " on ", gain->device());
 }
 
 Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
@@ -89,8 +89,8 @@ Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64
                   cos_sin.scalar_type() == opmath_dtype(products.scalar_type()) &&
                   cos_sin.device() == products.device(),
               "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
-              name_of(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
-              cos_sin.sym_sizes(), " of ", name_of(cos_sin.scalar_type()), " on ", cos_sin.device());
+              dtype_name(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
+              cos_sin.sym_sizes(), " of ", dtype_name(cos_sin.scalar_type()), " on ", cos_sin.device());
   TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
               "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
   check_gain("q_gain", q_gain, products, width);

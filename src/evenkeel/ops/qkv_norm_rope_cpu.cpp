@@ -88,7 +88,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
   const auto all = heads + 2 * kv_heads;
   const auto positions = products.size(1);
   const auto count = products.size(0) * positions;
-  auto dx = like(products);
+  auto dx = empty_contiguous_like(products);
   const auto blocks = kernels::blocks_of(count, kernels::kBlockRows);
   const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
 

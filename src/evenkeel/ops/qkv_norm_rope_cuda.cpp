@@ -75,7 +75,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
   const auto angles = cos_sin.contiguous();
   const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
   const auto width = head_width(products, heads, kv_heads);
-  auto dx = like(products);
+  auto dx = empty_contiguous_like(products);
   const auto blocks = kernels::blocks_of(products.size(0) * products.size(1), kernels::kBlockRows);
   const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
   for (std::size_t p = 0; p < 3; ++p) {

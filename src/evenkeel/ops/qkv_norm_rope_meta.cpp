@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -32,8 +32,8 @@ Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*
                  std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                  const Tensor& /*rstd*/) {
-  return {like(products), vector_gradient_shape(q_gain, products),
-          vector_gradient_shape(k_gain, products), vector_gradient_shape(v_gain, products)};
+  return {empty_contiguous_like(products), empty_vector_gradient(q_gain, products),
+          empty_vector_gradient(k_gain, products), empty_vector_gradient(v_gain, products)};
 }
 
 }  // namespace

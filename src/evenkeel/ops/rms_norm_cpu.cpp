@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cpu/rms_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -22,15 +22,15 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
-  auto y = like(x);
-  auto rstd = row_statistic(x);
+  auto y = empty_contiguous_like(x);
+  auto rstd = empty_row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(y);
     auto* const scales = mutable_data<double>(rstd);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       const auto at = row * width;
       scales[row] = kernels::cpu::rms_norm_row(from + at, by, to + at, width, epsilon);
     });
@@ -45,18 +45,18 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
-  auto dx = like(x);
-  const auto sums = block_sums(x);
+  auto dx = empty_contiguous_like(x);
+  const auto sums = zero_block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const skip_rows = skip ? const_data<scalar_t>(beside, x.numel()) : nullptr;
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
     const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const scales = const_data<double>(rstd, rows_of(x));
+    const auto* const scales = const_data<double>(rstd, row_count(x));
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(sums);
-    cpu::for_each_block(rows_of(x), kernels::kBlockRows,
+    cpu::for_each_block(row_count(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                           const auto at = begin * width;
                           kernels::cpu::rms_norm_backward<KernelType<scalar_t>>(

@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -22,8 +22,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
-  auto y = like(x);
-  auto rstd = row_statistic(x);
+  auto y = empty_contiguous_like(x);
+  auto rstd = empty_row_statistic(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
@@ -33,7 +33,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
          .sum = nullptr,
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},
-        rows_of(x), width_of(x), epsilon, cuda::stream()));
+        row_count(x), width_of(x), epsilon, cuda::stream()));
   });
   return {y, rstd};
 }
@@ -45,8 +45,8 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
   const auto beside = skip ? skip->contiguous() : Tensor();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
-  auto dx = like(x);
-  const auto sums = block_sums(x);
+  auto dx = empty_contiguous_like(x);
+  const auto sums = zero_block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
     cuda::check(kernels::cuda::rms_norm_backward<KernelType<scalar_t>>(
@@ -56,7 +56,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
          .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
          .rstd = const_data<double>(rstd),
          .dx = mutable_data<scalar_t>(dx)},
-        rows_of(x), width_of(x), cuda::stream()));
+        row_count(x), width_of(x), cuda::stream()));
     if (!gain) return;
     cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
                                                               .x = const_data<scalar_t>(rows),
@@ -64,7 +64,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
                                                               .rstd = const_data<double>(rstd),
                                                               .dgain = mutable_data<double>(sums),
                                                               .dbias = nullptr},
-                                                             rows_of(x), width_of(x),
+                                                             row_count(x), width_of(x),
                                                              cuda::stream()));
   });
   return {dx, vector_gradient(cuda::total_of(sums), gain)};

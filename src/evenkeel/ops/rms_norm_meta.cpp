@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 // Shapes without data: what torch.compile, FakeTensor and memory estimates run instead of kernels.
 // Sizes stay symbolic, so that one trace serves every batch.
@@ -15,13 +15,13 @@ using at::Tensor;
 
 std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& /*gain*/,
                                    double /*epsilon*/) {
-  return {like(x), row_statistic(x)};
+  return {empty_contiguous_like(x), empty_row_statistic(x)};
 }
 
 std::tuple<Tensor, Tensor> backward(const Tensor& /*dy*/, const OptionalTensor& /*skip*/,
                                     const Tensor& x, const OptionalTensor& gain,
                                     const Tensor& /*rstd*/) {
-  return {like(x), vector_gradient_shape(gain, x)};
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x)};
 }
 
 }  // namespace

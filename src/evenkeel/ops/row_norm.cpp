@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

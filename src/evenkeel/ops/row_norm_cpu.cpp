@@ -8,7 +8,7 @@
 #include "evenkeel/kernels/cpu/row_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/row_norm.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -47,13 +47,13 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x), run = run_of(x, groups);
   const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const terms = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       for (std::int64_t first = 0; first < width; first += run) {
         const auto place = row * width + first;
         kernels::cpu::row_norm_row(from + place, factors + first, terms + first, to + place, run,
@@ -74,9 +74,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x), run = run_of(x, groups);
   const auto by = radius_of(run, centred, partial, length, epsilon, at, absmax8);
-  auto dx = like(x);
-  const auto gain_sums = gain ? block_sums(x) : Tensor();
-  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  auto dx = empty_contiguous_like(x);
+  const auto gain_sums = gain ? zero_block_sums(x) : Tensor();
+  const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
@@ -84,7 +84,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = gain ? mutable_data<double>(gain_sums) : nullptr;
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
-    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+    cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       for (std::int64_t first = 0; first < width; first += run) {
         const auto place = row * width + first, sum = block * width + first;
         kernels::cpu::row_norm_row_backward<KernelType<scalar_t>>(
@@ -98,7 +98,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
       }
     });
   });
-  return {dx, cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

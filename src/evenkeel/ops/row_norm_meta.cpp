@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -14,7 +14,7 @@ using at::Tensor;
 Tensor forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
                std::int64_t /*groups*/, bool /*centred*/, double /*partial*/, bool /*length*/,
                double /*epsilon*/, std::int64_t /*at*/, bool /*absmax8*/) {
-  return like(x);
+  return empty_contiguous_like(x);
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
@@ -22,7 +22,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
                                             std::int64_t /*groups*/, bool /*centred*/,
                                             double /*partial*/, bool /*length*/, double /*epsilon*/,
                                             std::int64_t /*at*/, bool /*absmax8*/) {
-  return {like(x), vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cpu/seed_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -40,12 +40,12 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const O
   const auto rows = x.contiguous();
   const Vectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
     const auto by = vectors.raw<scalar_t>(epsilon, width);
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       kernels::cpu::seed_norm_row(from + row * width, by, to + row * width, width);
     });
   });
@@ -61,9 +61,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto rows = x.contiguous();
   const Vectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
-  auto dx = like(x);
-  const auto alpha_sums = block_sums(x), beta_sums = block_sums(x), gain_sums = block_sums(x);
-  const auto bias_sums = bias ? block_sums(x) : Tensor();
+  auto dx = empty_contiguous_like(x);
+  const auto alpha_sums = zero_block_sums(x), beta_sums = zero_block_sums(x), gain_sums = zero_block_sums(x);
+  const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
     const auto by = vectors.raw<scalar_t>(epsilon, width);
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
@@ -73,7 +73,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
     auto* const dbeta = mutable_data<double>(beta_sums);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
-    cpu::for_each_row_of_blocks(rows_of(x), [&](std::int64_t row, std::int64_t block) {
+    cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::seed_norm_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
            .x = x_rows + row * width,
@@ -85,8 +85,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
           by, width);
     });
   });
-  return {dx, cpu::vector_gradient_of(alpha_sums, alpha), cpu::vector_gradient_of(beta_sums, beta),
-          cpu::vector_gradient_of(gain_sums, gain), cpu::vector_gradient_of(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(alpha_sums, alpha), cpu::vector_gradient_from_blocks(beta_sums, beta),
+          cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -13,7 +13,7 @@ using at::Tensor;
 
 Tensor forward(const Tensor& x, const Tensor& /*alpha*/, const Tensor& /*beta*/,
                const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/, double /*epsilon*/) {
-  return like(x);
+  return empty_contiguous_like(x);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
@@ -21,8 +21,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/
                                                             const OptionalTensor& gain,
                                                             const OptionalTensor& bias,
                                                             double /*epsilon*/) {
-  return {like(x), vector_gradient_shape(alpha, x), vector_gradient_shape(beta, x),
-          vector_gradient_shape(gain, x), vector_gradient_shape(bias, x)};
+  return {empty_contiguous_like(x), empty_vector_gradient(alpha, x), empty_vector_gradient(beta, x),
+          empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 
 }  // namespace

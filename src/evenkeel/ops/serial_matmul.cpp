@@ -9,7 +9,7 @@
 #include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/rows_product_amx.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -55,9 +55,9 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
             is_matrix(w, x.size(1), y.size(1)) && x.scalar_type() == w.scalar_type() &&
             y.scalar_type() == w.scalar_type());
 #if defined(__x86_64__)
-  if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && has_rows(x) && has_rows(y) &&
-      (has_rows(w) || has_rows(w.t()))) {
-    const bool is_straight = has_rows(w);
+  if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && is_row_major(x) && is_row_major(y) &&
+      (is_row_major(w) || is_row_major(w.t()))) {
+    const bool is_straight = is_row_major(w);
     const kernels::cpu::RowsProduct of = {.x = cpu::const_data<at::BFloat16>(x),
                                           .w = cpu::const_data<at::BFloat16>(w),
                                           .y = cpu::mutable_data<at::BFloat16>(y),

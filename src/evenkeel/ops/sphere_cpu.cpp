@@ -7,7 +7,7 @@
 
 #include "evenkeel/kernels/cpu/sphere.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -23,13 +23,13 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   const auto starts = start.contiguous(), ends = towards.contiguous();
   const auto width = width_of(start);
   const auto steps = step.expand({width}).contiguous();
-  auto y = like(start);
+  auto y = empty_contiguous_like(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_forward", [&] {
     const auto* const a = const_data<scalar_t>(starts, start.numel());
     const auto* const b = const_data<scalar_t>(ends, start.numel());
     const auto* const by = const_data<double>(steps, width);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(start), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(start), [&](std::int64_t row) {
       const auto place = row * width;
       kernels::cpu::sphere_row(a + place, b + place, by, to + place, width);
     });
@@ -42,8 +42,8 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
   const auto upstream = dy.contiguous(), starts = start.contiguous(), ends = towards.contiguous();
   const auto width = width_of(start);
   const auto steps = step.expand({width}).contiguous();
-  auto dstart = like(start), dtowards = like(start);
-  const auto sums = block_sums(start);
+  auto dstart = empty_contiguous_like(start), dtowards = empty_contiguous_like(start);
+  const auto sums = zero_block_sums(start);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, start.numel());
     const auto* const a = const_data<scalar_t>(starts, start.numel());
@@ -52,7 +52,7 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
     auto* const da = mutable_data<scalar_t>(dstart);
     auto* const db = mutable_data<scalar_t>(dtowards);
     auto* const dstep = mutable_data<double>(sums);
-    cpu::for_each_row_of_blocks(rows_of(start), [&](std::int64_t row, std::int64_t block) {
+    cpu::for_each_row_of_blocks(row_count(start), [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
       kernels::cpu::sphere_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
                                                         .start = a + place,
@@ -64,7 +64,7 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
                                                        width);
     });
   });
-  return {dstart, dtowards, cpu::vector_gradient_of(sums, step)};
+  return {dstart, dtowards, cpu::vector_gradient_from_blocks(sums, step)};
 }
 
 Turn turn_of(const Tensor& scale, const Tensor& bias, double decay) {
@@ -76,12 +76,12 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
   const auto starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x);
   const auto turn = turn_of(scale, bias, decay);
-  auto y = like(x);
+  auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_forward", [&] {
     const auto* const from = const_data<scalar_t>(starts, x.numel());
     const auto* const pull = const_data<scalar_t>(pulls, x.numel());
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(x), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       const auto place = row * width;
       kernels::cpu::geodesic_row(from + place, pull + place, turn, to + place, width);
     });
@@ -93,9 +93,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
                                                              const Tensor& g, const Tensor& scale,
                                                              const Tensor& bias, double decay) {
   const auto upstream = dy.contiguous(), starts = x.contiguous(), pulls = g.contiguous();
-  const auto width = width_of(x), rows = rows_of(x);
+  const auto width = width_of(x), rows = row_count(x);
   const auto turn = turn_of(scale, bias, decay);
-  auto dx = like(x), dg = like(x);
+  auto dx = empty_contiguous_like(x), dg = empty_contiguous_like(x);
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());

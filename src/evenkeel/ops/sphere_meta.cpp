@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -12,24 +12,24 @@ namespace {
 using at::Tensor;
 
 Tensor sphere(const Tensor& start, const Tensor& /*towards*/, const Tensor& /*step*/) {
-  return like(start);
+  return empty_contiguous_like(start);
 }
 
 std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& /*dy*/, const Tensor& start,
                                                    const Tensor& /*towards*/, const Tensor& step) {
-  return {like(start), like(start), like(step)};
+  return {empty_contiguous_like(start), empty_contiguous_like(start), empty_contiguous_like(step)};
 }
 
 Tensor geodesic(const Tensor& x, const Tensor& /*g*/, const Tensor& /*scale*/,
                 const Tensor& /*bias*/, double /*decay*/) {
-  return like(x);
+  return empty_contiguous_like(x);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& /*dy*/, const Tensor& x,
                                                              const Tensor& /*g*/,
                                                              const Tensor& scale,
                                                              const Tensor& bias, double /*decay*/) {
-  return {like(x), like(x), like(scale), like(bias)};
+  return {empty_contiguous_like(x), empty_contiguous_like(x), empty_contiguous_like(scale), empty_contiguous_like(bias)};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "evenkeel/kernels/cpu/sums.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

@@ -7,7 +7,7 @@
 
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

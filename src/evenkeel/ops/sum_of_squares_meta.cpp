@@ -2,7 +2,7 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 

@@ -2,7 +2,7 @@
 #include "evenkeel/ops/swiglu.h"
 
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/swiglu_place.h"
 
 namespace evenkeel::ops {
@@ -55,8 +55,8 @@ void check_place(const Tensor& dy, const Tensor& products) {
                   dy.scalar_type() == products.scalar_type(),
               "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of "
               "the same dtype and device, but they are ",
-              dy.sizes(), " of ", name_of(dy.scalar_type()), " with strides ", dy.strides(),
-              " and ", products.sizes(), " of ", name_of(products.scalar_type()));
+              dy.sizes(), " of ", dtype_name(dy.scalar_type()), " with strides ", dy.strides(),
+              " and ", products.sizes(), " of ", dtype_name(products.scalar_type()));
 }
 
 Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {

@@ -5,7 +5,7 @@
 
 #include "evenkeel/kernels/cpu/swiglu.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/swiglu_place.h"
 
 namespace evenkeel::ops {
@@ -24,9 +24,9 @@ Tensor forward(const Tensor& products) {
   sizes.back() = inner;
   auto y = at::empty(sizes, products.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
-    const auto* const from = const_data<scalar_t>(rows, rows_of(products) * 2 * inner);
+    const auto* const from = const_data<scalar_t>(rows, row_count(products) * 2 * inner);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(products), [&](std::int64_t row) {
       const auto* const up = from + row * 2 * inner;
       kernels::cpu::swiglu_row(up, up + inner, to + row * inner, inner);
     });
@@ -39,13 +39,13 @@ Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const auto upstream = dy.contiguous();
   const auto rows = products.contiguous();
   const auto inner = width_of(products) / 2;
-  auto gradient = like(products);
+  auto gradient = empty_contiguous_like(products);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
-    const auto* const dy_rows = const_data<scalar_t>(upstream, rows_of(products) * inner);
-    const auto* const from = const_data<scalar_t>(rows, rows_of(products) * 2 * inner);
+    const auto* const dy_rows = const_data<scalar_t>(upstream, row_count(products) * inner);
+    const auto* const from = const_data<scalar_t>(rows, row_count(products) * 2 * inner);
     auto* const to = mutable_data<scalar_t>(gradient);
     auto* const again = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
-    cpu::for_each_row(rows_of(products), [&](std::int64_t row) {
+    cpu::for_each_row(row_count(products), [&](std::int64_t row) {
       const auto at = row * 2 * inner;
       kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * inner,
                                                         .up = from + at,
@@ -65,7 +65,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 
 Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
   check_place(dy, products);
-  count_version(dy);
+  bump_version(dy);
   return backward_and(dy, products, dy);
 }
 

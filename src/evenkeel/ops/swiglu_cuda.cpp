@@ -5,7 +5,7 @@
 
 #include "evenkeel/kernels/cuda/swiglu.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/swiglu_place.h"
 
 namespace evenkeel::ops {
@@ -26,7 +26,7 @@ Tensor forward(const Tensor& products) {
   auto y = at::empty(sizes, products.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
     cuda::check(kernels::cuda::swiglu<KernelType<scalar_t>>(
-        {.products = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, rows_of(products), inner,
+        {.products = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, row_count(products), inner,
         cuda::stream()));
   });
   return y;
@@ -37,14 +37,14 @@ Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
   const c10::cuda::CUDAGuard on_device_of_products(products.device());
   const auto upstream = dy.contiguous();
   const auto rows = products.contiguous();
-  auto gradient = like(products);
+  auto gradient = empty_contiguous_like(products);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
     cuda::check(kernels::cuda::swiglu_backward<KernelType<scalar_t>>(
         {.dy = const_data<scalar_t>(upstream),
          .products = const_data<scalar_t>(rows),
          .gradient = mutable_data<scalar_t>(gradient),
          .y = y.defined() ? mutable_data<scalar_t>(y) : nullptr},
-        rows_of(products), width_of(products) / 2, cuda::stream()));
+        row_count(products), width_of(products) / 2, cuda::stream()));
   });
   return gradient;
 }
@@ -55,7 +55,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 
 Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
   check_place(dy, products);
-  count_version(dy);
+  bump_version(dy);
   return backward_and(dy, products, dy);
 }
 

@@ -2,7 +2,7 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -17,7 +17,7 @@ Tensor forward(const Tensor& products) {
 }
 
 Tensor backward(const Tensor& /*dy*/, const Tensor& products) {
-  return like(products);
+  return empty_contiguous_like(products);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/serial_matmul.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -24,7 +24,7 @@ using at::Tensor;
 
 /// Rows one after another, as a leading dimension tells: no expanded ones.
 Tensor as_row_major(const Tensor& x) {
-  return has_rows(x) ? x : x.contiguous();
+  return is_row_major(x) ? x : x.contiguous();
 }
 
 void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
@@ -36,14 +36,14 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
           (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == opmath_dtype(dy.scalar_type())),
       "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
       "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
-      sum.sym_sizes(), " of ", name_of(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
-      name_of(dy.scalar_type()), " and ", x.sym_sizes(), " of ", name_of(x.scalar_type()), " on ",
+      sum.sym_sizes(), " of ", dtype_name(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
+      dtype_name(dy.scalar_type()), " and ", x.sym_sizes(), " of ", dtype_name(x.scalar_type()), " on ",
       sum.device(), ", ", dy.device(), " and ", x.device());
 }
 
 void by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   check(sum, dy, x);
-  count_version(sum);
+  bump_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
     const auto product = at::mm(dy.t(), x);
     is_first ? sum.copy_(product) : sum.add_(product);
@@ -95,7 +95,7 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
   const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
   if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
-    count_version(sum);
+    bump_version(sum);
     return add_in_amx_tiles({.dy = cpu::const_data<at::BFloat16>(dy),
                          .x = cpu::const_data<at::BFloat16>(x),
                          .sum = sum.mutable_data_ptr<float>(),
@@ -118,7 +118,7 @@ void on_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_fir
 }  // namespace
 
 bool uses_amx_weight_gradient(const Tensor& sum, const Tensor& dy) {
-  return uses_amx_gemm(dy) && sum.scalar_type() == at::kFloat && has_rows(sum);
+  return uses_amx_gemm(dy) && sum.scalar_type() == at::kFloat && is_row_major(sum);
 }
 
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {

@@ -13,7 +13,7 @@
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::train {
 
@@ -60,7 +60,7 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"isa", machine.isa},
           {"libtorch_isa", at::get_cpu_capability()},
           {"threads", machine.threads},
-          {"precision", ops::name_of(nn::compute_dtype(machine.precision))}};
+          {"precision", ops::dtype_name(nn::compute_dtype(machine.precision))}};
 }
 
 namespace {

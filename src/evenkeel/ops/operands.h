@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-/// What the norms of rows share, on every device. x is [..., D]: `rows` rows of `width` D.
+/// Checks, shapes and allocation of operands, on every device. x is [..., D]: `rows` rows of `width` D.
 namespace evenkeel::ops {
 
 using OptionalTensor = std::optional<at::Tensor>;
@@ -17,23 +17,23 @@ inline at::ScalarType opmath_dtype(at::ScalarType rows) {
   return rows == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// "float32" where torch says Float: the word that users write.
-std::string name_of(at::ScalarType dtype);
+/// "float32" where torch says Float, as users write it.
+std::string dtype_name(at::ScalarType dtype);
 
 inline std::int64_t width_of(const at::Tensor& x) {
   return x.size(-1);
 }
 
-/// Whether the values of a row of a matrix lie one after another, and no row above another.
-inline bool has_rows(const at::Tensor& x) {
+/// Whether a matrix is row-major: contiguous rows that do not overlap.
+inline bool is_row_major(const at::Tensor& x) {
   return x.stride(1) == 1 && (x.size(0) <= 1 || x.stride(0) >= x.size(1));
 }
 
 /// The product of all sizes but the last; 1 for a single row.
-std::int64_t rows_of(const at::Tensor& x);
+std::int64_t row_count(const at::Tensor& x);
 
 /// The same with symbolic sizes, for Meta kernels.
-c10::SymInt sym_rows_of(const at::Tensor& x);
+c10::SymInt sym_row_count(const at::Tensor& x);
 
 /// \throws c10::Error, which begins with [op], unless `tensor` is float32, bfloat16 or float64
 void check_dtype(const char* op, const char* name, const at::Tensor& tensor);
@@ -70,24 +70,24 @@ void check_softcap(const char* op, std::optional<double> softcap);
 /// `vector`, contiguous, a [1] repeated D times; or `value` D times if there is none.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
 
-/// Counts one more version of a tensor that an operator has written into, so that a backward pass
-/// which saved what stood there before refuses.
-void count_version(const at::Tensor& written);
+/// Bumps autograd's version counter of a tensor that an operator has written into, so that a backward
+/// pass which saved the old values refuses.
+void bump_version(const at::Tensor& written);
 
 /// An uninitialised contiguous tensor like x.
-at::Tensor like(const at::Tensor& x);
+at::Tensor empty_contiguous_like(const at::Tensor& x);
 
 /// An uninitialised tensor for one number a row that the backward pass needs: [rows], double.
-at::Tensor row_statistic(const at::Tensor& x);
+at::Tensor empty_row_statistic(const at::Tensor& x);
 
 /// Zeros for the sums of kernels/order.h over rows: [blocks of rows, D], double.
-at::Tensor block_sums(const at::Tensor& x);
+at::Tensor zero_block_sums(const at::Tensor& x);
 
 /// The gradient of an optional vector out of its sum in double: [D] in the dtype of the vector, or
 /// [0] if the operator got none, since a kernel always returns a tensor.
 at::Tensor vector_gradient(const at::Tensor& total, const OptionalTensor& vector);
 
 /// An uninitialised tensor like vector_gradient().
-at::Tensor vector_gradient_shape(const OptionalTensor& vector, const at::Tensor& x);
+at::Tensor empty_vector_gradient(const OptionalTensor& vector, const at::Tensor& x);
 
 }  // namespace evenkeel::ops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/rows.h"
+#include "evenkeel/ops/operands.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -15,7 +15,7 @@ namespace evenkeel::ops {
 
 using at::Tensor;
 
-std::string name_of(at::ScalarType dtype) {
+std::string dtype_name(at::ScalarType dtype) {
   if (dtype == at::kFloat) return "float32";
   if (dtype == at::kDouble) return "float64";
   if (dtype == at::kBFloat16) return "bfloat16";
@@ -25,11 +25,11 @@ std::string name_of(at::ScalarType dtype) {
   return c10::toString(dtype);
 }
 
-std::int64_t rows_of(const Tensor& x) {
+std::int64_t row_count(const Tensor& x) {
   return c10::multiply_integers(x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)));
 }
 
-c10::SymInt sym_rows_of(const Tensor& x) {
+c10::SymInt sym_row_count(const Tensor& x) {
   c10::SymInt rows = 1;
   for (const auto& size : x.sym_sizes().slice(0, static_cast<std::size_t>(x.dim() - 1))) {
     rows *= size;
@@ -40,7 +40,7 @@ c10::SymInt sym_rows_of(const Tensor& x) {
 void check_dtype(const char* op, const char* name, const Tensor& tensor) {
   const auto dtype = tensor.scalar_type();
   TORCH_CHECK(dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kDouble, "[", op, "] ",
-              name, " must be float32, bfloat16 or float64, but is ", name_of(dtype));
+              name, " must be float32, bfloat16 or float64, but is ", dtype_name(dtype));
 }
 
 void check_rows(const char* op, const Tensor& x, const char* name) {
@@ -54,9 +54,9 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
               " must be [", x.sym_size(-1), "] to fit x ", x.sym_sizes(), ", but is ",
               vector->sym_sizes());
   TORCH_CHECK(vector->scalar_type() == opmath_dtype(x.scalar_type()) && vector->device() == x.device(), "[",
-              op, "] ", name, " must be ", name_of(opmath_dtype(x.scalar_type())), " on ", x.device(),
-              " beside x of ", name_of(x.scalar_type()), ", but is ",
-              name_of(vector->scalar_type()), " on ", vector->device());
+              op, "] ", name, " must be ", dtype_name(opmath_dtype(x.scalar_type())), " on ", x.device(),
+              " beside x of ", dtype_name(x.scalar_type()), ", but is ",
+              dtype_name(vector->scalar_type()), " on ", vector->device());
 }
 
 void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,
@@ -71,8 +71,8 @@ void check_same(const char* op, const char* name, const Tensor& tensor, const ch
   TORCH_CHECK(tensor.sym_sizes() == other.sym_sizes(), "[", op, "] ", name, " must be ",
               other.sym_sizes(), " like ", other_name, ", but is ", tensor.sym_sizes());
   TORCH_CHECK(tensor.scalar_type() == other.scalar_type() && tensor.device() == other.device(), "[",
-              op, "] ", name, " must be ", name_of(other.scalar_type()), " on ", other.device(),
-              " like ", other_name, ", but is ", name_of(tensor.scalar_type()), " on ",
+              op, "] ", name, " must be ", dtype_name(other.scalar_type()), " on ", other.device(),
+              " like ", other_name, ", but is ", dtype_name(tensor.scalar_type()), " on ",
               tensor.device());
 }
 
@@ -83,7 +83,7 @@ void check_double(const char* op, const char* name, const Tensor& vector, const 
   TORCH_CHECK(fits && vector.scalar_type() == at::kDouble && vector.device() == x.device(), "[", op,
               "] ", name, " must be float64 [1]", is_value ? "" : " or [D]", " on ",
               x.device().str(), ", D = ", x.sym_size(-1), ", but is ",
-              name_of(vector.scalar_type()), " ", vector.sym_sizes(), " on ",
+              dtype_name(vector.scalar_type()), " ", vector.sym_sizes(), " on ",
               vector.device().str());
 }
 
@@ -101,20 +101,20 @@ Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
   return at::full({width_of(x)}, value, x.options().dtype(opmath_dtype(x.scalar_type())));
 }
 
-void count_version(const Tensor& written) {
+void bump_version(const Tensor& written) {
   written.unsafeGetTensorImpl()->bump_version();
 }
 
-Tensor like(const Tensor& x) {
+Tensor empty_contiguous_like(const Tensor& x) {
   return at::empty_like(x, at::MemoryFormat::Contiguous);
 }
 
-Tensor row_statistic(const Tensor& x) {
-  return at::empty_symint({sym_rows_of(x)}, x.options().dtype(at::kDouble));
+Tensor empty_row_statistic(const Tensor& x) {
+  return at::empty_symint({sym_row_count(x)}, x.options().dtype(at::kDouble));
 }
 
-Tensor block_sums(const Tensor& x) {
-  const auto blocks = kernels::blocks_of(rows_of(x), kernels::kBlockRows);
+Tensor zero_block_sums(const Tensor& x) {
+  const auto blocks = kernels::blocks_of(row_count(x), kernels::kBlockRows);
   return at::zeros({blocks, width_of(x)}, x.options().dtype(at::kDouble));
 }
 
@@ -123,8 +123,8 @@ Tensor vector_gradient(const Tensor& total, const OptionalTensor& vector) {
   return total.to(vector->scalar_type(), /*non_blocking=*/false, /*copy=*/true);
 }
 
-Tensor vector_gradient_shape(const OptionalTensor& vector, const Tensor& x) {
-  return vector ? like(*vector) : at::empty({0}, x.options().dtype(at::kDouble));
+Tensor empty_vector_gradient(const OptionalTensor& vector, const Tensor& x) {
+  return vector ? empty_contiguous_like(*vector) : at::empty({0}, x.options().dtype(at::kDouble));
 }
 
 }  // namespace evenkeel::ops
