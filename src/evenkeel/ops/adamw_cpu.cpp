@@ -3,7 +3,7 @@
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cpu/adamw.h"
-#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/adamw_common.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/operands.h"
 

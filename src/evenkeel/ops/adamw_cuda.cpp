@@ -3,7 +3,7 @@
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cuda/adamw.cuh"
-#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/adamw_common.h"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/operands.h"
 

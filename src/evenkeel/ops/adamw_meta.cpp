@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <torch/library.h>
 
-#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/adamw_common.h"
 
 namespace evenkeel::ops {
 

@@ -10,7 +10,7 @@
 
 #include "evenkeel/kernels/cpu/heads.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/qkv_heads.h"
+#include "evenkeel/ops/qkv_norm_rope_common.h"
 
 namespace evenkeel::ops {
 

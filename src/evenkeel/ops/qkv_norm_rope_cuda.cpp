@@ -10,7 +10,7 @@
 #include "evenkeel/kernels/cuda/heads.cuh"
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cuda_adapter.h"
-#include "evenkeel/ops/qkv_heads.h"
+#include "evenkeel/ops/qkv_norm_rope_common.h"
 
 namespace evenkeel::ops {
 

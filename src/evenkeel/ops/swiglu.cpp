@@ -3,7 +3,7 @@
 
 #include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
-#include "evenkeel/ops/swiglu_place.h"
+#include "evenkeel/ops/swiglu_common.h"
 
 namespace evenkeel::ops {
 
@@ -46,7 +46,7 @@ Tensor swiglu(const Tensor& products) {
   return op.call(products);
 }
 
-void check_place(const Tensor& dy, const Tensor& products) {
+void check_in_place(const Tensor& dy, const Tensor& products) {
   check_rows("swiglu_backward_", products, "products");
   auto sizes = products.sizes().vec();
   sizes.back() /= 2;

@@ -6,7 +6,7 @@
 #include "evenkeel/kernels/cuda/swiglu.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/operands.h"
-#include "evenkeel/ops/swiglu_place.h"
+#include "evenkeel/ops/swiglu_common.h"
 
 namespace evenkeel::ops {
 
@@ -54,7 +54,7 @@ Tensor backward(const Tensor& dy, const Tensor& products) {
 }
 
 Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
-  check_place(dy, products);
+  check_in_place(dy, products);
   bump_version(dy);
   return backward_and(dy, products, dy);
 }

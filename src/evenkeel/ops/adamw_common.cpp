@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/adamw_step.h"
+#include "evenkeel/ops/adamw_common.h"
 
 #include <cmath>
 
