@@ -18,7 +18,7 @@ using Forward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
 using Backward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
                                             const OptionalTensor&, const Tensor&);
 
-class AddRmsNorm : public torch::autograd::Function<AddRmsNorm> {
+class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const Tensor& residual, const Tensor& branch,
                              const OptionalTensor& gain, double epsilon) {
@@ -49,7 +49,7 @@ std::tuple<Tensor, Tensor> differentiable(const Tensor& residual, const Tensor& 
   check_same("add_rms_norm", "branch", branch, "residual", residual);
   check_vector("add_rms_norm", "gain", gain, residual);
   check_epsilon("add_rms_norm", epsilon);
-  const auto both = AddRmsNorm::apply(residual, branch, gain, epsilon);
+  const auto both = AddRmsNormFunction::apply(residual, branch, gain, epsilon);
   return {both[0], both[1]};
 }
 

@@ -19,7 +19,7 @@ using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&);
 using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&,
                          const OptionalTensor&);
 
-class Affine : public torch::autograd::Function<Affine> {
+class AffineFunction : public torch::autograd::Function<AffineFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias) {
@@ -43,7 +43,7 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
   check_rows("affine", x);
   check_vector_or_value("affine", "gain", gain, x);
   check_vector_or_value("affine", "bias", bias, x);
-  return Affine::apply(x, gain, bias);
+  return AffineFunction::apply(x, gain, bias);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor
                                                                     const OptionalTensor&,
                                                                     const OptionalTensor&, bool);
 
-class BoundedBy : public torch::autograd::Function<BoundedBy> {
+class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& alpha,
                         const OptionalTensor& shift, const OptionalTensor& gain,
@@ -53,7 +53,7 @@ Tensor differentiable(const Tensor& x, const Tensor& alpha, const OptionalTensor
   if (shift) check_double("bounded", "shift", *shift, x, /*is_value=*/true);
   check_vector_or_value("bounded", "gain", gain, x);
   check_vector_or_value("bounded", "bias", bias, x);
-  return BoundedBy::apply(x, alpha, shift, gain, bias, erf);
+  return BoundedFunction::apply(x, alpha, shift, gain, bias, erf);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&
 
 using Largest = Tensor(const Tensor&, const Tensor&, double, const DocumentStarts&);
 
-class CausalAttention : public torch::autograd::Function<CausalAttention> {
+class CausalAttentionFunction : public torch::autograd::Function<CausalAttentionFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
                         double scale, std::optional<double> softcap, const DocumentStarts& document_starts) {
@@ -78,7 +78,7 @@ Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double 
                       std::optional<double> softcap, const DocumentStarts& document_starts) {
   check_attention(q, k, v, document_starts);
   check_softcap("causal_attention", softcap);
-  return CausalAttention::apply(q, k, v, scale, softcap, document_starts);
+  return CausalAttentionFunction::apply(q, k, v, scale, softcap, document_starts);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Forward = Tensor5(const Tensor&, const OptionalTensor&, const OptionalTens
 using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          const Tensor&, const Tensor&, const Tensor&);
 
-class OverColumns : public torch::autograd::Function<OverColumns> {
+class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> {
  public:
   /// \param mean, variance  are written: no values of autograd's
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
@@ -70,7 +70,7 @@ Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const Option
   TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
               "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
   Tensor mean, variance;
-  const auto y = OverColumns::apply(x, gain, bias, epsilon, at, &mean, &variance);
+  const auto y = ColumnNormFunction::apply(x, gain, bias, epsilon, at, &mean, &variance);
   return {y, mean, variance};
 }
 

@@ -20,7 +20,7 @@ using Forward = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTens
 using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          const Tensor&, const Tensor&);
 
-class LayerNorm : public torch::autograd::Function<LayerNorm> {
+class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias, double epsilon) {
@@ -47,7 +47,7 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
   check_vector("layer_norm", "gain", gain, x);
   check_vector("layer_norm", "bias", bias, x);
   check_epsilon("layer_norm", epsilon);
-  return LayerNorm::apply(x, gain, bias, epsilon);
+  return LayerNormFunction::apply(x, gain, bias, epsilon);
 }
 
 }  // namespace

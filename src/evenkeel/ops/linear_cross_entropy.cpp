@@ -143,7 +143,7 @@ struct WeightGradientState {
   GradientBuffer::PendingGradient pending;
 };
 
-class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
+class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossEntropyFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
                         const Tensor& targets, std::int64_t vocabulary, double scale,
@@ -215,7 +215,7 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
   check(x, weight, targets, {vocabulary, scale, softcap});
   const bool recorded = at::GradMode::is_enabled();
   const GradientBuffer none;
-  return LinearCrossEntropy::apply(x, weight, targets, vocabulary, scale, softcap,
+  return LinearCrossEntropyFunction::apply(x, weight, targets, vocabulary, scale, softcap,
                                    recorded && x.requires_grad(),
                                    recorded && weight.requires_grad(), &none);
 }
@@ -226,7 +226,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const LogitsRule& rule, const GradientBuffer& gradient_buffer) {
   if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
     check(x, weight, targets, rule);
-    return LinearCrossEntropy::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
+    return LinearCrossEntropyFunction::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
                                      /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
   static const auto op = registered_operator<Op>("evenkeel::linear_cross_entropy");

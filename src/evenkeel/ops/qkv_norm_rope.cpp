@@ -26,7 +26,7 @@ using Backward = Tensor4(const Tensor&, const Tensor&, const Tensor&, const Tens
                          std::int64_t, std::int64_t, const OptionalTensor&, const OptionalTensor&,
                          const OptionalTensor&, const Tensor&);
 
-class QkvNormRope : public torch::autograd::Function<QkvNormRope> {
+class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const Tensor& products, const Tensor& cos_sin,
                              std::int64_t heads, std::int64_t kv_heads,
@@ -100,7 +100,7 @@ Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64
               epsilon.size());
   for (const auto each : epsilon) check_epsilon("qkv_norm_rope", each);
   const auto all_three =
-      QkvNormRope::apply(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
+      QkvNormRopeFunction::apply(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
   return {all_three[0], all_three[1], all_three[2]};
 }
 

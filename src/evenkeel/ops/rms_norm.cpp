@@ -19,7 +19,7 @@ using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&,
 using Backward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
                                             const OptionalTensor&, const Tensor&);
 
-class RmsNorm : public torch::autograd::Function<RmsNorm> {
+class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         double epsilon) {
@@ -45,7 +45,7 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, double epsilo
   check_rows("rms_norm", x);
   check_vector("rms_norm", "gain", gain, x);
   check_epsilon("rms_norm", epsilon);
-  return RmsNorm::apply(x, gain, epsilon);
+  return RmsNormFunction::apply(x, gain, epsilon);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, s
 using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          std::int64_t, bool, double, bool, double, std::int64_t, bool);
 
-class Normed : public torch::autograd::Function<Normed> {
+class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias, std::int64_t groups, bool centred,
@@ -64,7 +64,7 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
               partial);
   TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
               "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
-  return Normed::apply(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+  return RowNormFunction::apply(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
 }
 
 }  // namespace

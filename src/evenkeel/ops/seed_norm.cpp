@@ -21,7 +21,7 @@ using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor
                                                                     const OptionalTensor&,
                                                                     const OptionalTensor&, double);
 
-class SeedNormed : public torch::autograd::Function<SeedNormed> {
+class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& alpha,
                         const Tensor& beta, const OptionalTensor& gain, const OptionalTensor& bias,
@@ -52,7 +52,7 @@ Tensor differentiable(const Tensor& x, const Tensor& alpha, const Tensor& beta,
   check_vector_or_value("seed_norm", "gain", gain, x);
   check_vector_or_value("seed_norm", "bias", bias, x);
   check_epsilon("seed_norm", epsilon);
-  return SeedNormed::apply(x, alpha, beta, gain, bias, epsilon);
+  return SeedNormFunction::apply(x, alpha, beta, gain, bias, epsilon);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using GeodesicBackward = std::tuple<Tensor, Tensor, Tensor, Tensor>(const Tensor
                                                                     const Tensor&, const Tensor&,
                                                                     const Tensor&, double);
 
-class SphereStep : public torch::autograd::Function<SphereStep> {
+class SphereStepFunction : public torch::autograd::Function<SphereStepFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& start, const Tensor& towards,
                         const Tensor& step) {
@@ -40,7 +40,7 @@ class SphereStep : public torch::autograd::Function<SphereStep> {
   }
 };
 
-class GeodesicStep : public torch::autograd::Function<GeodesicStep> {
+class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& g, const Tensor& scale,
                         const Tensor& bias, double decay) {
@@ -64,7 +64,7 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   check_rows("sphere_step", start, "start");
   check_same("sphere_step", "towards", towards, "start", start);
   check_double("sphere_step", "step", step, start, /*is_value=*/false);
-  return SphereStep::apply(start, towards, step);
+  return SphereStepFunction::apply(start, towards, step);
 }
 
 Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
@@ -73,7 +73,7 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
   check_same("geodesic_step", "g", g, "x", x);
   check_double("geodesic_step", "scale", scale, x, /*is_value=*/true);
   check_double("geodesic_step", "bias", bias, x, /*is_value=*/true);
-  return GeodesicStep::apply(x, g, scale, bias, decay);
+  return GeodesicStepFunction::apply(x, g, scale, bias, decay);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using torch::autograd::tensor_list;
 using Op = Tensor(const Tensor&);
 using Backward = Tensor(const Tensor&, const Tensor&);
 
-class Swiglu : public torch::autograd::Function<Swiglu> {
+class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& products) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -36,7 +36,7 @@ Tensor differentiable(const Tensor& products) {
   TORCH_CHECK(products.sym_size(-1) % 2 == 0,
               "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
               products.sym_sizes());
-  return Swiglu::apply(products);
+  return SwigluFunction::apply(products);
 }
 
 }  // namespace
