@@ -32,7 +32,7 @@ at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos_sin) {
 }
 
 at::Tensor normed(const at::Tensor& x, const std::optional<at::Tensor>& gain) {
-  return gain ? ops::reference::rms_rows(x, kEpsilon, ops::Epsilon::inside) * *gain : x;
+  return gain ? ops::reference::rms_rows(x, kEpsilon, ops::EpsilonAt::inside) * *gain : x;
 }
 
 /// Which of q, k and v are normed.

@@ -176,7 +176,7 @@ RowOp row_norm(std::int64_t rows, std::int64_t width) {
   op.name = "row_norm";
   op.ours = [](const Tensors& in) {
     return Tensors{ops::row_norm(in[0], in[1], std::nullopt,
-                             {.epsilon = kEpsilon, .at = ops::Epsilon::outside})};
+                             {.epsilon = kEpsilon, .epsilon_at = ops::EpsilonAt::outside})};
   };
   return op;
 }

@@ -38,10 +38,10 @@ at::Tensor scaled_by_absmax(const at::Tensor& x) {
   return row / at::where(largest > 0, largest, 1.0);
 }
 
-ops::Epsilon epsilon_mode(EpsilonAt at) {
-  return at == EpsilonAt::inside    ? ops::Epsilon::inside
-         : at == EpsilonAt::outside ? ops::Epsilon::outside
-                                    : ops::Epsilon::clamp;
+ops::EpsilonAt epsilon_mode(EpsilonAt at) {
+  return at == EpsilonAt::inside    ? ops::EpsilonAt::inside
+         : at == EpsilonAt::outside ? ops::EpsilonAt::outside
+                                    : ops::EpsilonAt::clamp;
 }
 
 void check_batch_size(std::int64_t count) {
@@ -183,7 +183,7 @@ at::Tensor NormLayer::apply_row_operator(const at::Tensor& rows) const {
                         .partial = norm_.partial,
                         .length = norm_.kind == Kind::l2 || norm_.kind == Kind::scale_norm,
                         .epsilon = norm_.epsilon,
-                        .at = epsilon_mode(norm_.epsilon_at),
+                        .epsilon_at = epsilon_mode(norm_.epsilon_at),
                         .absmax8 = norm_.pre_scale == norm::PreScale::absmax8});
 }
 

@@ -27,11 +27,11 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
  public:
   /// \param mean, variance  are written: no values of autograd's
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
-                        const OptionalTensor& bias, double epsilon, std::int64_t at, Tensor* mean,
+                        const OptionalTensor& bias, double epsilon, std::int64_t epsilon_at, Tensor* mean,
                         Tensor* variance) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Forward>("evenkeel::column_norm_forward");
-    auto [y, means, variances, rho, slope] = op.call(x, gain, bias, epsilon, at);
+    auto [y, means, variances, rho, slope] = op.call(x, gain, bias, epsilon, epsilon_at);
     ctx->save_for_backward(
         {x, gain.value_or(Tensor()), bias.value_or(Tensor()), means, rho, slope});
     *mean = means;
@@ -52,7 +52,7 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
 };
 
 Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                       double epsilon, std::int64_t at) {
+                       double epsilon, std::int64_t epsilon_at) {
   check_dtype("column_norm", "x", x);
   TORCH_CHECK(x.dim() == 3 && x.sym_size(1) > 0,
               "[column_norm] x must be [sequences, positions, features] with a position at least, "
@@ -67,19 +67,19 @@ Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const Option
                 (*vector)->device());
   }
   check_epsilon("column_norm", epsilon);
-  TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
-              "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
+  TORCH_CHECK(epsilon_at >= 0 && epsilon_at <= static_cast<std::int64_t>(EpsilonAt::clamp),
+              "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", epsilon_at);
   Tensor mean, variance;
-  const auto y = ColumnNormFunction::apply(x, gain, bias, epsilon, at, &mean, &variance);
+  const auto y = ColumnNormFunction::apply(x, gain, bias, epsilon, epsilon_at, &mean, &variance);
   return {y, mean, variance};
 }
 
 }  // namespace
 
-ColumnNormed column_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                         double epsilon, Epsilon at) {
+ColumnNormResult column_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+                         double epsilon, EpsilonAt epsilon_at) {
   static const auto op = registered_operator<Op>("evenkeel::column_norm");
-  auto [y, mean, variance] = op.call(x, gain, bias, epsilon, static_cast<std::int64_t>(at));
+  auto [y, mean, variance] = op.call(x, gain, bias, epsilon, static_cast<std::int64_t>(epsilon_at));
   return {std::move(y), std::move(mean), std::move(variance)};
 }
 

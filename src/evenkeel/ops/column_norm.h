@@ -11,14 +11,14 @@ namespace evenkeel::ops {
 
 /// What column_norm() gives: the result, and of every sequence the mean and the biased variance of
 /// each feature, [S, D], in double and without a gradient.
-struct ColumnNormed {
+struct ColumnNormResult {
   at::Tensor y, mean, variance;
 };
 
 /// Every feature centred and over its standard deviation over the positions of one sequence: batch
 /// normalization of all rows as one sequence, instance normalization of several.
 ///
-///   y = gain * (x - mean) / radius + bias,   radius as row_norm() has it
+///   y = gain * (x - mean) / denominator + bias,   denominator as row_norm() has it
 ///
 /// Computed in double and rounded once. All sums over positions are in the order of
 /// kernels/order.h.
@@ -29,8 +29,8 @@ struct ColumnNormed {
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1; Ulyanov, Vedaldi and Lempitsky
 ///         2016, arXiv:1607.08022, eq. 3
-ColumnNormed column_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
+ColumnNormResult column_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
                          const std::optional<at::Tensor>& bias, double epsilon,
-                         Epsilon at = Epsilon::inside);
+                         EpsilonAt epsilon_at = EpsilonAt::inside);
 
 }  // namespace evenkeel::ops

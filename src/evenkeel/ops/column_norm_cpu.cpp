@@ -17,7 +17,7 @@ namespace {
 using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
-using kernels::cpu::Columns;
+using kernels::cpu::ColumnNormParameters;
 
 /// The sum over the rows of one sequence, in the order of kernels/order.h: add(begin, end, sums)
 /// adds those of a block. [D], double
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int6
                                       std::int64_t width) {
   const auto* const origin = const_data<double>(first, width);
   const auto sum = sum_of_columns(rows, width, [&](auto begin, auto end, double* sums) {
-    kernels::cpu::add_columns(x + begin * width, origin, sums, end - begin, width);
+    kernels::cpu::add_column_sums(x + begin * width, origin, sums, end - begin, width);
   });
   const auto mean = first + sum / static_cast<double>(rows);
   const auto* const centre = const_data<double>(mean, width);
@@ -49,27 +49,27 @@ std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int6
 }
 
 /// The slope in dx, as RowNormGradient has it: -2 rho'(s) / (n rho^2), which is rho / n, inside.
-Tensor slope_of(const Tensor& variance, const Tensor& rho, double epsilon, Epsilon at,
+Tensor slope_of(const Tensor& variance, const Tensor& rho, double epsilon, EpsilonAt placement,
                 std::int64_t rows) {
   const auto count = static_cast<double>(rows);
-  if (at == Epsilon::inside) return rho / count;
+  if (placement == EpsilonAt::inside) return rho / count;
   const auto root = variance.sqrt();
-  const auto moves = at == Epsilon::outside ? root > 0 : root > epsilon;
+  const auto moves = placement == EpsilonAt::outside ? root > 0 : root > epsilon;
   return at::where(moves, at::where(moves, root, 1.0).reciprocal() / count, 0.0);
 }
 
-Tensor ones_or(const OptionalTensor& vector, double value, std::int64_t width) {
+Tensor double_vector_or(const OptionalTensor& vector, double value, std::int64_t width) {
   return vector ? vector->contiguous() : at::full({width}, value, at::kDouble);
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
                                                            const OptionalTensor& gain,
                                                            const OptionalTensor& bias,
-                                                           double epsilon, std::int64_t place) {
+                                                           double epsilon, std::int64_t epsilon_at) {
   const auto all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
-  const auto gains = ones_or(gain, 1, width), biases = ones_or(bias, 0, width);
-  const auto at = static_cast<Epsilon>(place);
+  const auto gains = double_vector_or(gain, 1, width), biases = double_vector_or(bias, 0, width);
+  const auto placement = static_cast<EpsilonAt>(epsilon_at);
   auto y = empty_contiguous_like(x);
   const auto means = at::empty({sequences, width}, at::kDouble);
   const auto variances = at::empty_like(means), rhos = at::empty_like(means);
@@ -80,15 +80,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
       auto* const to = mutable_data<scalar_t>(y) + s * rows * width;
       const auto [mean, variance] = moments_of(from, all[s][0].to(at::kDouble), rows, width);
       // A column without extent gives zeros, and a finite gradient.
-      const auto rho = reference::inverse_root(variance, epsilon, at).nan_to_num(0, 0, 0);
+      const auto rho = reference::inverse_root(variance, epsilon, placement).nan_to_num(0, 0, 0);
       means[s].copy_(mean);
       variances[s].copy_(variance);
       rhos[s].copy_(rho);
-      slopes[s].copy_(slope_of(variance, rho, epsilon, at, rows));
-      const Columns by = {const_data<double>(mean, width), const_data<double>(rho, width), const_data<double>(gains, width),
+      slopes[s].copy_(slope_of(variance, rho, epsilon, placement, rows));
+      const ColumnNormParameters parameters = {const_data<double>(mean, width), const_data<double>(rho, width), const_data<double>(gains, width),
                           const_data<double>(biases, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
-        kernels::cpu::column_norm_rows(from + begin * width, by, to + begin * width, end - begin,
+        kernels::cpu::column_norm_rows(from + begin * width, parameters, to + begin * width, end - begin,
                                        width);
       });
     }
@@ -102,7 +102,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
                                             const Tensor& slope) {
   const auto upstream = dy.contiguous(), all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
-  const auto gains = ones_or(gain, 1, width);
+  const auto gains = double_vector_or(gain, 1, width);
   auto dx = empty_contiguous_like(x);
   const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {
@@ -110,21 +110,21 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
       const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel()) + s * rows * width;
       const auto* const x_rows = const_data<scalar_t>(all, x.numel()) + s * rows * width;
       auto* const to = mutable_data<scalar_t>(dx) + s * rows * width;
-      const Columns by = {const_data<double>(mean, sequences * width) + s * width,
+      const ColumnNormParameters parameters = {const_data<double>(mean, sequences * width) + s * width,
                           const_data<double>(rho, sequences * width) + s * width, const_data<double>(gains, width),
                           nullptr};
       const auto both = sum_of_columns(rows, 2 * width, [&](auto begin, auto end, double* sums) {
-        kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, by,
+        kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, parameters,
                                            sums, sums + width, end - begin, width);
       });
       dgains[s].copy_(both.narrow(0, 0, width));
       dbiases[s].copy_(both.narrow(0, width, width));
       const auto mean_dy = dbiases[s] / static_cast<double>(rows);
-      const auto bend = slope[s] * dgains[s];
-      const kernels::cpu::ColumnBends bends = {const_data<double>(mean_dy, width), const_data<double>(bend, width)};
+      const auto projection = slope[s] * dgains[s];
+      const kernels::cpu::ColumnProjections projections = {const_data<double>(mean_dy, width), const_data<double>(projection, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
-        kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, by,
-                                                bends, to + begin * width, end - begin, width);
+        kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, parameters,
+                                                projections, to + begin * width, end - begin, width);
       });
     }
   });

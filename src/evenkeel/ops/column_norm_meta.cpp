@@ -16,7 +16,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
                                                            const OptionalTensor& /*gain*/,
                                                            const OptionalTensor& /*bias*/,
                                                            double /*epsilon*/,
-                                                           std::int64_t /*at*/) {
+                                                           std::int64_t /*epsilon_at*/) {
   const auto of_columns = [&] {
     return at::empty_symint({x.sym_size(0), x.sym_size(2)}, x.options().dtype(at::kDouble));
   };

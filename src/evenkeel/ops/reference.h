@@ -28,13 +28,13 @@ inline at::Tensor root(const at::Tensor& square) {
 }
 
 ///   inside 1/sqrt(s + e), outside 1/(sqrt(s) + e), clamp 1/max(sqrt(s), e)
-inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, Epsilon at) {
+inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, EpsilonAt at) {
   switch (at) {
-    case Epsilon::inside:
+    case EpsilonAt::inside:
       return at::rsqrt(square + epsilon);
-    case Epsilon::outside:
+    case EpsilonAt::outside:
       return (root(square) + epsilon).reciprocal();
-    case Epsilon::clamp:
+    case EpsilonAt::clamp:
       break;
   }
   return root(square).clamp_min(epsilon).reciprocal();
@@ -45,7 +45,7 @@ inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, Epsilon
 /// \param x  [..., D]
 /// \return the same shape, in double
 /// \source Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4; `partial` is its pRMSNorm
-inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside,
+inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside,
                            double partial = 1) {
   const auto row = x.to(at::kDouble);
   const auto part = static_cast<std::int64_t>(partial * static_cast<double>(x.size(-1)));
@@ -62,7 +62,7 @@ inline at::Tensor from_first(const at::Tensor& row) {
 /// Centred rows over their standard deviation:
 ///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or as inverse_root() says
 /// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
-inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside) {
+inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside) {
   const auto row = from_first(x.to(at::kDouble));
   const auto centred = row - row.mean(-1, /*keepdim=*/true);
   return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
@@ -71,7 +71,7 @@ inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, Epsilon at = E
 /// Rows over their Euclidean length, for l2 and scale_norm:
 ///   x / max(|x|, e), or as inverse_root() says of s = |x|^2
 /// \source Nguyen and Salazar 2019, arXiv:1910.05895 (scale_norm)
-inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::clamp) {
+inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::clamp) {
   const auto row = x.to(at::kDouble);
   return row * inverse_root(row.square().sum(-1, /*keepdim=*/true), epsilon, at);
 }
@@ -111,14 +111,14 @@ inline at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const 
 /// Equal runs of features, each centred and over its standard deviation: layer_rows() of each.
 /// \source Wu and He 2018, arXiv:1803.08494, eq. 1-3, for a single position
 inline at::Tensor group_rows(const at::Tensor& x, std::int64_t groups, double epsilon,
-                             Epsilon at = Epsilon::inside) {
+                             EpsilonAt at = EpsilonAt::inside) {
   return layer_rows(x.unflatten(-1, {groups, -1}), epsilon, at).flatten(-2);
 }
 
 /// Every feature centred and over its standard deviation over the positions of one sequence.
 /// \param x  [B, T, D]
 /// \source Ulyanov, Vedaldi and Lempitsky 2016, arXiv:1607.08022, eq. 3
-inline at::Tensor instance_rows(const at::Tensor& x, double epsilon, Epsilon at = Epsilon::inside) {
+inline at::Tensor instance_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside) {
   return layer_rows(x.transpose(-1, -2), epsilon, at).transpose(-1, -2).contiguous();
 }
 

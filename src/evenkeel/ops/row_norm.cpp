@@ -25,14 +25,14 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias, std::int64_t groups, bool centred,
-                        double partial, bool length, double epsilon, std::int64_t at,
+                        double partial, bool length, double epsilon, std::int64_t epsilon_at,
                         bool absmax8) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Op>("evenkeel::row_norm_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
-    ctx->saved_data["whole"] = std::vector<std::int64_t>{groups, centred, length, at, absmax8};
+    ctx->saved_data["whole"] = std::vector<std::int64_t>{groups, centred, length, epsilon_at, absmax8};
     ctx->saved_data["real"] = std::vector<double>{partial, epsilon};
-    return op.call(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+    return op.call(x, gain, bias, groups, centred, partial, length, epsilon, epsilon_at, absmax8);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
@@ -52,7 +52,7 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
 
 Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                       std::int64_t groups, bool centred, double partial, bool length,
-                      double epsilon, std::int64_t at, bool absmax8) {
+                      double epsilon, std::int64_t epsilon_at, bool absmax8) {
   check_rows("row_norm", x);
   check_vector_or_value("row_norm", "gain", gain, x);
   check_vector_or_value("row_norm", "bias", bias, x);
@@ -62,18 +62,18 @@ Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const Optiona
   TORCH_CHECK(partial > 0 && partial <= 1 && (!centred || partial == 1),
               "[row_norm] partial must be above 0, at most 1, and 1 of centred rows, but is ",
               partial);
-  TORCH_CHECK(at >= 0 && at <= static_cast<std::int64_t>(Epsilon::clamp),
-              "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", at);
-  return RowNormFunction::apply(x, gain, bias, groups, centred, partial, length, epsilon, at, absmax8);
+  TORCH_CHECK(epsilon_at >= 0 && epsilon_at <= static_cast<std::int64_t>(EpsilonAt::clamp),
+              "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", epsilon_at);
+  return RowNormFunction::apply(x, gain, bias, groups, centred, partial, length, epsilon, epsilon_at, absmax8);
 }
 
 }  // namespace
 
 Tensor row_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                const RowNorm& by) {
+                const RowNormOptions& options) {
   static const auto op = registered_operator<Op>("evenkeel::row_norm");
-  return op.call(x, gain, bias, by.groups, by.centred, by.partial, by.length, by.epsilon,
-                  static_cast<std::int64_t>(by.at), by.absmax8);
+  return op.call(x, gain, bias, options.groups, options.centred, options.partial, options.length, options.epsilon,
+                  static_cast<std::int64_t>(options.epsilon_at), options.absmax8);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

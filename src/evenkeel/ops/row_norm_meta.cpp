@@ -13,7 +13,7 @@ using at::Tensor;
 
 Tensor forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
                std::int64_t /*groups*/, bool /*centred*/, double /*partial*/, bool /*length*/,
-               double /*epsilon*/, std::int64_t /*at*/, bool /*absmax8*/) {
+               double /*epsilon*/, std::int64_t /*epsilon_at*/, bool /*absmax8*/) {
   return empty_contiguous_like(x);
 }
 
@@ -21,7 +21,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             std::int64_t /*groups*/, bool /*centred*/,
                                             double /*partial*/, bool /*length*/, double /*epsilon*/,
-                                            std::int64_t /*at*/, bool /*absmax8*/) {
+                                            std::int64_t /*epsilon_at*/, bool /*absmax8*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 

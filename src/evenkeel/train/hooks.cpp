@@ -27,7 +27,7 @@ bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
 /// Scales rows, or columns, to length 1 in place; zeros stay.
 void normalize_lengths(const at::Tensor& w, bool are_rows) {
   if (are_rows && w.is_cpu()) {
-    const ops::RowNorm by = {.length = true, .epsilon = 0, .at = ops::Epsilon::clamp};
+    const ops::RowNormOptions by = {.length = true, .epsilon = 0, .epsilon_at = ops::EpsilonAt::clamp};
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
     return;
   }

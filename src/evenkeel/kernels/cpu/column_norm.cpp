@@ -4,7 +4,7 @@
 namespace evenkeel::kernels::cpu {
 
 template <typename T>
-EK_CLONES void add_columns(const T* __restrict x, const double* __restrict centre,
+EK_CLONES void add_column_sums(const T* __restrict x, const double* __restrict centre,
                            double* __restrict sums, std::int64_t rows, std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row, x += width) {
 #pragma omp simd
@@ -25,9 +25,9 @@ EK_CLONES void add_column_squares(const T* __restrict x, const double* __restric
 }
 
 template <typename T>
-EK_CLONES void column_norm_rows(const T* __restrict x, const Columns& by, T* __restrict y,
+EK_CLONES void column_norm_rows(const T* __restrict x, const ColumnNormParameters& parameters, T* __restrict y,
                                 std::int64_t rows, std::int64_t width) {
-  const auto [centre, rho, gain, bias] = by;
+  const auto [centre, rho, gain, bias] = parameters;
   for (std::int64_t row = 0; row < rows; ++row, x += width, y += width) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
@@ -38,10 +38,10 @@ EK_CLONES void column_norm_rows(const T* __restrict x, const Columns& by, T* __r
 
 template <typename T>
 EK_CLONES void add_column_gradients(const T* __restrict dy, const T* __restrict x,
-                                    const Columns& by, double* __restrict dgain,
+                                    const ColumnNormParameters& parameters, double* __restrict dgain,
                                     double* __restrict dbias, std::int64_t rows,
                                     std::int64_t width) {
-  const double *const centre = by.centre, *const rho = by.rho;
+  const double *const centre = parameters.centre, *const rho = parameters.rho;
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
@@ -54,26 +54,26 @@ EK_CLONES void add_column_gradients(const T* __restrict dy, const T* __restrict 
 
 template <typename T>
 EK_CLONES void column_norm_rows_backward(const T* __restrict dy, const T* __restrict x,
-                                         const Columns& by, const ColumnBends& bends,
+                                         const ColumnNormParameters& parameters, const ColumnProjections& projections,
                                          T* __restrict dx, std::int64_t rows, std::int64_t width) {
-  const double *const centre = by.centre, *const rho = by.rho, *const gain = by.gain;
-  const auto [mean, bend] = bends;
+  const double *const centre = parameters.centre, *const rho = parameters.rho, *const gain = parameters.gain;
+  const auto [mean, projection] = projections;
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width, dx += width) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
       const double x_hat = (load(x + i) - centre[i]) * rho[i];
-      store(dx + i, gain[i] * (rho[i] * (load(dy + i) - mean[i]) - x_hat * bend[i]));
+      store(dx + i, gain[i] * (rho[i] * (load(dy + i) - mean[i]) - x_hat * projection[i]));
     }
   }
 }
 
 #define EK_INSTANTIATE(T)                                                                         \
-  template void add_columns(const T*, const double*, double*, std::int64_t, std::int64_t);        \
+  template void add_column_sums(const T*, const double*, double*, std::int64_t, std::int64_t);        \
   template void add_column_squares(const T*, const double*, double*, std::int64_t, std::int64_t); \
-  template void column_norm_rows(const T*, const Columns&, T*, std::int64_t, std::int64_t);       \
-  template void add_column_gradients(const T*, const T*, const Columns&, double*, double*,        \
+  template void column_norm_rows(const T*, const ColumnNormParameters&, T*, std::int64_t, std::int64_t);       \
+  template void add_column_gradients(const T*, const T*, const ColumnNormParameters&, double*, double*,        \
                                      std::int64_t, std::int64_t);                                 \
-  template void column_norm_rows_backward(const T*, const T*, const Columns&, const ColumnBends&, \
+  template void column_norm_rows_backward(const T*, const T*, const ColumnNormParameters&, const ColumnProjections&, \
                                           T*, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
