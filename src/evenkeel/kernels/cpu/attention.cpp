@@ -33,13 +33,13 @@ template <int kBytes, typename T>
                                            const AttentionHead<T>& head, std::int64_t h,
                                            OpMathType<T>* scratch) {
   using F = OpMathType<T>;
-  using L = Lanes<F, kBytes>;
-  using V = typename L::V;
+  using Shape = TileShape<F, kBytes>;
+  using V = typename Shape::V;
   constexpr std::int64_t kStride = kKeys + kPad;
-  static_assert(kQueries % L::kRows == 0 && kKeys % L::kPanel == 0 && kPad % L::kPanel == 0);
+  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 && kPad % Shape::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
-  const auto vectors = (width + L::kVector - 1) / L::kVector;
+  const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
   const auto earlier = sizes.keys - sizes.queries;
   const Scratch at(sizes);
   F* const keys = scratch + at.keys;
@@ -58,17 +58,17 @@ template <int kBytes, typename T>
     std::fill(running, running + kQueries, RunningRow<F>());
     /// Keys that the rows of a tile see, all of them together.
     const auto seen_by = [&](std::int64_t r) {
-      return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
+      return earlier + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
     };
     const auto seen = earlier + q0 + rows;
     const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
     for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
       const auto count = std::min(kKeys, seen - k0);
-      for (std::int64_t j = 0; j < count; j += L::kPanel) {
-        for (std::int64_t r = 0; r < rows; r += L::kRows) {
+      for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
+        for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
           if (k0 + j >= seen_by(r)) continue;
-          tile<V, L::kRows, 2, Left::rows, false>(queries + r * width, width,
-                                                  keys + (k0 + j) * width, L::kPanel,
+          tile<V, Shape::kRows, 2, Left::rows, false>(queries + r * width, width,
+                                                  keys + (k0 + j) * width, Shape::kPanel,
                                                   scores + r * kStride + j, kStride, width);
         }
       }
@@ -82,10 +82,10 @@ template <int kBytes, typename T>
         }
         clear_outside(row, own, count);
       }
-      for (std::int64_t r = 0; r < rows; r += L::kRows) {
+      for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
         const auto depth = std::min(count, seen_by(r) - k0);
         if (depth <= 0) continue;
-        tiles<V, L::kRows, Left::rows, true>(scores + r * kStride, kStride, values + k0 * stride,
+        tiles<V, Shape::kRows, Left::rows, true>(scores + r * kStride, kStride, values + k0 * stride,
                                              stride, sums + r * stride, stride, depth, vectors);
       }
     }
@@ -106,7 +106,7 @@ struct Forward {
     }
     const Scratch at(sizes);
     const auto width = sizes.width;
-    pack_panels<Lanes<F, kBytes>::kPanel>(head.k, sizes.keys, width, scratch + at.keys);
+    pack_panels<TileShape<F, kBytes>::kPanel>(head.k, sizes.keys, width, scratch + at.keys);
     copy_rows(head.v, 0, sizes.keys, width, F(1), scratch + at.values, padded(width));
     for (std::int64_t h = 0; h < head.heads; ++h) forward<kBytes>(sizes, head, h, scratch);
   }

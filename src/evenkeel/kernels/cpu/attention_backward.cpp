@@ -42,13 +42,13 @@ template <int kBytes, typename T>
 [[gnu::always_inline]] inline void backward(const AttentionSizes& sizes,
                                             const AttentionGradient<T>& head, OpMathType<T>* scratch) {
   using F = OpMathType<T>;
-  using L = Lanes<F, kBytes>;
-  using V = typename L::V;
+  using Shape = TileShape<F, kBytes>;
+  using V = typename Shape::V;
   constexpr std::int64_t kStride = kKeys + kPad;
-  static_assert(kQueries % L::kRows == 0 && kKeys % L::kPanel == 0 && kPad % L::kPanel == 0);
+  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 && kPad % Shape::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
-  const auto vectors = (width + L::kVector - 1) / L::kVector;
+  const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
   const auto earlier = sizes.keys - sizes.queries;
   const auto scale = static_cast<F>(sizes.scale);
   const Scratch at(sizes);
@@ -63,8 +63,8 @@ template <int kBytes, typename T>
   F* const gradients = scratch + at.gradients;
   F* const dq = scratch + at.dq;
 
-  pack_panels<L::kPanel>(head.k, sizes.keys, width, keys);
-  pack_panels<L::kPanel>(head.v, sizes.keys, width, values);
+  pack_panels<Shape::kPanel>(head.k, sizes.keys, width, keys);
+  pack_panels<Shape::kPanel>(head.v, sizes.keys, width, values);
   copy_rows(head.k, 0, sizes.keys, width, F(1), key_rows, stride);
   std::fill(dk, dk + padded(sizes.keys + kPad) * stride, F(0));
   std::fill(dv, dv + padded(sizes.keys + kPad) * stride, F(0));
@@ -80,7 +80,7 @@ template <int kBytes, typename T>
       std::fill(upstream + rows * stride, upstream + kQueries * stride, F(0));
       std::fill(dq, dq + kQueries * stride, F(0));
       const auto seen_by = [&](std::int64_t r) {
-        return earlier + q0 + std::min<std::int64_t>(r + L::kRows, rows);
+        return earlier + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
       };
       const auto seen = earlier + q0 + rows;
       F delta[kQueries];
@@ -95,14 +95,14 @@ template <int kBytes, typename T>
       const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
       for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
         const auto count = std::min(kKeys, seen - k0);
-        for (std::int64_t j = 0; j < count; j += L::kPanel) {
-          for (std::int64_t r = 0; r < rows; r += L::kRows) {
+        for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
+          for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
             if (k0 + j >= seen_by(r)) continue;
-            tile<V, L::kRows, 2, Left::rows, false>(queries + r * stride, stride,
-                                                    keys + (k0 + j) * width, L::kPanel,
+            tile<V, Shape::kRows, 2, Left::rows, false>(queries + r * stride, stride,
+                                                    keys + (k0 + j) * width, Shape::kPanel,
                                                     weights + r * kStride + j, kStride, width);
-            tile<V, L::kRows, 2, Left::rows, false>(upstream + r * stride, stride,
-                                                    values + (k0 + j) * width, L::kPanel,
+            tile<V, Shape::kRows, 2, Left::rows, false>(upstream + r * stride, stride,
+                                                    values + (k0 + j) * width, Shape::kPanel,
                                                     gradients + r * kStride + j, kStride, width);
           }
         }
@@ -120,23 +120,23 @@ template <int kBytes, typename T>
                                        head.lse[h * sizes.queries + q0 + r], delta[r],
                                        static_cast<F>(sizes.softcap));
           }
-          clear_outside(weight, own, count + L::kRows);
-          clear_outside(gradient, own, count + L::kRows);
+          clear_outside(weight, own, count + Shape::kRows);
+          clear_outside(gradient, own, count + Shape::kRows);
         }
-        for (std::int64_t r = 0; r < rows; r += L::kRows) {
+        for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
           const auto depth = std::min(count, seen_by(r) - k0);
           if (depth <= 0) continue;
-          tiles<V, L::kRows, Left::rows, true>(gradients + r * kStride, kStride,
+          tiles<V, Shape::kRows, Left::rows, true>(gradients + r * kStride, kStride,
                                                key_rows + k0 * stride, stride, dq + r * stride,
                                                stride, depth, vectors);
         }
-        for (std::int64_t j = 0; j < count; j += L::kRows) {
+        for (std::int64_t j = 0; j < count; j += Shape::kRows) {
           // The first query that sees the first of these keys.
           const auto first = std::max<std::int64_t>(0, k0 + j - earlier - q0);
-          tiles<V, L::kRows, Left::columns, true>(
+          tiles<V, Shape::kRows, Left::columns, true>(
               gradients + first * kStride + j, kStride, queries + first * stride, stride,
               dk + (k0 + j) * stride, stride, rows - first, vectors);
-          tiles<V, L::kRows, Left::columns, true>(
+          tiles<V, Shape::kRows, Left::columns, true>(
               weights + first * kStride + j, kStride, upstream + first * stride, stride,
               dv + (k0 + j) * stride, stride, rows - first, vectors);
         }

@@ -30,9 +30,9 @@ constexpr std::int64_t padded(std::int64_t count) {
   return (count + kPad - 1) / kPad * kPad;
 }
 
-/// A processor's vectors, and the tile that fills its registers.
+/// The vector type, and the shape of the register tile, for vectors of kBytes.
 template <typename F, int kBytes>
-struct Lanes {
+struct TileShape {
   using V = typename VectorOf<F, kBytes>::Type;
   static constexpr std::int64_t kVector = kBytes / static_cast<int>(sizeof(F));
   static constexpr std::int64_t kPanel = 2 * kVector;  // columns of a tile of scores

@@ -16,13 +16,13 @@ namespace evenkeel::kernels::cpu {
 
 /// x becomes e^x, x <= 0.
 template <typename F, int kBytes>
-[[gnu::always_inline]] inline void exponentiate(Sixteen<F, kBytes>& x) {
+[[gnu::always_inline]] inline void exponentiate(Vec16<F, kBytes>& x) {
 #pragma GCC unroll 8
   for (int k = 0; k < x.kCount; ++k) {
     if constexpr (sizeof(F) == sizeof(float)) {
       exp_below_of_each(x.part[k]);
     } else {
-      for (int i = 0; i < x.kEach; ++i) x.part[k][i] = exp_below(x.part[k][i]);
+      for (int i = 0; i < x.kPartSize; ++i) x.part[k][i] = exp_below(x.part[k][i]);
     }
   }
 }
@@ -37,7 +37,7 @@ template <typename F>
 template <int kBytes, typename F>
 [[gnu::always_inline]] inline F largest_of_row(const F* __restrict row, std::int64_t count,
                                                F least) {
-  Sixteen<F, kBytes> most, next;
+  Vec16<F, kBytes> most, next;
 #pragma GCC unroll 8
   for (int k = 0; k < most.kCount; ++k) most.part[k] += least;
   for (std::int64_t j = 0; j < count; j += kLanes) {
@@ -58,7 +58,7 @@ template <int kBytes, typename F>
 /// row = exp(row - largest); the sum, in the order of sum_over().
 template <int kBytes, typename F>
 [[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
-  Sixteen<F, kBytes> sum, next;
+  Vec16<F, kBytes> sum, next;
   for (std::int64_t j = 0; j < count; j += kLanes) {
     next.load(row + j);
 #pragma GCC unroll 8
@@ -68,7 +68,7 @@ template <int kBytes, typename F>
     for (int k = 0; k < sum.kCount; ++k) sum.part[k] += next.part[k];
     next.store(row + j);
   }
-  return sum_of_lanes(sum);
+  return horizontal_sum(sum);
 }
 
 /// The running softmax of one query, as far as it went.
@@ -119,7 +119,7 @@ template <int kBytes, typename F>
 [[gnu::always_inline]] inline void weigh_row_backward(F* __restrict weights, F* __restrict slopes,
                                                       std::int64_t count, F lse, F delta,
                                                       F softcap) {
-  Sixteen<F, kBytes> score, slope, weight;
+  Vec16<F, kBytes> score, slope, weight;
   const F inverse = softcap > 0 ? 1 / softcap : 0;
   for (std::int64_t j = 0; j < count; j += kLanes) {
     score.load(weights + j);
@@ -127,7 +127,7 @@ template <int kBytes, typename F>
 #pragma GCC unroll 8
     for (int k = 0; k < score.kCount; ++k) {
       const auto below = score.part[k] - lse;
-      weight.part[k] = below > 0 ? typename Sixteen<F, kBytes>::V{} : below;  // by rounding only
+      weight.part[k] = below > 0 ? typename Vec16<F, kBytes>::V{} : below;  // by rounding only
     }
     exponentiate(weight);
 #pragma GCC unroll 8

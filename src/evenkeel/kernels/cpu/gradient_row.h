@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "evenkeel/kernels/cpu/row.h"
-#include "evenkeel/kernels/cpu/sixteen.h"
+#include "evenkeel/kernels/cpu/vec16.h"
 
 /// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
 /// before it may be. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
@@ -52,14 +52,14 @@ struct GradientSums {
 };
 
 /// Sixteen values from `from` on.
-[[gnu::always_inline]] inline void load_sixteen(Sixteen<float>& v, const float* from) {
+[[gnu::always_inline]] inline void load_vec16(Vec16<float>& v, const float* from) {
   v.load(from);
 }
-[[gnu::always_inline]] inline void load_sixteen(Sixteen<float>& v, const Bf16* from) {
+[[gnu::always_inline]] inline void load_vec16(Vec16<float>& v, const Bf16* from) {
 #pragma GCC unroll 8
   for (int k = 0; k < v.kCount; ++k) {
     VectorOf<std::uint16_t, 16>::Type bits;
-    load_vector(bits, from + k * v.kEach);
+    load_vector(bits, from + k * v.kPartSize);
     using Words = VectorOf<std::uint32_t, 32>::Type;
     const Words words = __builtin_convertvector(bits, Words) << 16;
     std::memcpy(&v.part[k], &words, sizeof words);
@@ -68,14 +68,14 @@ struct GradientSums {
 
 /// What gradient_sums() sums.
 struct SumsInFloat {
-  Sixteen<float> g, slope, squares;
+  Vec16<float> g, slope, squares;
 
   template <typename Dy, typename X, typename Row>
   [[gnu::always_inline]] void add(const Dy* dy, const float* gain, const X* x, const Row& row) {
-    Sixteen<float> upstream, gains, value;
-    load_sixteen(upstream, dy);
-    load_sixteen(gains, gain);
-    load_sixteen(value, x);
+    Vec16<float> upstream, gains, value;
+    load_vec16(upstream, dy);
+    load_vec16(gains, gain);
+    load_vec16(value, x);
 #pragma GCC unroll 8
     for (int k = 0; k < g.kCount; ++k) {
       const auto through = upstream.part[k] * gains.part[k];
@@ -117,9 +117,9 @@ template <bool kAhead, typename Dy, typename X, typename Row>
       std::copy(x + i, x + end, last_x);
       these.add(last_dy, last_gain, last_x, row);
     }
-    sums.g += static_cast<double>(sum_of_lanes(these.g));
-    sums.slope += static_cast<double>(sum_of_lanes(these.slope));
-    sums.squares += static_cast<double>(sum_of_lanes(these.squares));
+    sums.g += static_cast<double>(horizontal_sum(these.g));
+    sums.slope += static_cast<double>(horizontal_sum(these.slope));
+    sums.squares += static_cast<double>(horizontal_sum(these.squares));
   }
   return sums;
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/vector.h"
+#include "evenkeel/kernels/cpu/vector_type.h"
 
 /// Small matrix products out of cache: a tile of the result stays in registers.
 namespace evenkeel::kernels::cpu {
@@ -17,14 +17,14 @@ template <typename V, int kRows, int kVectors, Left kLeft, bool kAdd, typename F
                                         const F* __restrict b, std::int64_t b_stride,
                                         F* __restrict c, std::int64_t c_stride,
                                         std::int64_t depth) {
-  constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(F));
+  constexpr int kVectorSize = static_cast<int>(sizeof(V) / sizeof(F));
   V sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (int j = 0; j < kVectors; ++j) {
       if (kAdd) {
-        load_vector(sum[i][j], c + i * c_stride + j * kLanes);
+        load_vector(sum[i][j], c + i * c_stride + j * kVectorSize);
       } else {
         sum[i][j] = V{};
       }
@@ -33,7 +33,7 @@ template <typename V, int kRows, int kVectors, Left kLeft, bool kAdd, typename F
   for (std::int64_t k = 0; k < depth; ++k) {
     V right[kVectors];
 #pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) load_vector(right[j], b + k * b_stride + j * kLanes);
+    for (int j = 0; j < kVectors; ++j) load_vector(right[j], b + k * b_stride + j * kVectorSize);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const F left = kLeft == Left::rows ? a[i * a_stride + k] : a[k * a_stride + i];
@@ -44,7 +44,7 @@ template <typename V, int kRows, int kVectors, Left kLeft, bool kAdd, typename F
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) store_vector(c + i * c_stride + j * kLanes, sum[i][j]);
+    for (int j = 0; j < kVectors; ++j) store_vector(c + i * c_stride + j * kVectorSize, sum[i][j]);
   }
 }
 
@@ -54,14 +54,14 @@ template <typename V, int kRows, Left kLeft, bool kAdd, typename F>
                                          const F* __restrict b, std::int64_t b_stride,
                                          F* __restrict c, std::int64_t c_stride, std::int64_t depth,
                                          std::int64_t vectors) {
-  constexpr int kLanes = static_cast<int>(sizeof(V) / sizeof(F));
+  constexpr int kVectorSize = static_cast<int>(sizeof(V) / sizeof(F));
   std::int64_t j = 0;
   for (; j + 2 <= vectors; j += 2) {
-    tile<V, kRows, 2, kLeft, kAdd>(a, a_stride, b + j * kLanes, b_stride, c + j * kLanes, c_stride,
+    tile<V, kRows, 2, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride, c + j * kVectorSize, c_stride,
                                    depth);
   }
   if (j < vectors) {
-    tile<V, kRows, 1, kLeft, kAdd>(a, a_stride, b + j * kLanes, b_stride, c + j * kLanes, c_stride,
+    tile<V, kRows, 1, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride, c + j * kVectorSize, c_stride,
                                    depth);
   }
 }
