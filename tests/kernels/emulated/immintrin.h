@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stands before the compiler's own header of this name (kernels_lanes_test): then what is written
+// Takes precedence over the compiler's header of this name (kernels_emulated_test): then what is written
 // for AVX-512 with bfloat16 and for AMX runs on any processor, slowly.
 #include <emmintrin.h>
 

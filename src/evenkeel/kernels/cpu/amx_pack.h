@@ -6,7 +6,7 @@
 
 #include "evenkeel/kernels/cpu/amx_tiles.h"
 #include "evenkeel/kernels/cpu/attention.h"
-#include "evenkeel/kernels/cpu/bf16_lanes.h"
+#include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 /// Rows of a head as factors of products in tiles (amx_tiles.h). What is padded is zero.
 namespace evenkeel::kernels::cpu {
@@ -28,14 +28,14 @@ struct SomeRows {
 };
 
 /// 32 values of row i from column d on.
-EK_LANES __m512i values_of(const SomeRows& rows, std::int64_t i, std::int64_t d) {
+EK_AMX_INLINE __m512i values_of(const SomeRows& rows, std::int64_t i, std::int64_t d) {
   if (i >= rows.count || d >= rows.width) return _mm512_setzero_si512();
-  return _mm512_maskz_loadu_epi16(lanes::first_of_32(rows.width - d), rows.row(i) + d);
+  return _mm512_maskz_loadu_epi16(avx512::tail_mask_32(rows.width - d), rows.row(i) + d);
 }
 
 /// Asks for part `turn` of `turns` of rows [i, i + count): whole rows one after another, which the
 /// processor then goes on asking for by itself.
-EK_LANES void prefetch(const SomeRows& rows, std::int64_t i, std::int64_t count, std::int64_t turn,
+EK_AMX_INLINE void prefetch(const SomeRows& rows, std::int64_t i, std::int64_t count, std::int64_t turn,
                        std::int64_t turns) {
   const auto each = (count + turns - 1) / turns;
   const auto begin = i + turn * each, end = std::min({begin + each, i + count, rows.count});
@@ -45,7 +45,7 @@ EK_LANES void prefetch(const SomeRows& rows, std::int64_t i, std::int64_t count,
 }
 
 /// A left factor [all, depth]: the rows as they are.
-EK_LANES void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
+EK_AMX_INLINE void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
   for (std::int64_t i = 0; i < rows.all; ++i) {
     for (std::int64_t d = 0; d < depth; d += 32) {
       _mm512_storeu_si512(to + i * depth + d, values_of(rows, i, d));
@@ -54,7 +54,7 @@ EK_LANES void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
 }
 
 /// Values of four rows, `stride` apart, eight of each.
-EK_LANES __m512i eights_of(const Bf16* from, std::int64_t stride) {
+EK_AMX_INLINE __m512i eights_of(const Bf16* from, std::int64_t stride) {
   const auto eight = [&](std::int64_t row) {
     return reinterpret_cast<const __m128i*>(from + row * stride);
   };
@@ -66,7 +66,7 @@ EK_LANES __m512i eights_of(const Bf16* from, std::int64_t stride) {
 }
 
 /// Pairs of 16 rows of 32 values become columns: 16 of each pair one after another.
-EK_LANES void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32_t* to) {
+EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32_t* to) {
 #pragma GCC unroll 4
   for (std::int64_t pair = 0; pair < kTile; pair += 4) {
     // Quarter q of a vector has rows 4 q to 4 q + 3, first one of them, then two, then four.
@@ -86,7 +86,7 @@ EK_LANES void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32
 }
 
 /// A right factor [depth, all]: each row is a column. Its panels have depth / 2 * kTile pairs.
-EK_LANES void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs) {
+EK_AMX_INLINE void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs) {
   alignas(64) Bf16 padded[kTile * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTile) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
@@ -106,7 +106,7 @@ EK_LANES void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uin
 
 /// A right factor [all, depth]: each row is a row; depth is a multiple of two tiles here, too. Its
 /// panels have `panel` pairs.
-EK_LANES void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs,
+EK_AMX_INLINE void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs,
                            std::int64_t panel) {
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
@@ -117,10 +117,10 @@ EK_LANES void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32
         std::uint32_t* const at = to + k / 2 * kTile;
         if (is_whole) {
           const Bf16* const row = rows.row(i + k) + d;
-          lanes::store_pairs(at, at + panel, _mm512_loadu_si512(row),
+          avx512::store_pairs(at, at + panel, _mm512_loadu_si512(row),
                              _mm512_loadu_si512(row + rows.from.stride));
         } else {
-          lanes::store_pairs(at, at + panel, values_of(rows, i + k, d),
+          avx512::store_pairs(at, at + panel, values_of(rows, i + k, d),
                              values_of(rows, i + k + 1, d));
         }
       }
@@ -129,7 +129,7 @@ EK_LANES void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32
 }
 
 /// 32 rows of 32 values become columns.
-EK_LANES void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
+EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
                                std::int64_t to_stride) {
 #pragma GCC unroll 4
   for (std::int64_t column = 0; column < kTwoTiles; column += 8) {
@@ -157,7 +157,7 @@ EK_LANES void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
 }
 
 /// A left factor [depth, all]: each row is a column.
-EK_LANES void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf16* to,
+EK_AMX_INLINE void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf16* to,
                               std::int64_t stride) {
   alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {

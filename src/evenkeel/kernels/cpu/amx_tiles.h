@@ -52,13 +52,13 @@ class AmxTiles {
 /// They keep their sums from one call to the next, so that a product may be made in pieces.
 template <int kHigh, int kWide>
 struct Sums {
-  EK_LANES static void clear() {
+  EK_AMX_INLINE static void clear() {
     _tile_zero(0);
     if constexpr (kWide == 2) _tile_zero(1);
     if constexpr (kHigh == 2) _tile_zero(2);
     if constexpr (kHigh == 2 && kWide == 2) _tile_zero(3);
   }
-  EK_LANES static void load(const float* c, std::int64_t c_stride) {
+  EK_AMX_INLINE static void load(const float* c, std::int64_t c_stride) {
     const std::int64_t bytes = c_stride * 4;
     const float* const below = c + kTile * c_stride;
     _tile_loadd(0, c, bytes);
@@ -66,7 +66,7 @@ struct Sums {
     if constexpr (kHigh == 2) _tile_loadd(2, below, bytes);
     if constexpr (kHigh == 2 && kWide == 2) _tile_loadd(3, below + kTile, bytes);
   }
-  EK_LANES static void store(float* c, std::int64_t c_stride) {
+  EK_AMX_INLINE static void store(float* c, std::int64_t c_stride) {
     const std::int64_t bytes = c_stride * 4;
     float* const below = c + kTile * c_stride;
     _tile_stored(0, c, bytes);
@@ -74,7 +74,7 @@ struct Sums {
     if constexpr (kHigh == 2) _tile_stored(2, below, bytes);
     if constexpr (kHigh == 2 && kWide == 2) _tile_stored(3, below + kTile, bytes);
   }
-  EK_LANES static void add(const AmxLeft& a, const AmxRight& b, std::int64_t depth) {
+  EK_AMX_INLINE static void add(const AmxLeft& a, const AmxRight& b, std::int64_t depth) {
     const std::int64_t a_bytes = a.stride * 2, b_bytes = kTile * 4;
     for (std::int64_t k = 0; k < depth; k += 2 * kTile) {
       const Bf16* const left = a.values + k;
@@ -97,7 +97,7 @@ struct Sums {
 
 /// c (+)= a b in one piece: `depth` values of k, a multiple of 2 kTile.
 template <bool kAdd, int kHigh, int kWide>
-EK_LANES void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
+EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
                              std::int64_t depth) {
   using Of = Sums<kHigh, kWide>;
   kAdd ? Of::load(c, c_stride) : Of::clear();

@@ -104,7 +104,7 @@ struct ScoresProduct {
   std::int64_t key = 0;
 
   std::int64_t pieces() const { return of.whole / kTwoTiles; }
-  EK_LANES void make_piece() {
+  EK_AMX_INLINE void make_piece() {
     const auto depth = part.at.depth;
     multiply_tiles<false, 2, 2>({part.queries, depth},
                                 {part.keys + (of.k0 + key) * depth / 2, depth / 2 * kTile},
@@ -123,13 +123,13 @@ struct ValuesProduct {
   std::int64_t pieces() const {
     return up_to(kTwoTiles, wide) / kTwoTiles * (up_to(kPiece, of.whole) / kPiece);
   }
-  EK_LANES void make_piece() {
+  EK_AMX_INLINE void make_piece() {
     column + kTile < wide ? make_of<2>() : make_of<1>();
     key += kPiece;
     if (key >= of.whole) key = 0, column += kTwoTiles;
   }
   template <int kWide>
-  EK_LANES void make_of() const {
+  EK_AMX_INLINE void make_of() const {
     using Of = Sums<2, kWide>;
     const auto depth = part.at.depth, panel = part.at.positions / 2 * kTile;
     if (key == 0) of.is_first ? Of::clear() : Of::load(part.sums + column, depth);
@@ -146,14 +146,14 @@ struct Beside {
   ScoresProduct scores;
   std::int64_t of_values = 0, all = 0, made = 0;
 
-  EK_LANES void go_on(std::int64_t row) {
+  EK_AMX_INLINE void go_on(std::int64_t row) {
     for (; made * kTwoTiles < all * (row + 1); ++made) {
       // The instructions read and write memory that the compiler does not know of.
       asm volatile("" ::: "memory");
       made < of_values ? values.make_piece() : scores.make_piece();
     }
   }
-  EK_LANES void finish() { go_on(kTwoTiles - 1); }
+  EK_AMX_INLINE void finish() { go_on(kTwoTiles - 1); }
 };
 
 /// The softmax of one block's rows: what they see, and what it finds.
@@ -164,7 +164,7 @@ struct alignas(64) Rows {
 
 /// Caps and hides scores, and finds the largest of each row, times what weigh() multiplies by.
 /// \return that factor
-EK_LANES float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+EK_AMX_INLINE float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                             const Block& block, Rows& rows) {
   const bool has_cap = sizes.softcap > 0;
   const auto scale = static_cast<float>(sizes.scale * kLog2OfE);
@@ -188,7 +188,7 @@ EK_LANES float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf1
 }
 
 /// \return whether any sum shrinks
-EK_LANES bool shrink(Running& running, Rows& rows) {
+EK_AMX_INLINE bool shrink(Running& running, Rows& rows) {
   __mmask16 shrinks = 0;
   for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
     const __m512 before = _mm512_load_ps(running.largest + r);
@@ -202,7 +202,7 @@ EK_LANES bool shrink(Running& running, Rows& rows) {
 }
 
 /// The softmax of a block, with the products beside it.
-EK_LANES void soften(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+EK_AMX_INLINE void soften(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                      const Parts& part, const Block& block, Running& running, Beside& beside) {
   Rows rows;
   const float factor = find_largest(sizes, head, block, rows);
@@ -230,7 +230,7 @@ EK_LANES void soften(const AttentionSizes& sizes, const AttentionHead<Bf16>& hea
 }
 
 /// The queries of a block, before its scores are made.
-EK_LANES void begin(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Parts& part,
+EK_AMX_INLINE void begin(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Parts& part,
                     const Block& block) {
   if (!block.is_first) return;
   const HeadRows<const Bf16> q = {head.q.rows + block.head * head.q_head, head.q.stride};
@@ -238,15 +238,15 @@ EK_LANES void begin(const AttentionSizes& sizes, const AttentionHead<Bf16>& head
 }
 
 /// y and lse of a block's queries, after their last sums.
-EK_LANES void finish(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+EK_AMX_INLINE void finish(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                      const Parts& part, const Block& block, const Running& running) {
   for (std::int64_t r = 0; r < block.rows; ++r) {
     Bf16* const y = head.y.rows + block.head * head.y_head + (block.q0 + r) * head.y.stride;
     const float* const sums = part.sums + r * part.at.depth;
     const __m512 inverse = _mm512_set1_ps(1 / running.total[r]);
     for (std::int64_t d = 0; d < sizes.width; d += 16) {
-      lanes::store_16(y + d, _mm512_mul_ps(_mm512_loadu_ps(sums + d), inverse),
-                      lanes::first_of_16(sizes.width - d));
+      avx512::store_16(y + d, _mm512_mul_ps(_mm512_loadu_ps(sums + d), inverse),
+                      avx512::tail_mask_16(sizes.width - d));
     }
     head.lse[block.head * sizes.queries + block.q0 + r] =
         (running.largest[r] + std::log2(running.total[r])) / static_cast<float>(kLog2OfE);

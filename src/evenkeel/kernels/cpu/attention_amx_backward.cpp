@@ -83,19 +83,19 @@ struct Factors {
 };
 
 /// Sixteen weights and their gradients.
-EK_LANES void weigh_16(const float* scores, const float* slopes, const float* lse,
+EK_AMX_INLINE void weigh_16(const float* scores, const float* slopes, const float* lse,
                        const float* mean, const Factors& by, __mmask16 seen, __m512& weight,
                        __m512& gradient) {
   __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = by.scale;
   if (by.has_cap) {
-    score = lanes::tanh_of(_mm512_mul_ps(score, scale));
+    score = avx512::tanh_ps(_mm512_mul_ps(score, scale));
     rest = _mm512_fnmadd_ps(score, score, rest);
     scale = by.cap;
   }
   // Above 0 by rounding only; in this order a NaN stays.
   const __m512 below =
       _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
-  weight = _mm512_maskz_mov_ps(seen, lanes::exp2_of(below));
+  weight = _mm512_maskz_mov_ps(seen, avx512::exp2_ps(below));
   const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
   gradient = _mm512_maskz_mul_ps(seen, weight, slope);
   if (by.has_cap) gradient = _mm512_mul_ps(gradient, rest);
@@ -103,7 +103,7 @@ EK_LANES void weigh_16(const float* scores, const float* slopes, const float* ls
 
 /// Two rows of weights and gradients, queries [from, to).
 /// \param seen  by the queries of this block: the first key, and the second
-EK_LANES void weigh_pair(const Parts& part, std::int64_t j, std::int64_t from, std::int64_t to,
+EK_AMX_INLINE void weigh_pair(const Parts& part, std::int64_t j, std::int64_t from, std::int64_t to,
                          const Range (&seen)[2], const Factors& by) {
   for (auto i = from; i < to; i += kTwoTiles) {
     __m512i gradients[2];
@@ -111,24 +111,24 @@ EK_LANES void weigh_pair(const Parts& part, std::int64_t j, std::int64_t from, s
     for (int row = 0; row < 2; ++row) {
       const auto at = (j + row) * kScores + i;
       const __mmask32 mask =
-          lanes::first_of_32(seen[row].end - i) & ~lanes::first_of_32(seen[row].begin - i);
+          avx512::tail_mask_32(seen[row].end - i) & ~avx512::tail_mask_32(seen[row].begin - i);
       __m512 weight[2], gradient[2];
       weigh_16(part.scores + at, part.slopes + at, part.lse + i, part.mean + i, by,
                static_cast<__mmask16>(mask), weight[0], gradient[0]);
       weigh_16(part.scores + at + 16, part.slopes + at + 16, part.lse + i + 16, part.mean + i + 16,
                by, static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
       const auto to_row = (j + row) * kWeights + i;
-      lanes::store_32(part.weights + to_row, weight[0], weight[1]);
+      avx512::store_32(part.weights + to_row, weight[0], weight[1]);
       gradients[row] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(gradient[1], gradient[0]));
       _mm512_storeu_si512(part.gradients + to_row, gradients[row]);
     }
     std::uint32_t* const pairs = part.pairs + i * (kKeys / 2) + j / 2 * kTile;
-    lanes::store_pairs(pairs, pairs + kKeys / 2 * kTile, gradients[0], gradients[1]);
+    avx512::store_pairs(pairs, pairs + kKeys / 2 * kTile, gradients[0], gradients[1]);
   }
 }
 
 /// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
-EK_LANES void take_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+EK_AMX_INLINE void take_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
                            std::int64_t h, std::int64_t q0, std::int64_t rows, Parts& part) {
   const auto depth = part.at.depth;
   const auto all = up_to(kTwoTiles, rows);
@@ -144,8 +144,8 @@ EK_LANES void take_queries(const AttentionSizes& sizes, const AttentionGradient<
     const Bf16* const y = head.y.rows + h * head.y_head + (q0 + i) * head.y.stride;
     __m512 sum = _mm512_setzero_ps();
     for (std::int64_t d = 0; d < sizes.width; d += 16) {
-      const auto mask = lanes::first_of_16(sizes.width - d);
-      sum = _mm512_fmadd_ps(lanes::load_16(y + d, mask), lanes::load_16(upstream.row(i) + d, mask),
+      const auto mask = avx512::tail_mask_16(sizes.width - d);
+      sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask), avx512::load_16(upstream.row(i) + d, mask),
                             sum);
     }
     part.mean[i] = _mm512_reduce_add_ps(sum);
@@ -156,7 +156,7 @@ EK_LANES void take_queries(const AttentionSizes& sizes, const AttentionGradient<
 }
 
 /// The transpose of dq, [width, queries], times `factor`, rounded.
-EK_LANES void store_queries(const float* dq, std::int64_t rows, std::int64_t width, float factor,
+EK_AMX_INLINE void store_queries(const float* dq, std::int64_t rows, std::int64_t width, float factor,
                             const HeadRows<Bf16>& to) {
   const __m512 factors = _mm512_set1_ps(factor);
   for (std::int64_t i = 0; i < rows; i += 16) {
@@ -164,11 +164,11 @@ EK_LANES void store_queries(const float* dq, std::int64_t rows, std::int64_t wid
       __m512i words[16];
 #pragma GCC unroll 16
       for (int k = 0; k < 16; ++k) words[k] = _mm512_loadu_si512(dq + (d + k) * kScores + i);
-      lanes::transpose(words);
+      avx512::transpose(words);
       for (int k = 0; k < 16 && i + k < rows; ++k) {
-        lanes::store_16(to.rows + (i + k) * to.stride + d,
+        avx512::store_16(to.rows + (i + k) * to.stride + d,
                         _mm512_mul_ps(_mm512_castsi512_ps(words[k]), factors),
-                        lanes::first_of_16(width - d));
+                        avx512::tail_mask_16(width - d));
       }
     }
   }
@@ -228,19 +228,19 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
                 {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
 }
 
-EK_LANES void store_rows(const float* from, std::int64_t depth, std::int64_t count,
+EK_AMX_INLINE void store_rows(const float* from, std::int64_t depth, std::int64_t count,
                          std::int64_t width, float factor, const HeadRows<Bf16>& to) {
   const __m512 factors = _mm512_set1_ps(factor);
   for (std::int64_t j = 0; j < count; ++j) {
     for (std::int64_t d = 0; d < width; d += 16) {
-      lanes::store_16(to.rows + j * to.stride + d,
+      avx512::store_16(to.rows + j * to.stride + d,
                       _mm512_mul_ps(_mm512_loadu_ps(from + j * depth + d), factors),
-                      lanes::first_of_16(width - d));
+                      avx512::tail_mask_16(width - d));
     }
   }
 }
 
-EK_LANES Factors factors_of(const AttentionSizes& sizes) {
+EK_AMX_INLINE Factors factors_of(const AttentionSizes& sizes) {
   const bool has_cap = sizes.softcap > 0;
   const double scale = has_cap ? sizes.scale / sizes.softcap : sizes.scale * kLog2OfE;
   return {.scale = _mm512_set1_ps(static_cast<float>(scale)),

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/cross_entropy_lanes.h"
+#include "evenkeel/kernels/cpu/cross_entropy_avx512.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/row.h"
 
@@ -50,7 +50,7 @@ EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) 
     return 0;
   }
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (const auto loss = cross_entropy_row_in_lanes(row, with_gradient)) return *loss;
+    if (const auto loss = cross_entropy_row_avx512(row, with_gradient)) return *loss;
   }
   const F scale = static_cast<F>(row.scale);
   if (row.cap == 0) {

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gradient_row.h"
-#include "evenkeel/kernels/cpu/heads_lanes.h"
+#include "evenkeel/kernels/cpu/heads_avx512.h"
 #include "evenkeel/kernels/cpu/row.h"
 
 namespace evenkeel::kernels::cpu {
@@ -226,7 +226,7 @@ template <template <typename> typename Of, typename T>
 template <typename T>
 EK_CLONES void norm_and_turn(const Heads<T>& heads) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (norm_and_turn_in_lanes(heads)) return;
+    if (norm_rope_avx512(heads)) return;
   }
   at_usual_width(heads);
 }
@@ -234,7 +234,7 @@ EK_CLONES void norm_and_turn(const Heads<T>& heads) {
 template <typename T>
 EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (norm_and_turn_backward_in_lanes(heads)) return;
+    if (norm_rope_backward_avx512(heads)) return;
   }
   at_usual_width(heads);
 }

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gradient_row.h"
-#include "evenkeel/kernels/cpu/layer_norm_lanes.h"
+#include "evenkeel/kernels/cpu/layer_norm_avx512.h"
 #include "evenkeel/kernels/cpu/row.h"
 
 namespace evenkeel::kernels::cpu {
@@ -107,7 +107,7 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const OpMathType<T>* 
                                     const OpMathType<T>* __restrict bias, T* __restrict y,
                                     std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (const auto moments = layer_norm_row_in_lanes(x, gain, bias, y, width, epsilon)) {
+    if (const auto moments = layer_norm_row_avx512(x, gain, bias, y, width, epsilon)) {
       return *moments;
     }
   }
@@ -138,7 +138,7 @@ EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t 
                                    std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
-      row += layer_norm_backward_in_lanes(of, row, rows, width);
+      row += layer_norm_backward_avx512(of, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
       constexpr int kAtOnce = 2;
       while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width)) row += kAtOnce;

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gradient_row.h"
-#include "evenkeel/kernels/cpu/rms_norm_lanes.h"
+#include "evenkeel/kernels/cpu/rms_norm_avx512.h"
 #include "evenkeel/kernels/cpu/row.h"
 
 namespace evenkeel::kernels::cpu {
@@ -28,7 +28,7 @@ template <typename T>
 EK_CLONES double rms_norm_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
                               T* __restrict y, std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (const auto rstd = rms_norm_row_in_lanes(x, gain, y, width, epsilon)) return *rstd;
+    if (const auto rstd = rms_norm_row_avx512(x, gain, y, width, epsilon)) return *rstd;
   }
   const double scale = row_scale(x, width, epsilon);
   const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
@@ -50,7 +50,7 @@ EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restr
                                   const OpMathType<T>* __restrict gain, T* __restrict sum,
                                   T* __restrict y, std::int64_t width, double epsilon) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (add_row_in_lanes(residual, branch, sum, width)) {
+    if (add_row_avx512(residual, branch, sum, width)) {
       return rms_norm_row(sum, gain, y, width, epsilon);
     }
   }
@@ -126,7 +126,7 @@ template <typename T, typename Beside>
                                                std::int64_t width, const Beside& beside) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
-      row += rms_norm_backward_in_lanes(of, row, rows, width);
+      row += rms_norm_backward_avx512(of, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
       constexpr int kAtOnce = 2;
       while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width, beside))

@@ -11,7 +11,7 @@
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
 /// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
 /// backward passes of which enough is left (gradient_row.h), and sums and squares of moderate rows
-/// and heads of bfloat16 (*_lanes.h).
+/// and heads of bfloat16 (*_avx512.h).
 /// What is done to each value alone is in float32, at twice the rate, where no more than the
 /// rounding of the result is at stake and all factors are moderate; else it is in double, too.
 namespace evenkeel::kernels::cpu {

@@ -34,8 +34,8 @@ struct Square {
   bool is_far = false;
 };
 
-EK_LANES void round_square(const Square& square) {
-  const auto mask = lanes::first_of_32(square.columns);
+EK_AMX_INLINE void round_square(const Square& square) {
+  const auto mask = avx512::tail_mask_32(square.columns);
   const bool is_line = square.columns >= kSide && square.stride % kSide == 0 &&
                        reinterpret_cast<std::uintptr_t>(square.to) % 64 == 0;
   for (std::int64_t i = 0; i < square.rows; ++i) {
@@ -53,7 +53,7 @@ EK_LANES void round_square(const Square& square) {
 
 /// Columns [first, first + wide) of y. A square is rounded while the next one is made: the tile
 /// unit works by itself once it has its instructions.
-EK_LANES void multiply_columns(const RowsProduct& of, const Shape& shape,
+EK_AMX_INLINE void multiply_columns(const RowsProduct& of, const Shape& shape,
                                const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
                                Bf16* copied) {
   alignas(64) float sums[2][kSide * kSide];

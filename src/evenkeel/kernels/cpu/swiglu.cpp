@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/exp.h"
-#include "evenkeel/kernels/cpu/swiglu_lanes.h"
+#include "evenkeel/kernels/cpu/swiglu_avx512.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -53,7 +53,7 @@ EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* _
                           std::int64_t width) {
   using F = OpMathType<T>;
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (swiglu_row_in_lanes(up, gate, y, width)) return;
+    if (swiglu_row_avx512(up, gate, y, width)) return;
   }
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
@@ -65,7 +65,7 @@ EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* _
 template <typename T>
 EK_CLONES void swiglu_row_backward(const SwigluGradient<T>& row, std::int64_t width) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (swiglu_row_backward_in_lanes(row, width)) return;
+    if (swiglu_row_backward_avx512(row, width)) return;
   }
   if (row.y == nullptr) return backward<false>(row, width);
   backward<true>(row, width);

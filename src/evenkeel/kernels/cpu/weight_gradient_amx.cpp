@@ -33,11 +33,11 @@ struct Square {
   bool is_first = false;
 };
 
-EK_LANES void write(const Square& square) {
+EK_AMX_INLINE void write(const Square& square) {
   const bool is_line = square.columns >= kSide && square.stride % kTile == 0 &&
                        reinterpret_cast<std::uintptr_t>(square.to) % 64 == 0;
-  const auto low = lanes::first_of_16(square.columns);
-  const auto high = lanes::first_of_16(square.columns - kTile);
+  const auto low = avx512::tail_mask_16(square.columns);
+  const auto high = avx512::tail_mask_16(square.columns - kTile);
   for (std::int64_t i = 0; i < square.rows; ++i) {
     const float* const row = square.sums + i * kSide;
     const __m512 left = _mm512_load_ps(row), right = _mm512_load_ps(row + kTile);
@@ -63,7 +63,7 @@ SomeRows part_of(const Bf16* factor, std::int64_t stride, std::int64_t first, st
 }
 
 /// A gradient of at most kBlock x kBlock. A square is written while the next one is made.
-EK_LANES void add_block(const WeightGradient& of, Scratch& scratch) {
+EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
   Square last;
   for (std::int64_t k = 0; k < of.count; k += kDepth) {
     const auto count = std::min(kDepth, of.count - k), depth = up_to(kSide, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/cross_entropy_lanes.h"
+#include "evenkeel/kernels/cpu/cross_entropy_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx.h"
 
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/bf16_lanes.h"
+#include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -22,12 +22,12 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
   std::int64_t i = 0;
   for (; i + 32 <= row.width; i += 32) {
     ask_ahead(row.logits + i);
-    even = _mm512_max_ps(lanes::load_16(row.logits + i), even);
-    odd = _mm512_max_ps(lanes::load_16(row.logits + i + 16), odd);
+    even = _mm512_max_ps(avx512::load_16(row.logits + i), even);
+    odd = _mm512_max_ps(avx512::load_16(row.logits + i + 16), odd);
   }
   for (; i < row.width; i += 16) {
-    const auto mask = lanes::first_of_16(row.width - i);
-    even = _mm512_mask_max_ps(even, mask, lanes::load_16(row.logits + i, mask), even);
+    const auto mask = avx512::tail_mask_16(row.width - i);
+    even = _mm512_mask_max_ps(even, mask, avx512::load_16(row.logits + i, mask), even);
   }
   return _mm512_reduce_max_ps(_mm512_max_ps(even, odd));
 }
@@ -36,26 +36,26 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
 struct Exponential {
   __m512 top, rate;
 };
-EK_LANES __m512 exp_of(__m512 logits, const Exponential& by) {
-  return lanes::exp2_of(_mm512_mul_ps(_mm512_sub_ps(logits, by.top), by.rate));
+EK_AMX_INLINE __m512 exp_of(__m512 logits, const Exponential& by) {
+  return avx512::exp2_ps(_mm512_mul_ps(_mm512_sub_ps(logits, by.top), by.rate));
 }
 
 /// Their sum over a row: 64 of each lane in float32, and these in double.
 EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& by) {
   constexpr std::int64_t kInFloat = 1024;
-  auto sum = lanes::no_doubles();
+  auto sum = avx512::zero_doubles();
   for (std::int64_t first = 0; first < row.width; first += kInFloat) {
     const auto end = std::min(first + kInFloat, row.width);
     __m512 part = _mm512_setzero_ps();
     auto i = first;
     for (; i + 16 <= end; i += 16) {
-      part = _mm512_add_ps(part, exp_of(lanes::load_16(row.logits + i), by));
+      part = _mm512_add_ps(part, exp_of(avx512::load_16(row.logits + i), by));
     }
-    const auto mask = lanes::first_of_16(end - i);
-    const __m512 rest = exp_of(lanes::load_16(row.logits + i, mask), by);
-    sum = lanes::plus(sum, lanes::doubles_of(_mm512_mask_add_ps(part, mask, part, rest)));
+    const auto mask = avx512::tail_mask_16(end - i);
+    const __m512 rest = exp_of(avx512::load_16(row.logits + i, mask), by);
+    sum = avx512::add(sum, avx512::to_doubles(_mm512_mask_add_ps(part, mask, part, rest)));
   }
-  return lanes::sum_of(sum);
+  return avx512::reduce_add(sum);
 }
 
 /// logits = factor * e^(z - top)
@@ -63,14 +63,14 @@ EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& by, fl
   const __m512 factors = _mm512_set1_ps(factor);
   std::int64_t i = 0;
   for (; i + 32 <= row.width; i += 32) {
-    const __m512 low = exp_of(lanes::load_16(row.logits + i), by);
-    const __m512 high = exp_of(lanes::load_16(row.logits + i + 16), by);
-    lanes::store_32(row.logits + i, _mm512_mul_ps(low, factors), _mm512_mul_ps(high, factors));
+    const __m512 low = exp_of(avx512::load_16(row.logits + i), by);
+    const __m512 high = exp_of(avx512::load_16(row.logits + i + 16), by);
+    avx512::store_32(row.logits + i, _mm512_mul_ps(low, factors), _mm512_mul_ps(high, factors));
   }
   for (; i < row.width; i += 16) {
-    const auto mask = lanes::first_of_16(row.width - i);
-    const __m512 each = exp_of(lanes::load_16(row.logits + i, mask), by);
-    lanes::store_16(row.logits + i, _mm512_mul_ps(each, factors), mask);
+    const auto mask = avx512::tail_mask_16(row.width - i);
+    const __m512 each = exp_of(avx512::load_16(row.logits + i, mask), by);
+    avx512::store_16(row.logits + i, _mm512_mul_ps(each, factors), mask);
   }
 }
 
@@ -89,7 +89,7 @@ EK_AMX double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
 
 }  // namespace
 
-std::optional<double> cross_entropy_row_in_lanes(const LogitsRow<Bf16>& row, bool with_gradient) {
+std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient) {
   if (!has_amx() || row.target < 0 || row.cap != 0 || !(row.scale > 0)) return std::nullopt;
   return loss_of(row, with_gradient);
 }
@@ -100,7 +100,7 @@ std::optional<double> cross_entropy_row_in_lanes(const LogitsRow<Bf16>& row, boo
 
 namespace evenkeel::kernels::cpu {
 
-std::optional<double> cross_entropy_row_in_lanes(const LogitsRow<Bf16>&, bool) {
+std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>&, bool) {
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/layer_norm_lanes.h"
+#include "evenkeel/kernels/cpu/layer_norm_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx.h"
 
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/bf16_lanes.h"
+#include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -24,7 +24,7 @@ struct Centred {
   __m512 mean, rest, rstd;  // rest: of the mean's rounding
   __m512 shift;             // -mean * rstd
 };
-EK_LANES Centred centred(const RowMoments& moments) {
+EK_AMX_INLINE Centred centred(const RowMoments& moments) {
   const auto mean = static_cast<float>(moments.mean);
   return {_mm512_set1_ps(mean),
           _mm512_set1_ps(static_cast<float>(moments.mean - static_cast<double>(mean))),
@@ -32,14 +32,14 @@ EK_LANES Centred centred(const RowMoments& moments) {
           _mm512_set1_ps(static_cast<float>(-moments.mean * moments.rstd))};
 }
 template <bool kNear>
-EK_LANES __m512 x_hat_of(__m512 x, const Centred& row, lanes::AllLanes /*all*/ = {}) {
+EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, avx512::AllLanes /*all*/ = {}) {
   if constexpr (kNear) return _mm512_fmadd_ps(x, row.rstd, row.shift);
   const __m512 deviation = _mm512_sub_ps(x, row.mean);
   return _mm512_mul_ps(_mm512_sub_ps(deviation, row.rest), row.rstd);
 }
 /// Zeros in the other lanes, in which it could be infinite.
 template <bool kNear>
-EK_LANES __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
+EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
   return _mm512_maskz_mov_ps(mask, x_hat_of<kNear>(x, row));
 }
 
@@ -50,7 +50,7 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
   __m512 sum = _mm512_setzero_ps(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 32) {
     ask_ahead(x + i);
-    const __m512bh values = lanes::load_32(x + i, lanes::first_of_32(width - i));
+    const __m512bh values = avx512::load_32(x + i, avx512::tail_mask_32(width - i));
     sum = _mm512_dpbf16_ps(sum, values, ones);
     squares = _mm512_dpbf16_ps(squares, values, values);
   }
@@ -64,27 +64,27 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
 /// In one pass: what cancels between mean(x^2) and mean(x)^2 are 16 bits of a double and as many as
 /// the width has.
 EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) {
-  auto sum = lanes::no_doubles(), squares = sum;
+  auto sum = avx512::zero_doubles(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 16) {
-    const auto value = lanes::doubles_of(lanes::load_16(x + i, lanes::first_of_16(width - i)));
-    sum = lanes::plus(sum, value);
-    squares = lanes::plus_squares(squares, value);
+    const auto value = avx512::to_doubles(avx512::load_16(x + i, avx512::tail_mask_16(width - i)));
+    sum = avx512::add(sum, value);
+    squares = avx512::add_squares(squares, value);
   }
   const auto features = static_cast<double>(width);
-  const double mean = lanes::sum_of(sum) / features;
-  const double variance = lanes::sum_of(squares) / features - mean * mean;
+  const double mean = avx512::reduce_add(sum) / features;
+  const double variance = avx512::reduce_add(squares) / features - mean * mean;
   return {.mean = mean, .rstd = inverse_root(std::max(variance, 0.0) + epsilon)};
 }
 
 /// Sixteen results. \return lanes of which the processor would make 0, too small to be rounded
-template <bool kNear, typename Lanes>
-EK_LANES __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain, const float* bias,
-                            Bf16* y, Lanes mask) {
-  const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(x, mask), row, mask);
+template <bool kNear, typename Mask>
+EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain, const float* bias,
+                            Bf16* y, Mask mask) {
+  const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x, mask), row, mask);
   const __m512 result =
-      _mm512_fmadd_ps(x_hat, lanes::load_16(gain, mask), lanes::load_16(bias, mask));
-  lanes::store_16(y, result, mask);
-  return lanes::tiny_of(result);
+      _mm512_fmadd_ps(x_hat, avx512::load_16(gain, mask), avx512::load_16(bias, mask));
+  avx512::store_16(y, result, mask);
+  return avx512::subnormal_mask(result);
 }
 
 /// False where a result is too small to be rounded by the processor.
@@ -92,14 +92,14 @@ template <bool kNear>
 EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, const float* bias,
                   Bf16* y, std::int64_t width) {
   const auto row = centred(moments);
-  __mmask16 tiny = 0;
+  __mmask16 subnormal = 0;
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    tiny |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, lanes::AllLanes{});
+    subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, avx512::AllLanes{});
   }
-  const auto rest = lanes::first_of_16(width - i);
-  if (rest != 0) tiny |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, rest);
-  return tiny == 0;
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, rest);
+  return subnormal == 0;
 }
 
 /// mean(g) and mean(g * x_hat), g = dy * gain, times rstd.
@@ -112,20 +112,20 @@ struct Partial {
   __m512 sum, dot, squares, largest;  // squares: of x
 };
 /// \tparam kNear  dot: of g * x instead
-template <bool kNear, typename Lanes>
-EK_LANES void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
-                     const Centred& by, Lanes mask) {
-  const __m512 g = _mm512_mul_ps(lanes::load_16(dy, mask), lanes::load_16(gain, mask));
-  const __m512 value = lanes::load_16(x, mask);
+template <bool kNear, typename Mask>
+EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
+                     const Centred& by, Mask mask) {
+  const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
+  const __m512 value = avx512::load_16(x, mask);
   to.sum = _mm512_add_ps(to.sum, g);
   to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, by, mask), to.dot);
   if constexpr (kNear) to.squares = _mm512_fmadd_ps(value, value, to.squares);
-  to.largest = lanes::larger_of(to.largest, g);
+  to.largest = avx512::max_abs(to.largest, g);
 }
 
 /// False where the row is not moderate, or not near although it was to be.
 template <bool kNear>
-EK_LANES bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
+EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                        const Centred& by, Means& means) {
   const double rstd = of.rstd[row], mean = of.mean[row];
   if (!is_moderate(rstd)) return false;
@@ -137,9 +137,9 @@ EK_LANES bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std:
   for (; i + 16 <= width; i += 16) {
     ask_ahead(dy + i);
     ask_ahead(x + i);
-    add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, lanes::AllLanes{});
+    add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, avx512::AllLanes{});
   }
-  const auto rest = lanes::first_of_16(width - i);
+  const auto rest = avx512::tail_mask_16(width - i);
   if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, rest);
 
   const auto features = static_cast<double>(width);
@@ -152,34 +152,34 @@ EK_LANES bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std:
   }
   means = {_mm512_set1_ps(static_cast<float>(total * rstd / features)),
            _mm512_set1_ps(static_cast<float>(slope * rstd / features))};
-  return lanes::is_most_moderate(_mm512_mul_ps(of_row.largest, by.rstd));
+  return avx512::is_most_moderate(_mm512_mul_ps(of_row.largest, by.rstd));
 }
 
 /// Sixteen columns of kRows rows from value `at` on.
-template <bool kNear, int kRows, typename Lanes>
-EK_LANES void columns_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
+template <bool kNear, int kRows, typename Mask>
+EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
                                std::int64_t width, std::int64_t i, const Centred (&by)[kRows],
-                               const Means (&means)[kRows], Lanes mask) {
-  const __m512 gain = lanes::load_16(of.gain + i, mask);
+                               const Means (&means)[kRows], Mask mask) {
+  const __m512 gain = avx512::load_16(of.gain + i, mask);
   __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     const auto at = (first + r) * width + i;
-    const __m512 upstream = lanes::load_16(of.dy + at, mask);
-    const __m512 x_hat = x_hat_of<kNear>(lanes::load_16(of.x + at, mask), by[r], mask);
+    const __m512 upstream = avx512::load_16(of.dy + at, mask);
+    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(of.x + at, mask), by[r], mask);
     dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
     dbias = _mm512_add_ps(dbias, upstream);
     const __m512 g = _mm512_mul_ps(upstream, gain);
     const __m512 through = _mm512_fmadd_ps(x_hat, means[r].slope, means[r].g);
-    lanes::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
+    avx512::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
   }
-  lanes::add_16(of.dgain + i, dgain, mask);
-  lanes::add_16(of.dbias + i, dbias, mask);
+  avx512::add_16(of.dgain + i, dgain, mask);
+  avx512::add_16(of.dbias + i, dbias, mask);
 }
 
 /// kRows rows from `first` on, in one pass over the gradients of gain and bias.
 template <bool kNear, int kRows>
-EK_LANES bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
+EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
                             std::int64_t width) {
   Centred by[kRows];
   Means means[kRows];
@@ -189,9 +189,9 @@ EK_LANES bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t firs
   }
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    columns_backward<kNear>(of, first, width, i, by, means, lanes::AllLanes{});
+    columns_backward<kNear>(of, first, width, i, by, means, avx512::AllLanes{});
   }
-  const auto rest = lanes::first_of_16(width - i);
+  const auto rest = avx512::tail_mask_16(width - i);
   if (rest != 0) columns_backward<kNear>(of, first, width, i, by, means, rest);
   return true;
 }
@@ -204,7 +204,7 @@ EK_AMX bool backward(const LayerNormGradient<Bf16>& of, std::int64_t first, std:
 
 }  // namespace
 
-std::optional<RowMoments> layer_norm_row_in_lanes(const Bf16* x, const float* gain,
+std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain,
                                                   const float* bias, Bf16* y, std::int64_t width,
                                                   double epsilon) {
   if (!has_amx()) return std::nullopt;
@@ -217,7 +217,7 @@ std::optional<RowMoments> layer_norm_row_in_lanes(const Bf16* x, const float* ga
   return moments;
 }
 
-std::int64_t layer_norm_backward_in_lanes(const LayerNormGradient<Bf16>& of, std::int64_t first,
+std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& of, std::int64_t first,
                                           std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
   return rows_taken(
@@ -231,12 +231,12 @@ std::int64_t layer_norm_backward_in_lanes(const LayerNormGradient<Bf16>& of, std
 
 namespace evenkeel::kernels::cpu {
 
-std::optional<RowMoments> layer_norm_row_in_lanes(const Bf16*, const float*, const float*, Bf16*,
+std::optional<RowMoments> layer_norm_row_avx512(const Bf16*, const float*, const float*, Bf16*,
                                                   std::int64_t, double) {
   return std::nullopt;
 }
 
-std::int64_t layer_norm_backward_in_lanes(const LayerNormGradient<Bf16>&, std::int64_t,
+std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>&, std::int64_t,
                                           std::int64_t, std::int64_t) {
   return 0;
 }

@@ -11,7 +11,7 @@ namespace evenkeel::kernels::cpu {
 /// \return whether it is done: not on other processors, nor for heads that fill no whole vectors of
 ///         16 values or more than 16 of these, nor for values that are not moderate (row.h); then
 ///         nothing is added to the gradient
-bool norm_and_turn_in_lanes(const Heads<Bf16>& heads);
-bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>& heads);
+bool norm_rope_avx512(const Heads<Bf16>& heads);
+bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads);
 
 }  // namespace evenkeel::kernels::cpu

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/rms_norm_lanes.h"
+#include "evenkeel/kernels/cpu/rms_norm_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx.h"
 
 #if defined(__x86_64__)
 
-#include "evenkeel/kernels/cpu/bf16_lanes.h"
+#include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -17,8 +17,8 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   for (std::int64_t i = 0; i < width; i += 64) {
     ask_ahead(x + i);
     ask_ahead(x + i + 32);
-    const __m512bh a = lanes::load_32(x + i, lanes::first_of_32(width - i));
-    const __m512bh b = lanes::load_32(x + i + 32, lanes::first_of_32(width - i - 32));
+    const __m512bh a = avx512::load_32(x + i, avx512::tail_mask_32(width - i));
+    const __m512bh b = avx512::load_32(x + i + 32, avx512::tail_mask_32(width - i - 32));
     even = _mm512_dpbf16_ps(even, a, a);
     odd = _mm512_dpbf16_ps(odd, b, b);
   }
@@ -28,59 +28,59 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
 /// False where a result is too small to be rounded by the processor.
 EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::int64_t width) {
   const __m512 by = _mm512_set1_ps(factor);
-  __mmask16 tiny = 0;
+  __mmask16 subnormal = 0;
   for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const __m512 x_hat = _mm512_mul_ps(lanes::load_16(x + i, mask), by);
-    const __m512 scaled = _mm512_mul_ps(x_hat, lanes::load_16(gain + i, mask));
-    tiny |= lanes::tiny_of(scaled);
-    lanes::store_16(y + i, scaled, mask);
+    const auto mask = avx512::tail_mask_16(width - i);
+    const __m512 x_hat = _mm512_mul_ps(avx512::load_16(x + i, mask), by);
+    const __m512 scaled = _mm512_mul_ps(x_hat, avx512::load_16(gain + i, mask));
+    subnormal |= avx512::subnormal_mask(scaled);
+    avx512::store_16(y + i, scaled, mask);
   }
-  return tiny == 0;
+  return subnormal == 0;
 }
 
 /// False as scale().
 EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
-  __mmask16 tiny = 0;
+  __mmask16 subnormal = 0;
   for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
+    const auto mask = avx512::tail_mask_16(width - i);
     const __m512 both =
-        _mm512_add_ps(lanes::load_16(residual + i, mask), lanes::load_16(branch + i, mask));
-    tiny |= lanes::tiny_of(both);
-    lanes::store_16(sum + i, both, mask);
+        _mm512_add_ps(avx512::load_16(residual + i, mask), avx512::load_16(branch + i, mask));
+    subnormal |= avx512::subnormal_mask(both);
+    avx512::store_16(sum + i, both, mask);
   }
-  return tiny == 0;
+  return subnormal == 0;
 }
 
 /// g = dy * gain and x_hat = x * rstd, sixteen of each from `at` on.
 struct Terms {
   __m512 upstream, g, x_hat;
 };
-EK_LANES Terms terms_of(const RmsNormGradient<Bf16>& of, std::int64_t at, __m512 gain, __m512 rstd,
+EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& of, std::int64_t at, __m512 gain, __m512 rstd,
                         __mmask16 mask) {
-  const __m512 upstream = lanes::load_16(of.dy + at, mask);
+  const __m512 upstream = avx512::load_16(of.dy + at, mask);
   return {upstream, _mm512_mul_ps(upstream, gain),
-          _mm512_mul_ps(lanes::load_16(of.x + at, mask), rstd)};
+          _mm512_mul_ps(avx512::load_16(of.x + at, mask), rstd)};
 }
 
 /// mean(g * x_hat); false where the row is not moderate.
-EK_LANES bool mean_of(const RmsNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
+EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                       __m512& mean) {
   if (!is_moderate(of.rstd[row])) return false;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(of.rstd[row]));
   __m512 dot = _mm512_setzero_ps(), largest = dot;
   for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const auto terms = terms_of(of, row * width + i, lanes::load_16(of.gain + i, mask), rstd, mask);
+    const auto mask = avx512::tail_mask_16(width - i);
+    const auto terms = terms_of(of, row * width + i, avx512::load_16(of.gain + i, mask), rstd, mask);
     ask_ahead(of.dy + row * width + i);
     ask_ahead(of.x + row * width + i);
     // The pass behind this one meets it first, in four rows at once.
     if (of.skip != nullptr) _mm_prefetch(of.skip + row * width + i, _MM_HINT_T0);
     dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
-    largest = lanes::larger_of(largest, terms.g);
+    largest = avx512::max_abs(largest, terms.g);
   }
   mean = _mm512_set1_ps(_mm512_reduce_add_ps(dot) / static_cast<float>(width));
-  return lanes::is_most_moderate(_mm512_mul_ps(largest, rstd));
+  return avx512::is_most_moderate(_mm512_mul_ps(largest, rstd));
 }
 
 /// kRows rows from `first` on, in one pass over the gradient of the gain.
@@ -92,8 +92,8 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& of, std::int64_t first, std::i
     rstd[r] = _mm512_set1_ps(static_cast<float>(of.rstd[first + r]));
   }
   for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = lanes::first_of_16(width - i);
-    const __m512 gain = lanes::load_16(of.gain + i, mask);
+    const auto mask = avx512::tail_mask_16(width - i);
+    const __m512 gain = avx512::load_16(of.gain + i, mask);
     __m512 dgain = _mm512_setzero_ps();
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
@@ -101,17 +101,17 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& of, std::int64_t first, std::i
       const auto terms = terms_of(of, at, gain, rstd[r], mask);
       dgain = _mm512_fmadd_ps(terms.upstream, terms.x_hat, dgain);
       __m512 total = _mm512_mul_ps(rstd[r], _mm512_fnmadd_ps(terms.x_hat, mean[r], terms.g));
-      if (of.skip != nullptr) total = _mm512_add_ps(lanes::load_16(of.skip + at, mask), total);
-      lanes::store_16(of.dx + at, total, mask);
+      if (of.skip != nullptr) total = _mm512_add_ps(avx512::load_16(of.skip + at, mask), total);
+      avx512::store_16(of.dx + at, total, mask);
     }
-    lanes::add_16(of.dgain + i, dgain, mask);
+    avx512::add_16(of.dgain + i, dgain, mask);
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<double> rms_norm_row_in_lanes(const Bf16* x, const float* gain, Bf16* y,
+std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16* y,
                                             std::int64_t width, double epsilon) {
   if (!has_amx()) return std::nullopt;
   const double squares = squares_of(x, width);
@@ -121,11 +121,11 @@ std::optional<double> rms_norm_row_in_lanes(const Bf16* x, const float* gain, Bf
   return rstd;
 }
 
-bool add_row_in_lanes(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
+bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   return has_amx() && add(residual, branch, sum, width);
 }
 
-std::int64_t rms_norm_backward_in_lanes(const RmsNormGradient<Bf16>& of, std::int64_t first,
+std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& of, std::int64_t first,
                                         std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
   return rows_taken(
@@ -139,16 +139,16 @@ std::int64_t rms_norm_backward_in_lanes(const RmsNormGradient<Bf16>& of, std::in
 
 namespace evenkeel::kernels::cpu {
 
-std::optional<double> rms_norm_row_in_lanes(const Bf16*, const float*, Bf16*, std::int64_t,
+std::optional<double> rms_norm_row_avx512(const Bf16*, const float*, Bf16*, std::int64_t,
                                             double) {
   return std::nullopt;
 }
 
-bool add_row_in_lanes(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
+bool add_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
   return false;
 }
 
-std::int64_t rms_norm_backward_in_lanes(const RmsNormGradient<Bf16>&, std::int64_t, std::int64_t,
+std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>&, std::int64_t, std::int64_t,
                                         std::int64_t) {
   return 0;
 }

@@ -11,13 +11,13 @@
 
 /// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
 /// of which have AVX-512 with bfloat16.
-namespace evenkeel::kernels::cpu::lanes {
+namespace evenkeel::kernels::cpu::avx512 {
 
 /// The first `count` of 16 or 32 lanes; none below 0.
-inline __mmask16 first_of_16(std::int64_t count) {
+inline __mmask16 tail_mask_16(std::int64_t count) {
   return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
 }
-inline __mmask32 first_of_32(std::int64_t count) {
+inline __mmask32 tail_mask_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
 }
 
@@ -26,7 +26,7 @@ struct AllLanes {};
 
 /// 2^x for x below 128, to 2.2 units in the last place, and 1 for 0; 0 below the normal numbers, at
 /// which the processor would stop for a hundred cycles. NaN gives NaN.
-EK_LANES __m512 exp2_of(__m512 x) {
+EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
   const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
   constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
   const __m512 f = _mm512_reduce_ps(x, kBelow);  // x less the whole number below
@@ -41,7 +41,7 @@ EK_LANES __m512 exp2_of(__m512 x) {
 }
 
 /// tanh(x): no cancellation near 0.
-EK_LANES __m512 tanh_of(__m512 x) {
+EK_AMX_INLINE __m512 tanh_ps(__m512 x) {
   const __m512 size = _mm512_abs_ps(x);
   const __m512 square = _mm512_mul_ps(size, size);
   __m512 series = _mm512_set1_ps(62.F / 2835);
@@ -49,7 +49,7 @@ EK_LANES __m512 tanh_of(__m512 x) {
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(2.F / 15));
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-1.F / 3));
   const __m512 near = _mm512_fmadd_ps(_mm512_mul_ps(series, square), size, size);
-  const __m512 e = exp2_of(_mm512_mul_ps(size, _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
+  const __m512 e = exp2_ps(_mm512_mul_ps(size, _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
   const __m512 one = _mm512_set1_ps(1);
   const __m512 far = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
   const __mmask16 is_near = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0.2F), _CMP_LT_OQ);
@@ -59,57 +59,57 @@ EK_LANES __m512 tanh_of(__m512 x) {
 }
 
 /// Stores 32 values, rounded to nearest.
-EK_LANES void store_32(Bf16* to, __m512 low, __m512 high) {
+EK_AMX_INLINE void store_32(Bf16* to, __m512 low, __m512 high) {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 /// Lanes whose values are not 0 and below the normal numbers: rounding to bfloat16 makes them 0.
-EK_LANES __mmask16 tiny_of(__m512 values) {
+EK_AMX_INLINE __mmask16 subnormal_mask(__m512 values) {
   constexpr int kBelowNormal = 0x20;
   return _mm512_fpclass_ps_mask(values, kBelowNormal);
 }
 /// Stores the lanes of `mask`.
-EK_LANES void store_16(Bf16* to, __m512 values, __mmask16 mask) {
+EK_AMX_INLINE void store_16(Bf16* to, __m512 values, __mmask16 mask) {
   _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
-EK_LANES void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
+EK_AMX_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
 /// The floats of sixteen bfloat16.
-EK_LANES __m512 floats_of(__m256i values) {
+EK_AMX_INLINE __m512 to_floats(__m256i values) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
 }
 /// Loads the lanes of `mask`, zeros elsewhere.
-EK_LANES __m512 load_16(const Bf16* from, __mmask16 mask) {
-  return floats_of(_mm256_maskz_loadu_epi16(mask, from));
+EK_AMX_INLINE __m512 load_16(const Bf16* from, __mmask16 mask) {
+  return to_floats(_mm256_maskz_loadu_epi16(mask, from));
 }
-EK_LANES __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
-  return floats_of(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+EK_AMX_INLINE __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
+  return to_floats(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
 /// The same of 32, as they are.
-EK_LANES __m512bh load_32(const Bf16* from, __mmask32 mask) {
+EK_AMX_INLINE __m512bh load_32(const Bf16* from, __mmask32 mask) {
   return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
 }
-EK_LANES __m512bh load_32(const Bf16* from) {
+EK_AMX_INLINE __m512bh load_32(const Bf16* from) {
   return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
 }
 /// The floats of `mask` from `from` on, zeros elsewhere.
-EK_LANES __m512 load_16(const float* from, __mmask16 mask) {
+EK_AMX_INLINE __m512 load_16(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
 }
-EK_LANES __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
+EK_AMX_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
   return _mm512_loadu_ps(from);
 }
 
 /// The larger of |a| and |b|; the other one where one is a NaN.
-EK_LANES __m512 larger_of(__m512 a, __m512 b) {
+EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
   constexpr int kLargestSize = 3, kNoSign = 2 << 2;
   return _mm512_range_ps(a, b, kLargestSize | kNoSign);
 }
 
 /// Whether the largest of the values, none of which is negative, is moderate (row.h).
-EK_LANES bool is_most_moderate(__m512 values) {
+EK_AMX_INLINE bool is_most_moderate(__m512 values) {
   const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFar));
   const __m512 most = _mm512_set1_ps(static_cast<float>(kFar));
   return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
@@ -117,43 +117,43 @@ EK_LANES bool is_most_moderate(__m512 values) {
 }
 
 /// Sixteen doubles.
-struct Doubles {
+struct DoubleVec16 {
   __m512d low, high;
 };
-EK_LANES Doubles no_doubles() {
+EK_AMX_INLINE DoubleVec16 zero_doubles() {
   return {_mm512_setzero_pd(), _mm512_setzero_pd()};
 }
 /// Exactly the values of float32.
-EK_LANES Doubles doubles_of(__m512 values) {
+EK_AMX_INLINE DoubleVec16 to_doubles(__m512 values) {
   return {_mm512_cvtps_pd(_mm512_castps512_ps256(values)),
           _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1))};
 }
-EK_LANES Doubles plus(const Doubles& a, const Doubles& b) {
+EK_AMX_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
 }
-EK_LANES Doubles plus_squares(const Doubles& a, const Doubles& b) {
+EK_AMX_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
 }
 /// The sum of all, in the order of sum_over() (reduce.h).
-EK_LANES double sum_of(const Doubles& a) {
+EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
   return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
 }
 /// to[0, 16) += values, for the lanes of mask.
-EK_LANES void add_16(double* to, __m512 values, __mmask16 mask) {
+EK_AMX_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
   const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
-  const auto sum = plus(doubles_of(values),
+  const auto sum = add(to_doubles(values),
                         {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
   _mm512_mask_storeu_pd(to, low, sum.low);
   _mm512_mask_storeu_pd(to + 8, high, sum.high);
 }
-EK_LANES void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
-  const auto sum = plus(doubles_of(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
+EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
+  const auto sum = add(to_doubles(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
   _mm512_storeu_pd(to, sum.low);
   _mm512_storeu_pd(to + 8, sum.high);
 }
 
 /// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the others at `high`.
-EK_LANES void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
+EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
   // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
   const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27
   const __m512i odd = _mm512_unpackhi_epi16(a, b);   // pairs 4-7, 12-15, 20-23, 28-31
@@ -164,7 +164,7 @@ EK_LANES void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __
 }
 
 /// Sixteen rows of sixteen words become columns.
-EK_LANES void transpose(__m512i (&r)[16]) {
+EK_AMX_INLINE void transpose(__m512i (&r)[16]) {
   __m512i t[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
@@ -194,4 +194,4 @@ EK_LANES void transpose(__m512i (&r)[16]) {
   for (int i = 0; i < 16; ++i) r[i] = t[i];
 }
 
-}  // namespace evenkeel::kernels::cpu::lanes
+}  // namespace evenkeel::kernels::cpu::avx512

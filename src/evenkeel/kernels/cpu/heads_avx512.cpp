@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/heads_lanes.h"
+#include "evenkeel/kernels/cpu/heads_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx.h"
 
@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/bf16_lanes.h"
+#include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -23,32 +23,32 @@ struct Head {
 
 /// \tparam T  Bf16 or float
 template <int kCount, typename T>
-EK_LANES Head<kCount> load(const T* from) {
+EK_AMX_INLINE Head<kCount> load(const T* from) {
   Head<kCount> z;
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) z.v[j] = lanes::load_16(from + 16 * j);
+  for (int j = 0; j < kCount; ++j) z.v[j] = avx512::load_16(from + 16 * j);
   return z;
 }
 
 template <int kCount>
-EK_LANES void store(Bf16* to, const Head<kCount>& z) {
+EK_AMX_INLINE void store(Bf16* to, const Head<kCount>& z) {
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) lanes::store_16(to + 16 * j, z.v[j]);
+  for (int j = 0; j < kCount; ++j) avx512::store_16(to + 16 * j, z.v[j]);
 }
 
 /// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
 /// largest result is near 1 times the gain, or the largest gradient moderate, and what is 0 of the
 /// others then is 2^-60 of it at most.
 template <int kCount>
-EK_LANES bool has_tiny(const Head<kCount>& z) {
+EK_AMX_INLINE bool has_tiny(const Head<kCount>& z) {
   unsigned tiny = 0;
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) tiny |= lanes::tiny_of(z.v[j]);
+  for (int j = 0; j < kCount; ++j) tiny |= avx512::subnormal_mask(z.v[j]);
   return tiny != 0;
 }
 
 template <int kCount>
-EK_LANES Head<kCount> times(const Head<kCount>& z, const Head<kCount>& by) {
+EK_AMX_INLINE Head<kCount> times(const Head<kCount>& z, const Head<kCount>& by) {
   Head<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], by.v[j]);
@@ -56,7 +56,7 @@ EK_LANES Head<kCount> times(const Head<kCount>& z, const Head<kCount>& by) {
 }
 
 template <int kCount>
-EK_LANES Head<kCount> times(const Head<kCount>& z, __m512 factor) {
+EK_AMX_INLINE Head<kCount> times(const Head<kCount>& z, __m512 factor) {
   Head<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
@@ -65,7 +65,7 @@ EK_LANES Head<kCount> times(const Head<kCount>& z, __m512 factor) {
 
 /// In each value's place the one half a head from it, with which a rotation pairs it.
 template <int kCount>
-EK_LANES Head<kCount> partners_of(const Head<kCount>& z) {
+EK_AMX_INLINE Head<kCount> partners_of(const Head<kCount>& z) {
   Head<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
@@ -88,13 +88,13 @@ struct CosSin {
 };
 /// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
 /// would have to be stored first, and the load would wait for it.
-EK_LANES __m512 joined(__m256 low, __m256 high) {
+EK_AMX_INLINE __m512 joined(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 /// \param cos_sin       [2, width / 2]: cosines, then sines
 /// \param direction  -1: the angles the other way round
 template <int kCount>
-EK_LANES CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
+EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
   const float* const sines = cos_sin + 8 * kCount;
   CosSin<kCount> by;
@@ -111,7 +111,7 @@ EK_LANES CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   return by;
 }
 template <int kCount>
-EK_LANES Head<kCount> rotated(const Head<kCount>& z, const CosSin<kCount>& by) {
+EK_AMX_INLINE Head<kCount> rotated(const Head<kCount>& z, const CosSin<kCount>& by) {
   auto out = times(partners_of(z), by.sine);
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], by.cosine.v[j], out.v[j]);
@@ -120,17 +120,17 @@ EK_LANES Head<kCount> rotated(const Head<kCount>& z, const CosSin<kCount>& by) {
 
 /// The largest |value| of a head, in sixteen parts.
 template <int kCount>
-EK_LANES __m512 largest_of(const Head<kCount>& z) {
+EK_AMX_INLINE __m512 largest_of(const Head<kCount>& z) {
   __m512 largest = _mm512_setzero_ps();
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) largest = lanes::larger_of(largest, z.v[j]);
+  for (int j = 0; j < kCount; ++j) largest = avx512::max_abs(largest, z.v[j]);
   return largest;
 }
 
 constexpr int kHeadsAtOnce = 4;
 
 /// The sums of four vectors.
-EK_LANES __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
+EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1]));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3]));
   const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
@@ -141,29 +141,29 @@ EK_LANES __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
 }
 
 /// The lanes whose values are moderate.
-EK_LANES __mmask8 moderate_of(__m256d values) {
+EK_AMX_INLINE __mmask8 moderate_of(__m256d values) {
   const __mmask8 is_large = _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFar), _CMP_GT_OQ);
   return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFar), _CMP_LT_OQ);
 }
 
 /// Of a head some behind this one.
 template <int kCount>
-EK_LANES void ask_for_next(const Bf16* head) {
+EK_AMX_INLINE void ask_for_next(const Bf16* head) {
 #pragma GCC unroll 8
   for (int j = 0; j < kCount; j += 2) ask_ahead(head + 16 * j);
 }
 
 /// The sum of x^2 over a head, in sixteen parts.
 template <int kCount>
-EK_LANES __m512 squares_of(const Bf16* x) {
+EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
   __m512 sum = _mm512_setzero_ps();
 #pragma GCC unroll 8
   for (int j = 0; j < kCount / 2; ++j) {
-    const __m512bh value = lanes::load_32(x + 32 * j);
+    const __m512bh value = avx512::load_32(x + 32 * j);
     sum = _mm512_dpbf16_ps(sum, value, value);
   }
   if constexpr (kCount % 2 == 1) {
-    const __m512bh last = lanes::load_32(x + 16 * (kCount - 1), lanes::first_of_32(16));
+    const __m512bh last = avx512::load_32(x + 16 * (kCount - 1), avx512::tail_mask_32(16));
     sum = _mm512_dpbf16_ps(sum, last, last);
   }
   return sum;
@@ -172,7 +172,7 @@ EK_LANES __m512 squares_of(const Bf16* x) {
 /// rstd of all heads; false if one of them is not moderate. Ahead of what needs them, so that no
 /// head waits for its root.
 template <int kCount>
-EK_LANES bool find_rstd(const Heads<Bf16>& heads) {
+EK_AMX_INLINE bool find_rstd(const Heads<Bf16>& heads) {
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
   const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
   for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
@@ -195,7 +195,7 @@ EK_LANES bool find_rstd(const Heads<Bf16>& heads) {
 
 /// What a head is multiplied with: rotated(gain * z) = z * by.cosine + partners_of(z) * by.sine.
 template <int kCount>
-EK_LANES CosSin<kCount> after(const Head<kCount>& gain, const CosSin<kCount>& by) {
+EK_AMX_INLINE CosSin<kCount> after(const Head<kCount>& gain, const CosSin<kCount>& by) {
   return {times(gain, by.cosine), times(partners_of(gain), by.sine)};
 }
 
@@ -206,7 +206,7 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
   if constexpr (kNorm) {
     gain = load<kCount>(heads.gain);
-    if (!lanes::is_most_moderate(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
+    if (!avx512::is_most_moderate(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
     if constexpr (kRotate) cos_sin = after(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
@@ -228,7 +228,7 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
 }
 
 /// The sum of all lanes, in each of them.
-EK_LANES __m512 everywhere(__m512 v) {
+EK_AMX_INLINE __m512 everywhere(__m512 v) {
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4e));
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xb1));
   v = _mm512_add_ps(v, _mm512_permute_ps(v, 0x4e));
@@ -237,7 +237,7 @@ EK_LANES __m512 everywhere(__m512 v) {
 
 /// The sum of a * b over a head, in sixteen parts.
 template <int kCount>
-EK_LANES __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
+EK_AMX_INLINE __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
   __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) sum[j % 2] = _mm512_fmadd_ps(a.v[j], b.v[j], sum[j % 2]);
@@ -266,7 +266,7 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
     const auto x_hat = times(load<kCount>(heads.x + at), rstd);
     const auto slope = times(g, gain);
     if (!is_moderate(heads.rstd[h])) return false;
-    if (!lanes::is_most_moderate(_mm512_mul_ps(largest_of(slope), rstd))) return false;
+    if (!avx512::is_most_moderate(_mm512_mul_ps(largest_of(slope), rstd))) return false;
     const __m512 mean = _mm512_mul_ps(everywhere(products_of(slope, x_hat)), share);
     Head<kCount> dx;
 #pragma GCC unroll 16
@@ -278,7 +278,7 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   }
   if constexpr (kNorm) {
 #pragma GCC unroll 16
-    for (int j = 0; j < kCount; ++j) lanes::add_16(heads.dgain + 16 * j, dgain.v[j]);
+    for (int j = 0; j < kCount; ++j) avx512::add_16(heads.dgain + 16 * j, dgain.v[j]);
   }
   return true;
 }
@@ -309,11 +309,11 @@ bool at_its_width(const Of& heads) {
 
 }  // namespace
 
-bool norm_and_turn_in_lanes(const Heads<Bf16>& heads) {
+bool norm_rope_avx512(const Heads<Bf16>& heads) {
   return has_amx() && at_its_width<kMostVectors>(heads);
 }
 
-bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>& heads) {
+bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
   return has_amx() && at_its_width<kMostVectors>(heads);
 }
 
@@ -323,11 +323,11 @@ bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>& heads) {
 
 namespace evenkeel::kernels::cpu {
 
-bool norm_and_turn_in_lanes(const Heads<Bf16>&) {
+bool norm_rope_avx512(const Heads<Bf16>&) {
   return false;
 }
 
-bool norm_and_turn_backward_in_lanes(const HeadsGradient<Bf16>&) {
+bool norm_rope_backward_avx512(const HeadsGradient<Bf16>&) {
   return false;
 }
 

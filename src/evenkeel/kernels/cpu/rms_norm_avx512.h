@@ -14,15 +14,15 @@ namespace evenkeel::kernels::cpu {
 /// results are written in part or not at all, and nothing is added to gradients.
 
 /// \return rstd, or nothing
-std::optional<double> rms_norm_row_in_lanes(const Bf16* x, const float* gain, Bf16* y,
+std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16* y,
                                             std::int64_t width, double epsilon);
 
 /// sum = residual + branch. \return whether it is done
-bool add_row_in_lanes(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width);
+bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width);
 
 /// From row `first` on, four at a time: the gradient of the gain is read and written once for them.
 /// \return how many rows are done, up to the first that is not moderate
-std::int64_t rms_norm_backward_in_lanes(const RmsNormGradient<Bf16>& of, std::int64_t first,
+std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& of, std::int64_t first,
                                         std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu
