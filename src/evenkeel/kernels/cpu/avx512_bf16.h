@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 #include "evenkeel/kernels/cpu/simd.h"
 
 /// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
@@ -108,10 +108,10 @@ EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
   return _mm512_range_ps(a, b, kLargestSize | kNoSign);
 }
 
-/// Whether the largest of the values, none of which is negative, is moderate (row.h).
-EK_AMX_INLINE bool is_most_moderate(__m512 values) {
-  const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFar));
-  const __m512 most = _mm512_set1_ps(static_cast<float>(kFar));
+/// Whether the largest of the values, none of which is negative, fits float32 (row_common.h).
+EK_AMX_INLINE bool max_fits_float32(__m512 values) {
+  const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFloat32SafeMagnitude));
+  const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));
   return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
          _mm512_cmp_ps_mask(values, most, _CMP_NLT_UQ) == 0;
 }

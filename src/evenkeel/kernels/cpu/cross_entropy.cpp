@@ -8,7 +8,7 @@
 
 #include "evenkeel/kernels/cpu/cross_entropy_avx512.h"
 #include "evenkeel/kernels/cpu/exp.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 

@@ -21,7 +21,7 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
   __m512 even = least, odd = least;
   std::int64_t i = 0;
   for (; i + 32 <= row.width; i += 32) {
-    ask_ahead(row.logits + i);
+    prefetch_ahead(row.logits + i);
     even = _mm512_max_ps(avx512::load_16(row.logits + i), even);
     odd = _mm512_max_ps(avx512::load_16(row.logits + i + 16), odd);
   }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/gradient_row.h"
+#include "evenkeel/kernels/cpu/norm_backward_float32.h"
 #include "evenkeel/kernels/cpu/heads_avx512.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -70,7 +70,7 @@ template <typename T>
     const double mean = squares / static_cast<double>(width);
     const double root = inverse_root(mean + heads.epsilon * scale * scale);
     heads.rstd[h] = root * scale;
-    if (!std::is_same_v<T, double> && is_moderate(root)) {
+    if (!std::is_same_v<T, double> && fits_float32(root)) {
       forward<float>(heads, h, 1.0, static_cast<float>(root));
     } else {
       forward<double>(heads, h, scale, root);
@@ -128,7 +128,7 @@ template <typename T>
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     auto x_hat = static_cast<float>(load(x + i));
-    norm_by(by, x_hat);
+    normalize(by, x_hat);
     dgain[i] += g[i] * x_hat;
     store(dx + i, by.rstd * (g[i] * gain[i] - x_hat * mean));
   }
@@ -155,8 +155,8 @@ template <typename T>
     const auto end = std::min(first + kTurned, heads.count);
     for (auto h = first; h < end; ++h) {
       for (std::int64_t i = 0; i < width; i += kLanes) {
-        ask_ahead(heads.dy + h * width + i);
-        ask_ahead(heads.x + h * width + i);
+        prefetch_ahead(heads.dy + h * width + i);
+        prefetch_ahead(heads.x + h * width + i);
       }
       turn_back(heads, h, g + (h - first) * width);
     }

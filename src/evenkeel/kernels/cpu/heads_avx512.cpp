@@ -37,7 +37,7 @@ EK_AMX_INLINE void store(Bf16* to, const Head<kCount>& z) {
 }
 
 /// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
-/// largest result is near 1 times the gain, or the largest gradient moderate, and what is 0 of the
+/// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of the
 /// others then is 2^-60 of it at most.
 template <int kCount>
 EK_AMX_INLINE bool has_tiny(const Head<kCount>& z) {
@@ -140,17 +140,17 @@ EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
 }
 
-/// The lanes whose values are moderate.
-EK_AMX_INLINE __mmask8 moderate_of(__m256d values) {
-  const __mmask8 is_large = _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFar), _CMP_GT_OQ);
-  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFar), _CMP_LT_OQ);
+/// The lanes whose values fit float32.
+EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
+  const __mmask8 is_large = _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
+  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude), _CMP_LT_OQ);
 }
 
 /// Of a head some behind this one.
 template <int kCount>
-EK_AMX_INLINE void ask_for_next(const Bf16* head) {
+EK_AMX_INLINE void prefetch_head(const Bf16* head) {
 #pragma GCC unroll 8
-  for (int j = 0; j < kCount; j += 2) ask_ahead(head + 16 * j);
+  for (int j = 0; j < kCount; j += 2) prefetch_ahead(head + 16 * j);
 }
 
 /// The sum of x^2 over a head, in sixteen parts.
@@ -169,7 +169,7 @@ EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
   return sum;
 }
 
-/// rstd of all heads; false if one of them is not moderate. Ahead of what needs them, so that no
+/// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that no
 /// head waits for its root.
 template <int kCount>
 EK_AMX_INLINE bool find_rstd(const Heads<Bf16>& heads) {
@@ -181,14 +181,14 @@ EK_AMX_INLINE bool find_rstd(const Heads<Bf16>& heads) {
 #pragma GCC unroll 4
     for (std::int64_t r = 0; r < kHeadsAtOnce; ++r) {
       const Bf16* const x = heads.x + (first + std::min(r, count - 1)) * heads.width;
-      ask_for_next<kCount>(x);
+      prefetch_head<kCount>(x);
       partial[r] = squares_of<kCount>(x);
     }
     const __m256d squares = _mm256_cvtps_pd(sums_of(partial));
     const __m256d root = _mm256_sqrt_pd(_mm256_fmadd_pd(squares, share, epsilon));
     const __m256d rstd = _mm256_div_pd(_mm256_set1_pd(1), root);
     _mm256_mask_storeu_pd(heads.rstd + first, static_cast<__mmask8>((1 << count) - 1), rstd);
-    if ((moderate_of(squares) & moderate_of(rstd)) != (1 << kHeadsAtOnce) - 1) return false;
+    if ((fits_float32_mask(squares) & fits_float32_mask(rstd)) != (1 << kHeadsAtOnce) - 1) return false;
   }
   return true;
 }
@@ -206,12 +206,12 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
   if constexpr (kNorm) {
     gain = load<kCount>(heads.gain);
-    if (!avx512::is_most_moderate(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
+    if (!avx512::max_fits_float32(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
     if constexpr (kRotate) cos_sin = after(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
-    if constexpr (!kNorm) ask_for_next<kCount>(heads.x + at);
+    if constexpr (!kNorm) prefetch_head<kCount>(heads.x + at);
     auto z = load<kCount>(heads.x + at);
     if constexpr (kRotate) {
       z = rotated(z, cos_sin);
@@ -253,8 +253,8 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
-    ask_for_next<kCount>(heads.dy + at);
-    if constexpr (kNorm) ask_for_next<kCount>(heads.x + at);
+    prefetch_head<kCount>(heads.dy + at);
+    if constexpr (kNorm) prefetch_head<kCount>(heads.x + at);
     auto g = load<kCount>(heads.dy + at);
     if constexpr (kRotate) g = rotated(g, cos_sin);
     if constexpr (!kNorm) {
@@ -265,8 +265,8 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
     const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
     const auto x_hat = times(load<kCount>(heads.x + at), rstd);
     const auto slope = times(g, gain);
-    if (!is_moderate(heads.rstd[h])) return false;
-    if (!avx512::is_most_moderate(_mm512_mul_ps(largest_of(slope), rstd))) return false;
+    if (!fits_float32(heads.rstd[h])) return false;
+    if (!avx512::max_fits_float32(_mm512_mul_ps(largest_of(slope), rstd))) return false;
     const __m512 mean = _mm512_mul_ps(everywhere(products_of(slope, x_hat)), share);
     Head<kCount> dx;
 #pragma GCC unroll 16

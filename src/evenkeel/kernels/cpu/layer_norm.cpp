@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/gradient_row.h"
+#include "evenkeel/kernels/cpu/norm_backward_float32.h"
 #include "evenkeel/kernels/cpu/layer_norm_avx512.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -89,7 +89,7 @@ template <int kRows, typename T>
       const auto at = r * width + i;
       const auto upstream = static_cast<float>(load(dy + at));
       auto x_hat = static_cast<float>(load(x + at));
-      norm_by(by[r], x_hat);
+      normalize(by[r], x_hat);
       gains += upstream * x_hat;
       biases += upstream;
       store(dx + at, by[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
@@ -125,7 +125,7 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const OpMathType<T>* 
     return deviation * deviation;
   });
   const double rstd = inverse_root(squares / features + epsilon * scale * scale);
-  if (!std::is_same_v<T, double> && is_moderate(rstd)) {
+  if (!std::is_same_v<T, double> && fits_float32(rstd)) {
     centred_row(x, scale, mean, static_cast<float>(rstd), gain, bias, y, width);
   } else {
     centred_row(x, scale, mean, rstd, gain, bias, y, width);

@@ -16,7 +16,7 @@ namespace {
 /// Whether the mean is at most half a deviation from 0: then little cancels where it is taken away,
 /// float32 has enough bits for that, and x_hat is one instruction.
 bool is_near(double mean, double mean_square) {
-  return is_moderate(mean_square) && mean * mean <= 0.2 * mean_square;
+  return fits_float32(mean_square) && mean * mean <= 0.2 * mean_square;
 }
 
 /// A row's x_hat = (x - mean) * rstd in float32.
@@ -49,7 +49,7 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
   const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
   __m512 sum = _mm512_setzero_ps(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 32) {
-    ask_ahead(x + i);
+    prefetch_ahead(x + i);
     const __m512bh values = avx512::load_32(x + i, avx512::tail_mask_32(width - i));
     sum = _mm512_dpbf16_ps(sum, values, ones);
     squares = _mm512_dpbf16_ps(squares, values, values);
@@ -123,20 +123,20 @@ EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const floa
   to.largest = avx512::max_abs(to.largest, g);
 }
 
-/// False where the row is not moderate, or not near although it was to be.
+/// False where the row does not fit float32, or not near although it was to be.
 template <bool kNear>
 EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                        const Centred& by, Means& means) {
   const double rstd = of.rstd[row], mean = of.mean[row];
-  if (!is_moderate(rstd)) return false;
+  if (!fits_float32(rstd)) return false;
   const Bf16* const dy = of.dy + row * width;
   const Bf16* const x = of.x + row * width;
   const __m512 none = _mm512_setzero_ps();
   Partial of_row = {none, none, none, none};
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    ask_ahead(dy + i);
-    ask_ahead(x + i);
+    prefetch_ahead(dy + i);
+    prefetch_ahead(x + i);
     add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, avx512::AllLanes{});
   }
   const auto rest = avx512::tail_mask_16(width - i);
@@ -152,7 +152,7 @@ EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row,
   }
   means = {_mm512_set1_ps(static_cast<float>(total * rstd / features)),
            _mm512_set1_ps(static_cast<float>(slope * rstd / features))};
-  return avx512::is_most_moderate(_mm512_mul_ps(of_row.largest, by.rstd));
+  return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, by.rstd));
 }
 
 /// Sixteen columns of kRows rows from value `at` on.
@@ -210,7 +210,7 @@ std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain
   if (!has_amx()) return std::nullopt;
   const auto near = near_moments_of(x, width, epsilon);
   const auto moments = near ? *near : moments_of(x, width, epsilon);
-  if (!is_moderate(moments.rstd)) return std::nullopt;
+  if (!fits_float32(moments.rstd)) return std::nullopt;
   const bool is_done = near ? scale<true>(x, moments, gain, bias, y, width)
                             : scale<false>(x, moments, gain, bias, y, width);
   if (!is_done) return std::nullopt;
@@ -220,7 +220,7 @@ std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain
 std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& of, std::int64_t first,
                                           std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
-  return rows_taken(
+  return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(of, row, width); },
       [&](std::int64_t row) { return backward<1>(of, row, width); });
 }

@@ -3,9 +3,9 @@
 
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/gradient_row.h"
+#include "evenkeel/kernels/cpu/norm_backward_float32.h"
 #include "evenkeel/kernels/cpu/rms_norm_avx512.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -37,7 +37,7 @@ EK_CLONES double rms_norm_row(const T* __restrict x, const OpMathType<T>* __rest
   if constexpr (std::is_same_v<T, double>) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) store(y + i, scaled(i) * rstd * load(gain + i));
-  } else if (is_moderate(rstd)) {
+  } else if (fits_float32(rstd)) {
     scale_row(x, static_cast<float>(rstd), gain, y, width);
   } else {
     scale_row(x, rstd, gain, y, width);
@@ -111,7 +111,7 @@ template <int kRows, typename T, typename Beside>
       const auto at = r * width + i;
       const auto upstream = static_cast<float>(load(dy + at));
       auto x_hat = static_cast<float>(load(x + at));
-      norm_by(by[r], x_hat);
+      normalize(by[r], x_hat);
       gains += upstream * x_hat;
       const float through = by[r].rstd * (upstream * gain[i] - x_hat * means[r].slope);
       store(dx + at, static_cast<float>(beside(first * width + at)) + through);

@@ -15,8 +15,8 @@ namespace {
 EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (std::int64_t i = 0; i < width; i += 64) {
-    ask_ahead(x + i);
-    ask_ahead(x + i + 32);
+    prefetch_ahead(x + i);
+    prefetch_ahead(x + i + 32);
     const __m512bh a = avx512::load_32(x + i, avx512::tail_mask_32(width - i));
     const __m512bh b = avx512::load_32(x + i + 32, avx512::tail_mask_32(width - i - 32));
     even = _mm512_dpbf16_ps(even, a, a);
@@ -63,24 +63,24 @@ EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& of, std::int64_t at, _
           _mm512_mul_ps(avx512::load_16(of.x + at, mask), rstd)};
 }
 
-/// mean(g * x_hat); false where the row is not moderate.
+/// mean(g * x_hat); false where the row does not fit float32.
 EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
                       __m512& mean) {
-  if (!is_moderate(of.rstd[row])) return false;
+  if (!fits_float32(of.rstd[row])) return false;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(of.rstd[row]));
   __m512 dot = _mm512_setzero_ps(), largest = dot;
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = avx512::tail_mask_16(width - i);
     const auto terms = terms_of(of, row * width + i, avx512::load_16(of.gain + i, mask), rstd, mask);
-    ask_ahead(of.dy + row * width + i);
-    ask_ahead(of.x + row * width + i);
+    prefetch_ahead(of.dy + row * width + i);
+    prefetch_ahead(of.x + row * width + i);
     // The pass behind this one meets it first, in four rows at once.
     if (of.skip != nullptr) _mm_prefetch(of.skip + row * width + i, _MM_HINT_T0);
     dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
     largest = avx512::max_abs(largest, terms.g);
   }
   mean = _mm512_set1_ps(_mm512_reduce_add_ps(dot) / static_cast<float>(width));
-  return avx512::is_most_moderate(_mm512_mul_ps(largest, rstd));
+  return avx512::max_fits_float32(_mm512_mul_ps(largest, rstd));
 }
 
 /// kRows rows from `first` on, in one pass over the gradient of the gain.
@@ -116,7 +116,7 @@ std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16
   if (!has_amx()) return std::nullopt;
   const double squares = squares_of(x, width);
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon);
-  if (!is_moderate(squares) || !is_moderate(rstd)) return std::nullopt;
+  if (!fits_float32(squares) || !fits_float32(rstd)) return std::nullopt;
   if (!scale(x, static_cast<float>(rstd), gain, y, width)) return std::nullopt;
   return rstd;
 }
@@ -128,7 +128,7 @@ bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::in
 std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& of, std::int64_t first,
                                         std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
-  return rows_taken(
+  return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(of, row, width); },
       [&](std::int64_t row) { return backward<1>(of, row, width); });
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "evenkeel/kernels/cpu/reduce.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 

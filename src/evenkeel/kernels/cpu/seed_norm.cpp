@@ -3,7 +3,7 @@
 
 #include "evenkeel/kernels/cpu/bounded_functions.h"
 #include "evenkeel/kernels/cpu/reduce.h"
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 

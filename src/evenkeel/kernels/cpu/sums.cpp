@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/sums.h"
 
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
 

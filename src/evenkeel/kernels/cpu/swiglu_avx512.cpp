@@ -45,8 +45,8 @@ EK_AMX_INLINE void forward_16(const Bf16* up, const Bf16* gate, Bf16* y, Mask ma
 EK_AMX void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    ask_ahead(gate + i);
-    ask_ahead(up + i);
+    prefetch_ahead(gate + i);
+    prefetch_ahead(up + i);
     forward_16(up + i, gate + i, y + i, avx512::AllLanes{});
   }
   const auto rest = avx512::tail_mask_16(width - i);
@@ -70,9 +70,9 @@ template <bool kWritesY>
 EK_AMX void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    ask_ahead(row.gate + i);
-    ask_ahead(row.up + i);
-    ask_ahead(row.dy + i);
+    prefetch_ahead(row.gate + i);
+    prefetch_ahead(row.up + i);
+    prefetch_ahead(row.dy + i);
     backward_16<kWritesY>(row, i, avx512::AllLanes{});
   }
   const auto rest = avx512::tail_mask_16(width - i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/adamw.cuh"
-#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/order.h"
 
 namespace evenkeel::kernels::cuda {

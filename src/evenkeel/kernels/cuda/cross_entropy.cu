@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/cross_entropy.cuh"
-#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 namespace evenkeel::kernels::cuda {

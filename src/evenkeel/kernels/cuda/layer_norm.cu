@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/layer_norm.cuh"
-#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 
 namespace evenkeel::kernels::cuda {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cuda/row.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/sums.cuh"
 #include "evenkeel/kernels/order.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "evenkeel/kernels/cpu/row.h"
+#include "evenkeel/kernels/cpu/row_common.h"
 #include "evenkeel/kernels/cpu/vec16.h"
 
 /// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
@@ -38,11 +38,11 @@ inline CentredRow centred_by(double mean, double rstd) {
 
 /// x becomes x_hat: a value, or a vector of them.
 template <typename V>
-[[gnu::always_inline]] inline void norm_by(const ScaledRow& row, V& x) {
+[[gnu::always_inline]] inline void normalize(const ScaledRow& row, V& x) {
   x *= row.rstd;
 }
 template <typename V>
-[[gnu::always_inline]] inline void norm_by(const CentredRow& row, V& x) {
+[[gnu::always_inline]] inline void normalize(const CentredRow& row, V& x) {
   x = (x - row.mean - row.rest) * row.rstd;
 }
 
@@ -67,7 +67,7 @@ struct GradientSums {
 }
 
 /// What gradient_sums() sums.
-struct SumsInFloat {
+struct Float32Sums {
   Vec16<float> g, slope, squares;
 
   template <typename Dy, typename X, typename Row>
@@ -79,7 +79,7 @@ struct SumsInFloat {
 #pragma GCC unroll 8
     for (int k = 0; k < g.kCount; ++k) {
       const auto through = upstream.part[k] * gains.part[k];
-      norm_by(row, value.part[k]);
+      normalize(row, value.part[k]);
       g.part[k] += through;
       slope.part[k] += through * value.part[k];
       squares.part[k] += through * through;
@@ -89,9 +89,9 @@ struct SumsInFloat {
 
 /// \tparam Dy, X   float or Bf16
 /// \tparam Row     ScaledRow or CentredRow
-/// \tparam kAhead  asks for the rows that come next; heads lie close together, and their g on the
+/// \tparam kPrefetch  prefetches the next rows; heads lie close together, and their g on the
 ///                 stack
-template <bool kAhead, typename Dy, typename X, typename Row>
+template <bool kPrefetch, typename Dy, typename X, typename Row>
 [[gnu::always_inline]] inline GradientSums gradient_sums(const Dy* dy, const float* gain,
                                                          const X* x, const Row& row,
                                                          std::int64_t width) {
@@ -99,12 +99,12 @@ template <bool kAhead, typename Dy, typename X, typename Row>
   GradientSums sums = {};
   for (std::int64_t first = 0; first < width; first += kInFloat) {
     const auto end = std::min(first + kInFloat, width);
-    SumsInFloat these;
+    Float32Sums these;
     auto i = first;
     for (; i + kLanes <= end; i += kLanes) {
-      if constexpr (kAhead) {
-        ask_ahead(dy + i);
-        ask_ahead(x + i);
+      if constexpr (kPrefetch) {
+        prefetch_ahead(dy + i);
+        prefetch_ahead(x + i);
       }
       these.add(dy + i, gain + i, x + i, row);
     }
@@ -125,41 +125,41 @@ template <bool kAhead, typename Dy, typename X, typename Row>
 }
 
 /// What is taken off g, squared and summed, times width.
-inline double taken_by(const ScaledRow& /*row*/, const GradientSums& sums) {
+inline double removed_squares(const ScaledRow& /*row*/, const GradientSums& sums) {
   return sums.slope * sums.slope;
 }
-inline double taken_by(const CentredRow& /*row*/, const GradientSums& sums) {
+inline double removed_squares(const CentredRow& /*row*/, const GradientSums& sums) {
   return sums.slope * sums.slope + sums.g * sums.g;
 }
 
 /// Whether a row may be in float32.
 template <typename Row>
-bool is_safe_in_float(const Row& row, const GradientSums& sums, double rstd, std::int64_t width) {
+bool is_safe_in_float32(const Row& row, const GradientSums& sums, double rstd, std::int64_t width) {
   const auto features = static_cast<double>(width);
   const double size = std::sqrt(sums.squares / features);  // of a g
   // Where all products with an x_hat below the normal numbers vanish, so does the slope.
-  return is_moderate(rstd) && is_moderate(size) && is_moderate(size * rstd) &&
-         is_moderate(std::abs(sums.slope) / size) &&
-         sums.squares - taken_by(row, sums) / features >= sums.squares / 4;
+  return fits_float32(rstd) && fits_float32(size) && fits_float32(size * rstd) &&
+         fits_float32(std::abs(sums.slope) / size) &&
+         sums.squares - removed_squares(row, sums) / features >= sums.squares / 4;
 }
 
 /// A row's mean(g) and mean(g * x_hat) in float32; false, and nothing, where it must be in double.
 struct GradientMeans {
   float g, slope;
 };
-/// \tparam kAhead, Dy, X, Row  as of gradient_sums()
-template <bool kAhead, typename Dy, typename X, typename Row>
+/// \tparam kPrefetch, Dy, X, Row  as of gradient_sums()
+template <bool kPrefetch, typename Dy, typename X, typename Row>
 [[gnu::always_inline]] inline bool means_in_float(const Dy* dy, const float* gain, const X* x,
                                                   const Row& row, double rstd, std::int64_t width,
                                                   GradientMeans& means) {
-  const auto sums = gradient_sums<kAhead>(dy, gain, x, row, width);
-  if (!is_safe_in_float(row, sums, rstd, width)) return false;
+  const auto sums = gradient_sums<kPrefetch>(dy, gain, x, row, width);
+  if (!is_safe_in_float32(row, sums, rstd, width)) return false;
   const auto features = static_cast<double>(width);
   means = {static_cast<float>(sums.g / features), static_cast<float>(sums.slope / features)};
   return true;
 }
 
-/// The same of kRows rows from `first` on of a norm's gradient `of`; false where one of them
+/// The same of kRows rows from `first` on of a norm's backward `args`; false where one of them
 /// must be in double.
 template <int kRows, typename Gradient, typename Row>
 [[gnu::always_inline]] inline bool means_of_rows(const Gradient& of, std::int64_t first,

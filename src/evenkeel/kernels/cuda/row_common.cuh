@@ -7,7 +7,7 @@
 #include <type_traits>
 
 /// Device code that the kernels share: values as doubles, and sums over a block of threads in a
-/// fixed order. The arithmetic is that of kernels/cpu/row.h.
+/// fixed order. The arithmetic is that of kernels/cpu/row_common.h.
 namespace evenkeel::kernels::cuda {
 
 constexpr int kThreads = 256;  // a power of two: the sums are binary trees

@@ -10,10 +10,10 @@
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
 /// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
-/// backward passes of which enough is left (gradient_row.h), and sums and squares of moderate rows
+/// backward passes of which enough is left (norm_backward_float32.h), and sums and squares of rows that fit float32
 /// and heads of bfloat16 (*_avx512.h).
 /// What is done to each value alone is in float32, at twice the rate, where no more than the
-/// rounding of the result is at stake and all factors are moderate; else it is in double, too.
+/// rounding of the result is at stake and all factors fit float32; else it is in double, too.
 namespace evenkeel::kernels::cpu {
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
@@ -34,18 +34,18 @@ template <>
   return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kNormal, kNormal));
 }
 
-/// Whether values of float32 may be multiplied with this one and some like it in float32 without
-/// leaving its normal range: whether it lies between 1 / kFar and kFar.
-inline constexpr double kFar = 0x1p60;
-inline bool is_moderate(double factor) {
-  return factor > 1 / kFar && factor < kFar;
+/// Whether a product with this factor, and some like it, stays in the normal range of float32:
+/// whether it lies between 1 / kFloat32SafeMagnitude and kFloat32SafeMagnitude.
+inline constexpr double kFloat32SafeMagnitude = 0x1p60;
+inline bool fits_float32(double factor) {
+  return factor > 1 / kFloat32SafeMagnitude && factor < kFloat32SafeMagnitude;
 }
 
-/// Takes rows from `first` on, four at a time where they are there and all moderate, then one at a
+/// Processes rows from `first` on, four at a time where all fit float32, then one at a
 /// time. \param four, one  row -> whether it is done, with the three behind it or alone
 /// \return how many are done, up to the first that is not
 template <typename Four, typename One>
-inline std::int64_t rows_taken(std::int64_t first, std::int64_t rows, const Four& four,
+inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const Four& four,
                                const One& one) {
   constexpr std::int64_t kAtOnce = 4;
   auto row = first;
@@ -54,9 +54,9 @@ inline std::int64_t rows_taken(std::int64_t first, std::int64_t rows, const Four
   return row - first;
 }
 
-/// Asks for what lies 2 KB further on: memory is read at half its rate where the processor is to
+/// Prefetches 2 KB ahead: memory is read at half its rate where the hardware prefetcher has to
 /// guess what comes next, in rows of which each is read twice (docs/decisions/0013).
-[[gnu::always_inline]] inline void ask_ahead(const void* at) {
+[[gnu::always_inline]] inline void prefetch_ahead(const void* at) {
   // By its number: no object need be there.
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
 }
