@@ -28,15 +28,15 @@ using Backward = Tensor4(const Tensor&, const Tensor&, const Tensor&, const Tens
 
 class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction> {
  public:
-  static tensor_list forward(AutogradContext* ctx, const Tensor& products, const Tensor& cos_sin,
+  static tensor_list forward(AutogradContext* ctx, const Tensor& qkv, const Tensor& cos_sin,
                              std::int64_t heads, std::int64_t kv_heads,
                              const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                              const OptionalTensor& v_gain, const std::vector<double>& epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Forward>("evenkeel::qkv_norm_rope_forward");
     const auto [q, k, v, rstd] =
-        op.call(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
-    ctx->save_for_backward({products, cos_sin, rstd, q_gain.value_or(Tensor()),
+        op.call(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+    ctx->save_for_backward({qkv, cos_sin, rstd, q_gain.value_or(Tensor()),
                             k_gain.value_or(Tensor()), v_gain.value_or(Tensor())});
     ctx->saved_data["heads"] = heads;
     ctx->saved_data["kv_heads"] = kv_heads;
@@ -61,56 +61,56 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
   }
 };
 
-void check_gain(const char* name, const OptionalTensor& gain, const Tensor& products,
+void check_gain(const char* name, const OptionalTensor& gain, const Tensor& qkv,
                 const c10::SymInt& width) {
   if (!gain) return;
   TORCH_CHECK(gain->dim() == 1 && gain->sym_size(0) == width &&
-                  gain->scalar_type() == opmath_dtype(products.scalar_type()) &&
-                  gain->device() == products.device(),
+                  gain->scalar_type() == opmath_dtype(qkv.scalar_type()) &&
+                  gain->device() == qkv.device(),
               "[qkv_norm_rope] ", name, " must be [", width, "] of ",
-              dtype_name(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
+              dtype_name(opmath_dtype(qkv.scalar_type())), " on ", qkv.device(), ", but is ",
               gain->sym_sizes(), " of ", dtype_name(gain->scalar_type()), " on ", gain->device());
 }
 
-Tensor3 differentiable(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
+Tensor3 differentiable(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                        std::int64_t kv_heads, const OptionalTensor& q_gain,
                        const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                        Numbers epsilon) {
-  check_rows("qkv_norm_rope", products, "products");
+  check_rows("qkv_norm_rope", qkv, "products");
   constexpr std::int64_t kMost = 1 << 20;  // heads; far from overflow
   const auto all = heads + 2 * kv_heads;
   TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost &&
-                  products.dim() == 3 && products.sym_size(-1) % (2 * all) == 0,
+                  qkv.dim() == 3 && qkv.sym_size(-1) % (2 * all) == 0,
               "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
-              " heads and ", kv_heads, " key heads, but are ", products.sym_sizes());
-  const auto width = products.sym_size(-1) / all;
-  TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.sym_size(0) == products.sym_size(1) &&
+              " heads and ", kv_heads, " key heads, but are ", qkv.sym_sizes());
+  const auto width = qkv.sym_size(-1) / all;
+  TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.sym_size(0) == qkv.sym_size(1) &&
                   cos_sin.sym_size(1) == 2 && cos_sin.sym_size(2) * 2 == width &&
-                  cos_sin.scalar_type() == opmath_dtype(products.scalar_type()) &&
-                  cos_sin.device() == products.device(),
-              "[qkv_norm_rope] turn must be [", products.sym_size(1), ", 2, ", width / 2, "] of ",
-              dtype_name(opmath_dtype(products.scalar_type())), " on ", products.device(), ", but is ",
+                  cos_sin.scalar_type() == opmath_dtype(qkv.scalar_type()) &&
+                  cos_sin.device() == qkv.device(),
+              "[qkv_norm_rope] turn must be [", qkv.sym_size(1), ", 2, ", width / 2, "] of ",
+              dtype_name(opmath_dtype(qkv.scalar_type())), " on ", qkv.device(), ", but is ",
               cos_sin.sym_sizes(), " of ", dtype_name(cos_sin.scalar_type()), " on ", cos_sin.device());
   TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
               "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
-  check_gain("q_gain", q_gain, products, width);
-  check_gain("k_gain", k_gain, products, width);
-  check_gain("v_gain", v_gain, products, width);
+  check_gain("q_gain", q_gain, qkv, width);
+  check_gain("k_gain", k_gain, qkv, width);
+  check_gain("v_gain", v_gain, qkv, width);
   TORCH_CHECK(epsilon.size() == 3, "[qkv_norm_rope] epsilon must be 3 numbers, but is ",
               epsilon.size());
   for (const auto each : epsilon) check_epsilon("qkv_norm_rope", each);
   const auto all_three =
-      QkvNormRopeFunction::apply(products, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
+      QkvNormRopeFunction::apply(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
   return {all_three[0], all_three[1], all_three[2]};
 }
 
 }  // namespace
 
-Tensor3 qkv_norm_rope(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
+Tensor3 qkv_norm_rope(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                       std::int64_t kv_heads, const HeadNorm& q, const HeadNorm& k,
                       const HeadNorm& v) {
   static const auto op = registered_operator<Op>("evenkeel::qkv_norm_rope");
-  return op.call(products, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
+  return op.call(qkv, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
                   {q.epsilon, k.epsilon, v.epsilon});
 }
 

@@ -23,7 +23,7 @@ struct HeadNorm {
 /// Any of the three norms may be missing; without all of them it is the rotary embedding. Row
 /// statistics as in rms_norm(); everything is rounded once.
 ///
-/// \param products  [B, T, (heads + 2 * kv_heads) * D]: all heads of q, then of k, then of v;
+/// \param qkv  (`products` of the schema) [B, T, (heads + 2 * kv_heads) * D]: all heads of q, then of k, then of v;
 ///                  float32, bfloat16 or float64, on the CPU or CUDA
 /// \param cos_sin   (`turn` of the schema) [T, 2, D / 2]: cosine and sine of the angle of each pair at each position;
 ///                  float64 beside float64 products and else float32
@@ -32,7 +32,7 @@ struct HeadNorm {
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2503.04598, eq. 5 (QKV-Norm); Su et al. 2021, arXiv:2104.09864, eq. 34
 std::tuple<at::Tensor, at::Tensor, at::Tensor> qkv_norm_rope(
-    const at::Tensor& products, const at::Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
+    const at::Tensor& qkv, const at::Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
     const HeadNorm& q, const HeadNorm& k, const HeadNorm& v);
 
 }  // namespace evenkeel::ops

@@ -12,7 +12,7 @@
 namespace evenkeel::ops {
 
 /// q, k or v inside the products of a token.
-struct HeadsPart {
+struct QkvPart {
   std::int64_t first = 0, count = 0;  // heads
   OptionalTensor gain;                // none: not normed
   double epsilon = 0;
@@ -20,7 +20,7 @@ struct HeadsPart {
 };
 
 /// The three parts, in order.
-inline std::array<HeadsPart, 3> parts_of(std::int64_t heads, std::int64_t kv_heads,
+inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_heads,
                                          const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                                          const OptionalTensor& v_gain,
                                          at::ArrayRef<double> epsilon) {
@@ -34,14 +34,14 @@ inline std::array<HeadsPart, 3> parts_of(std::int64_t heads, std::int64_t kv_hea
            {heads + kv_heads, kv_heads, contiguous(v_gain), epsilon[2], false}}};
 }
 
-inline std::int64_t head_width(const at::Tensor& products, std::int64_t heads,
+inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads,
                                std::int64_t kv_heads) {
-  const auto all = width_of(products);
-  TORCH_CHECK(products.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
+  const auto all = width_of(qkv);
+  TORCH_CHECK(qkv.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
                   all % (heads + 2 * kv_heads) == 0,
               "[qkv_norm_rope] products must be [B, T, (heads + 2 * kv_heads) * D] for ", heads,
-              " heads and ", kv_heads, " key heads, but are ", products.sizes());
-  return width_of(products) / (heads + 2 * kv_heads);
+              " heads and ", kv_heads, " key heads, but are ", qkv.sizes());
+  return width_of(qkv) / (heads + 2 * kv_heads);
 }
 
 }  // namespace evenkeel::ops

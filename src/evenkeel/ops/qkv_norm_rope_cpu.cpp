@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "evenkeel/kernels/cpu/heads.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/qkv_norm_rope_common.h"
 
@@ -25,7 +25,7 @@ using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The gains of q, k and v; null where there is none.
 template <typename scalar_t>
-auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
+auto gains_of(const std::array<QkvPart, 3>& parts, std::int64_t width) {
   std::array<const OpMathType<KernelType<scalar_t>>*, 3> gains = {};
   for (std::size_t p = 0; p < 3; ++p) {
     if (parts[p].gain) gains[p] = const_data<OpMathType<KernelType<scalar_t>>>(*parts[p].gain, width);
@@ -33,35 +33,35 @@ auto gains_of(const std::array<HeadsPart, 3>& parts, std::int64_t width) {
   return gains;
 }
 
-Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
+Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
-  const auto rows = products.contiguous();
+  const auto rows = qkv.contiguous();
   const auto angles = cos_sin.contiguous();
-  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
-  const auto width = head_width(products, heads, kv_heads);
+  const auto parts = qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+  const auto width = head_width(qkv, heads, kv_heads);
   const auto all = heads + 2 * kv_heads;
-  const auto positions = products.size(1);
+  const auto positions = qkv.size(1);
   std::array<Tensor, 3> results;
   for (std::size_t p = 0; p < 3; ++p) {
     results[p] =
-        at::empty({products.size(0), positions, parts[p].count, width}, products.options());
+        at::empty({qkv.size(0), positions, parts[p].count, width}, qkv.options());
   }
   const auto rstd =
-      at::empty({products.size(0) * positions, all}, products.options().dtype(at::kDouble));
+      at::empty({qkv.size(0) * positions, all}, qkv.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(
-      at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
-        const auto* const from = const_data<scalar_t>(rows, products.numel());
+      at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_forward", [&] {
+        const auto* const from = const_data<scalar_t>(rows, qkv.numel());
         const auto* const angle_rows = const_data<OpMathType<KernelType<scalar_t>>>(angles, positions * width);
         auto* const scales = mutable_data<double>(rstd);
         const auto gains = gains_of<scalar_t>(parts, width);
         const std::array to = {mutable_data<scalar_t>(results[0]), mutable_data<scalar_t>(results[1]),
                                mutable_data<scalar_t>(results[2])};
-        cpu::for_each_row(products.size(0) * positions, [&](std::int64_t row) {
+        cpu::for_each_row(qkv.size(0) * positions, [&](std::int64_t row) {
           for (std::size_t p = 0; p < 3; ++p) {
             const auto& part = parts[p];
-            kernels::cpu::norm_and_turn<KernelType<scalar_t>>(
+            kernels::cpu::norm_rope<KernelType<scalar_t>>(
                 {.x = from + (row * all + part.first) * width,
                  .gain = gains[p],
                  .cos_sin = part.is_rotated ? angle_rows + row % positions * width : nullptr,
@@ -76,25 +76,25 @@ Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t head
   return {results[0], results[1], results[2], rstd};
 }
 
-Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
+Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
                  const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
   const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
-  const auto rows = products.contiguous();
+  const auto rows = qkv.contiguous();
   const auto angles = cos_sin.contiguous();
-  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
-  const auto width = head_width(products, heads, kv_heads);
+  const auto parts = qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
+  const auto width = head_width(qkv, heads, kv_heads);
   const auto all = heads + 2 * kv_heads;
-  const auto positions = products.size(1);
-  const auto count = products.size(0) * positions;
-  auto dx = empty_contiguous_like(products);
+  const auto positions = qkv.size(1);
+  const auto count = qkv.size(0) * positions;
+  auto dx = empty_contiguous_like(qkv);
   const auto blocks = kernels::blocks_of(count, kernels::kBlockRows);
-  const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
+  const auto sums = at::zeros({blocks, 3 * width}, qkv.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(
-      at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
-        const auto* const from = const_data<scalar_t>(rows, products.numel());
+      at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_backward", [&] {
+        const auto* const from = const_data<scalar_t>(rows, qkv.numel());
         const auto* const angle_rows = const_data<OpMathType<KernelType<scalar_t>>>(angles, positions * width);
         const auto* const scales = const_data<double>(rstd, count * all);
         auto* const to = mutable_data<scalar_t>(dx);
@@ -112,7 +112,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
                 for (std::size_t p = 0; p < 3; ++p) {
                   const auto& part = parts[p];
                   const auto at = (row * all + part.first) * width;
-                  kernels::cpu::norm_and_turn_backward<KernelType<scalar_t>>(
+                  kernels::cpu::norm_rope_backward<KernelType<scalar_t>>(
                       {.dy = dy[p] + row * part.count * width,
                        .x = from + at,
                        .gain = gains[p],

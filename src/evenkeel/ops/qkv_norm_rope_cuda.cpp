@@ -7,7 +7,7 @@
 #include <array>
 #include <tuple>
 
-#include "evenkeel/kernels/cuda/heads.cuh"
+#include "evenkeel/kernels/cuda/qkv_norm_rope.cuh"
 #include "evenkeel/kernels/order.h"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/qkv_norm_rope_common.h"
@@ -20,69 +20,69 @@ using at::Tensor;
 using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
-using kernels::cuda::HeadsOf;
+using kernels::cuda::Heads;
 using kernels::cuda::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// One part of all tokens, as the kernels want it. All tensors are contiguous.
 template <typename scalar_t>
-HeadsOf<KernelType<scalar_t>> heads_of(const HeadsPart& part, const Tensor& products, const Tensor& cos_sin,
+Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv, const Tensor& cos_sin,
                                 const Tensor& rstd, std::int64_t width) {
   using Angle = OpMathType<KernelType<scalar_t>>;
-  return {.x = const_data<scalar_t>(products) + part.first * width,
+  return {.x = const_data<scalar_t>(qkv) + part.first * width,
           .gain = part.gain ? const_data<Angle>(*part.gain) : nullptr,
           .cos_sin = part.is_rotated ? const_data<Angle>(cos_sin) : nullptr,
           .rstd = mutable_data<double>(rstd) + part.first,
-          .tokens = products.size(0) * products.size(1),
-          .positions = products.size(1),
-          .stride = products.size(2),
+          .tokens = qkv.size(0) * qkv.size(1),
+          .positions = qkv.size(1),
+          .stride = qkv.size(2),
           .rstd_stride = rstd.size(1),
           .count = part.count,
           .width = width};
 }
 
-Tensor4 forward(const Tensor& products, const Tensor& cos_sin, std::int64_t heads,
+Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
-  const c10::cuda::CUDAGuard on_device_of_products(products.device());
-  const auto rows = products.contiguous();
+  const c10::cuda::CUDAGuard on_device_of_qkv(qkv.device());
+  const auto rows = qkv.contiguous();
   const auto angles = cos_sin.contiguous();
-  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
-  const auto width = head_width(products, heads, kv_heads);
-  const auto rstd = at::empty({products.size(0) * products.size(1), heads + 2 * kv_heads},
-                              products.options().dtype(at::kDouble));
+  const auto parts = qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
+  const auto width = head_width(qkv, heads, kv_heads);
+  const auto rstd = at::empty({qkv.size(0) * qkv.size(1), heads + 2 * kv_heads},
+                              qkv.options().dtype(at::kDouble));
   std::array<Tensor, 3> results;
   for (std::size_t p = 0; p < 3; ++p) {
     results[p] =
-        at::empty({products.size(0), products.size(1), parts[p].count, width}, products.options());
+        at::empty({qkv.size(0), qkv.size(1), parts[p].count, width}, qkv.options());
     AT_DISPATCH_FLOATING_TYPES_AND(
-        at::kBFloat16, products.scalar_type(), "qkv_norm_rope_forward", [&] {
-          cuda::check(kernels::cuda::norm_and_turn(
-              heads_of<scalar_t>(parts[p], rows, angles, rstd, width), mutable_data<scalar_t>(results[p]),
+        at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_forward", [&] {
+          cuda::check(kernels::cuda::norm_rope(
+              heads_part<scalar_t>(parts[p], rows, angles, rstd, width), mutable_data<scalar_t>(results[p]),
               parts[p].epsilon, cuda::stream()));
         });
   }
   return {results[0], results[1], results[2], rstd};
 }
 
-Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& products,
+Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
                  const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
-  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+  const c10::cuda::CUDAGuard on_device_of_qkv(qkv.device());
   const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
-  const auto rows = products.contiguous();
+  const auto rows = qkv.contiguous();
   const auto angles = cos_sin.contiguous();
-  const auto parts = parts_of(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
-  const auto width = head_width(products, heads, kv_heads);
-  auto dx = empty_contiguous_like(products);
-  const auto blocks = kernels::blocks_of(products.size(0) * products.size(1), kernels::kBlockRows);
-  const auto sums = at::zeros({blocks, 3 * width}, products.options().dtype(at::kDouble));
+  const auto parts = qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0});
+  const auto width = head_width(qkv, heads, kv_heads);
+  auto dx = empty_contiguous_like(qkv);
+  const auto blocks = kernels::blocks_of(qkv.size(0) * qkv.size(1), kernels::kBlockRows);
+  const auto sums = at::zeros({blocks, 3 * width}, qkv.options().dtype(at::kDouble));
   for (std::size_t p = 0; p < 3; ++p) {
     AT_DISPATCH_FLOATING_TYPES_AND(
-        at::kBFloat16, products.scalar_type(), "qkv_norm_rope_backward", [&] {
-          cuda::check(kernels::cuda::norm_and_turn_backward<KernelType<scalar_t>>(
-              heads_of<scalar_t>(parts[p], rows, angles, rstd, width),
+        at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_backward", [&] {
+          cuda::check(kernels::cuda::norm_rope_backward<KernelType<scalar_t>>(
+              heads_part<scalar_t>(parts[p], rows, angles, rstd, width),
               {.dy = const_data<scalar_t>(upstream[p]),
                .dx = mutable_data<scalar_t>(dx) + parts[p].first * width,
                .dgain = mutable_data<double>(sums) + static_cast<std::int64_t>(p) * width,

@@ -13,27 +13,27 @@ namespace {
 using at::Tensor;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-Tensor4 forward(const Tensor& products, const Tensor& /*cos_sin*/, std::int64_t heads,
+Tensor4 forward(const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
                 const OptionalTensor& /*k_gain*/, const OptionalTensor& /*v_gain*/,
                 at::ArrayRef<double> /*epsilon*/) {
-  const auto batch = products.sym_size(0), positions = products.sym_size(1);
+  const auto batch = qkv.sym_size(0), positions = qkv.sym_size(1);
   const auto all = heads + 2 * kv_heads;
-  const auto width = products.sym_size(2) / all;
+  const auto width = qkv.sym_size(2) / all;
   const auto part = [&](std::int64_t count) {
-    return at::empty_symint({batch, positions, count, width}, products.options());
+    return at::empty_symint({batch, positions, count, width}, qkv.options());
   };
   return {part(heads), part(kv_heads), part(kv_heads),
-          at::empty_symint({batch * positions, all}, products.options().dtype(at::kDouble))};
+          at::empty_symint({batch * positions, all}, qkv.options().dtype(at::kDouble))};
 }
 
 Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
-                 const Tensor& products, const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
+                 const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
                  std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                  const Tensor& /*rstd*/) {
-  return {empty_contiguous_like(products), empty_vector_gradient(q_gain, products),
-          empty_vector_gradient(k_gain, products), empty_vector_gradient(v_gain, products)};
+  return {empty_contiguous_like(qkv), empty_vector_gradient(q_gain, qkv),
+          empty_vector_gradient(k_gain, qkv), empty_vector_gradient(v_gain, qkv)};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/heads_avx512.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx.h"
 
@@ -13,25 +13,25 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr int kMostVectors = 16;  // of a head
+constexpr int kMaxVectors = 16;  // of a head
 
 /// A head in kCount vectors, all of them full.
 template <int kCount>
-struct Head {
+struct HeadVectors {
   __m512 v[kCount];
 };
 
 /// \tparam T  Bf16 or float
 template <int kCount, typename T>
-EK_AMX_INLINE Head<kCount> load(const T* from) {
-  Head<kCount> z;
+EK_AMX_INLINE HeadVectors<kCount> load(const T* from) {
+  HeadVectors<kCount> z;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) z.v[j] = avx512::load_16(from + 16 * j);
   return z;
 }
 
 template <int kCount>
-EK_AMX_INLINE void store(Bf16* to, const Head<kCount>& z) {
+EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) avx512::store_16(to + 16 * j, z.v[j]);
 }
@@ -40,33 +40,33 @@ EK_AMX_INLINE void store(Bf16* to, const Head<kCount>& z) {
 /// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of the
 /// others then is 2^-60 of it at most.
 template <int kCount>
-EK_AMX_INLINE bool has_tiny(const Head<kCount>& z) {
-  unsigned tiny = 0;
+EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
+  unsigned subnormal = 0;
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) tiny |= avx512::subnormal_mask(z.v[j]);
-  return tiny != 0;
+  for (int j = 0; j < kCount; ++j) subnormal |= avx512::subnormal_mask(z.v[j]);
+  return subnormal != 0;
 }
 
 template <int kCount>
-EK_AMX_INLINE Head<kCount> times(const Head<kCount>& z, const Head<kCount>& by) {
-  Head<kCount> out;
+EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, const HeadVectors<kCount>& other) {
+  HeadVectors<kCount> out;
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], by.v[j]);
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], other.v[j]);
   return out;
 }
 
 template <int kCount>
-EK_AMX_INLINE Head<kCount> times(const Head<kCount>& z, __m512 factor) {
-  Head<kCount> out;
+EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 factor) {
+  HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
   return out;
 }
 
-/// In each value's place the one half a head from it, with which a rotation pairs it.
+/// The halves of the head exchanged: the other value of each rotated pair (rotate_half without sign).
 template <int kCount>
-EK_AMX_INLINE Head<kCount> partners_of(const Head<kCount>& z) {
-  Head<kCount> out;
+EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
+  HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
     const __m512 first = z.v[(j + kCount / 2) % kCount];
@@ -81,14 +81,14 @@ EK_AMX_INLINE Head<kCount> partners_of(const Head<kCount>& z) {
   return out;
 }
 
-/// A rotation: z * cosine + partners_of(z) * sine.
+/// A rotation: z * cosine + swapped_halves(z) * sine.
 template <int kCount>
 struct CosSin {
-  Head<kCount> cosine, sine;
+  HeadVectors<kCount> cosine, sine;
 };
 /// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
 /// would have to be stored first, and the load would wait for it.
-EK_AMX_INLINE __m512 joined(__m256 low, __m256 high) {
+EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 /// \param cos_sin       [2, width / 2]: cosines, then sines
@@ -97,30 +97,30 @@ template <int kCount>
 EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
   const float* const sines = cos_sin + 8 * kCount;
-  CosSin<kCount> by;
+  CosSin<kCount> rotation;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
     const int low = 2 * j, high = low + 1;  // eighths of a vector; kCount of them are half a head
     const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
                             _mm256_loadu_ps(sines + 8 * (high % kCount))};
-    by.cosine.v[j] = joined(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
+    rotation.cosine.v[j] = concatenated(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
                             _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
-    by.sine.v[j] = joined(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
+    rotation.sine.v[j] = concatenated(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
                           _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
   }
-  return by;
+  return rotation;
 }
 template <int kCount>
-EK_AMX_INLINE Head<kCount> rotated(const Head<kCount>& z, const CosSin<kCount>& by) {
-  auto out = times(partners_of(z), by.sine);
+EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z, const CosSin<kCount>& rotation) {
+  auto out = times(swapped_halves(z), rotation.sine);
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], by.cosine.v[j], out.v[j]);
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], rotation.cosine.v[j], out.v[j]);
   return out;
 }
 
 /// The largest |value| of a head, in sixteen parts.
 template <int kCount>
-EK_AMX_INLINE __m512 largest_of(const Head<kCount>& z) {
+EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
   __m512 largest = _mm512_setzero_ps();
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) largest = avx512::max_abs(largest, z.v[j]);
@@ -172,7 +172,7 @@ EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
 /// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that no
 /// head waits for its root.
 template <int kCount>
-EK_AMX_INLINE bool find_rstd(const Heads<Bf16>& heads) {
+EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
   const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
   for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
@@ -193,21 +193,21 @@ EK_AMX_INLINE bool find_rstd(const Heads<Bf16>& heads) {
   return true;
 }
 
-/// What a head is multiplied with: rotated(gain * z) = z * by.cosine + partners_of(z) * by.sine.
+/// What a head is multiplied with: rotated(gain * z) = z * rotation.cosine + swapped_halves(z) * rotation.sine.
 template <int kCount>
-EK_AMX_INLINE CosSin<kCount> after(const Head<kCount>& gain, const CosSin<kCount>& by) {
-  return {times(gain, by.cosine), times(partners_of(gain), by.sine)};
+EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain, const CosSin<kCount>& rotation) {
+  return {times(gain, rotation.cosine), times(swapped_halves(gain), rotation.sine)};
 }
 
 template <int kCount, bool kNorm, bool kRotate>
 EK_AMX bool forward(const Heads<Bf16>& heads) {
-  Head<kCount> gain;
+  HeadVectors<kCount> gain;
   CosSin<kCount> cos_sin;
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
   if constexpr (kNorm) {
     gain = load<kCount>(heads.gain);
-    if (!avx512::max_fits_float32(largest_of(gain)) || !find_rstd<kCount>(heads)) return false;
-    if constexpr (kRotate) cos_sin = after(gain, cos_sin);
+    if (!avx512::max_fits_float32(largest_of(gain)) || !compute_rstd<kCount>(heads)) return false;
+    if constexpr (kRotate) cos_sin = with_gain(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto at = h * heads.width;
@@ -221,14 +221,14 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
     if constexpr (kNorm) z = times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
     store(heads.y + at, z);
     if constexpr (!kNorm) {
-      if (has_tiny(z)) return false;
+      if (has_subnormal(z)) return false;
     }
   }
   return true;
 }
 
 /// The sum of all lanes, in each of them.
-EK_AMX_INLINE __m512 everywhere(__m512 v) {
+EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4e));
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xb1));
   v = _mm512_add_ps(v, _mm512_permute_ps(v, 0x4e));
@@ -237,7 +237,7 @@ EK_AMX_INLINE __m512 everywhere(__m512 v) {
 
 /// The sum of a * b over a head, in sixteen parts.
 template <int kCount>
-EK_AMX_INLINE __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
+EK_AMX_INLINE __m512 dot_partials(const HeadVectors<kCount>& a, const HeadVectors<kCount>& b) {
   __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) sum[j % 2] = _mm512_fmadd_ps(a.v[j], b.v[j], sum[j % 2]);
@@ -247,7 +247,7 @@ EK_AMX_INLINE __m512 products_of(const Head<kCount>& a, const Head<kCount>& b) {
 template <int kCount, bool kNorm, bool kRotate>
 EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
-  Head<kCount> gain, dgain = {};
+  HeadVectors<kCount> gain, dgain = {};
   CosSin<kCount> cos_sin;
   if constexpr (kNorm) gain = load<kCount>(heads.gain);
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
@@ -259,7 +259,7 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
     if constexpr (kRotate) g = rotated(g, cos_sin);
     if constexpr (!kNorm) {
       store(heads.dx + at, g);
-      if (has_tiny(g)) return false;
+      if (has_subnormal(g)) return false;
       continue;
     }
     const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
@@ -267,8 +267,8 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
     const auto slope = times(g, gain);
     if (!fits_float32(heads.rstd[h])) return false;
     if (!avx512::max_fits_float32(_mm512_mul_ps(largest_of(slope), rstd))) return false;
-    const __m512 mean = _mm512_mul_ps(everywhere(products_of(slope, x_hat)), share);
-    Head<kCount> dx;
+    const __m512 mean = _mm512_mul_ps(broadcast_sum(dot_partials(slope, x_hat)), share);
+    HeadVectors<kCount> dx;
 #pragma GCC unroll 16
     for (int j = 0; j < kCount; ++j) {
       dgain.v[j] = _mm512_fmadd_ps(g.v[j], x_hat.v[j], dgain.v[j]);
@@ -284,14 +284,14 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
 }
 
 template <int kCount>
-bool in_lanes(const Heads<Bf16>& heads) {
+bool dispatch_flags(const Heads<Bf16>& heads) {
   if (heads.gain == nullptr) return heads.cos_sin != nullptr && forward<kCount, false, true>(heads);
   if (heads.cos_sin == nullptr) return forward<kCount, true, false>(heads);
   return forward<kCount, true, true>(heads);
 }
 
 template <int kCount>
-bool in_lanes(const HeadsGradient<Bf16>& heads) {
+bool dispatch_flags(const HeadsGradient<Bf16>& heads) {
   if (heads.gain == nullptr) return heads.cos_sin != nullptr && backward<kCount, false, true>(heads);
   if (heads.cos_sin == nullptr) return backward<kCount, true, false>(heads);
   return backward<kCount, true, true>(heads);
@@ -299,10 +299,10 @@ bool in_lanes(const HeadsGradient<Bf16>& heads) {
 
 /// Heads of exactly 16 k values, k at most kCount.
 template <int kCount, typename Of>
-bool at_its_width(const Of& heads) {
+bool dispatch_width(const Of& heads) {
   if constexpr (kCount > 0) {
-    if (heads.width == 16 * kCount) return in_lanes<kCount>(heads);
-    return at_its_width<kCount - 1>(heads);
+    if (heads.width == 16 * kCount) return dispatch_flags<kCount>(heads);
+    return dispatch_width<kCount - 1>(heads);
   }
   return false;
 }
@@ -310,11 +310,11 @@ bool at_its_width(const Of& heads) {
 }  // namespace
 
 bool norm_rope_avx512(const Heads<Bf16>& heads) {
-  return has_amx() && at_its_width<kMostVectors>(heads);
+  return has_amx() && dispatch_width<kMaxVectors>(heads);
 }
 
 bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
-  return has_amx() && at_its_width<kMostVectors>(heads);
+  return has_amx() && dispatch_width<kMaxVectors>(heads);
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/heads.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope.h"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/norm_backward_float32.h"
-#include "evenkeel/kernels/cpu/heads_avx512.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope_avx512.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
@@ -41,12 +41,12 @@ template <typename F, typename T>
   const OpMathType<T>* __restrict const gain = heads.gain;
   T* __restrict const y = heads.y + h * heads.width;
   const auto put = [=](std::int64_t i, F value) { store(y + i, value); };
-  const auto at = [=](std::int64_t i) { return static_cast<F>(load(x + i) * scale); };
+  const auto scaled_x = [=](std::int64_t i) { return static_cast<F>(load(x + i) * scale); };
   if (gain == nullptr) {
-    rotated<F>(heads.cos_sin, heads.width, 1, at, put);
+    rotated<F>(heads.cos_sin, heads.width, 1, scaled_x, put);
   } else {
     const auto normed = [=](std::int64_t i) {
-      return at(i) * factor * static_cast<F>(load(gain + i));
+      return scaled_x(i) * factor * static_cast<F>(load(gain + i));
     };
     rotated<F>(heads.cos_sin, heads.width, 1, normed, put);
   }
@@ -54,7 +54,7 @@ template <typename F, typename T>
 
 /// A token, forward.
 template <typename T>
-[[gnu::always_inline]] inline void token(const Heads<T>& heads) {
+[[gnu::always_inline]] inline void process_token(const Heads<T>& heads) {
   const auto width = heads.width;
   for (std::int64_t h = 0; h < heads.count; ++h) {
     if (heads.gain == nullptr) {
@@ -101,14 +101,14 @@ template <typename T>
 
 /// g = what reached the head, rotated back.
 template <typename F, typename T>
-[[gnu::always_inline]] inline void turn_back(const HeadsGradient<T>& heads, std::int64_t h, F* g) {
+[[gnu::always_inline]] inline void inverse_rotated(const HeadsGradient<T>& heads, std::int64_t h, F* g) {
   const T* const dy = heads.dy + h * heads.width;
   rotated(
       heads.cos_sin, heads.width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
       [=](std::int64_t i, F value) { g[i] = value; });
 }
 
-constexpr std::int64_t kWidestInFloat = 512;
+constexpr std::int64_t kMaxFloat32Width = 512;
 
 /// One head in float32; false where it must be in double.
 /// \param g      [width]: the gradient before the rotation
@@ -138,27 +138,27 @@ template <typename T>
 template <typename T>
 [[gnu::always_inline]] inline void backward_in_double(const HeadsGradient<T>& heads,
                                                       std::int64_t h) {
-  turn_back(heads, h, heads.scratch);
+  inverse_rotated(heads, h, heads.scratch);
   backward(heads, h, heads.scratch);
 }
 
 /// The heads of a token, in float32 where they may be. Some are rotated before the first of them is
 /// read: a vector that begins in one store and ends in another waits until both are in the cache.
 template <typename T>
-[[gnu::always_inline]] inline void narrow_token(const HeadsGradient<T>& heads) {
+[[gnu::always_inline]] inline void process_token_in_float32(const HeadsGradient<T>& heads) {
   const auto width = heads.width;
-  constexpr std::int64_t kTurned = 2;
-  float dgain[kWidestInFloat];
-  float g[kTurned * kWidestInFloat];
+  constexpr std::int64_t kHeadsAtOnce = 2;
+  float dgain[kMaxFloat32Width];
+  float g[kHeadsAtOnce * kMaxFloat32Width];
   std::fill_n(dgain, width, 0.F);
-  for (std::int64_t first = 0; first < heads.count; first += kTurned) {
-    const auto end = std::min(first + kTurned, heads.count);
+  for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
+    const auto end = std::min(first + kHeadsAtOnce, heads.count);
     for (auto h = first; h < end; ++h) {
       for (std::int64_t i = 0; i < width; i += kLanes) {
         prefetch_ahead(heads.dy + h * width + i);
         prefetch_ahead(heads.x + h * width + i);
       }
-      turn_back(heads, h, g + (h - first) * width);
+      inverse_rotated(heads, h, g + (h - first) * width);
     }
     for (auto h = first; h < end; ++h) {
       if (!backward_in_float(heads, h, g + (h - first) * width, dgain)) {
@@ -172,18 +172,18 @@ template <typename T>
 
 /// The heads of a token that have a norm, backward.
 template <typename T>
-[[gnu::always_inline]] inline void normed_token(const HeadsGradient<T>& heads) {
+[[gnu::always_inline]] inline void process_normed_token(const HeadsGradient<T>& heads) {
   const auto width = heads.width;
   if constexpr (!std::is_same_v<T, double>) {
-    if (width <= kWidestInFloat) return narrow_token(heads);
+    if (width <= kMaxFloat32Width) return process_token_in_float32(heads);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) backward_in_double(heads, h);
 }
 
 /// A token, backward.
 template <typename T>
-[[gnu::always_inline]] inline void token(const HeadsGradient<T>& heads) {
-  if (heads.gain != nullptr) return normed_token(heads);
+[[gnu::always_inline]] inline void process_token(const HeadsGradient<T>& heads) {
+  if (heads.gain != nullptr) return process_normed_token(heads);
   const auto width = heads.width;
   using F = OpMathType<T>;
   for (std::int64_t h = 0; h < heads.count; ++h) {
@@ -198,50 +198,50 @@ template <typename T>
 /// A token, forward or backward. Loops over float32 heads of usual widths have a known length: no
 /// ends to take care of (docs/decisions/0011, 0013).
 template <template <typename> typename Of, typename T>
-[[gnu::always_inline]] inline void at_usual_width(const Of<T>& heads) {
+[[gnu::always_inline]] inline void dispatch_common_width(const Of<T>& heads) {
   auto known = heads;
   switch (std::is_same_v<T, float> ? heads.width : 0) {
     case 32:
       known.width = 32;
-      return token(known);
+      return process_token(known);
     case 48:
       known.width = 48;
-      return token(known);
+      return process_token(known);
     case 64:
       known.width = 64;
-      return token(known);
+      return process_token(known);
     case 96:
       known.width = 96;
-      return token(known);
+      return process_token(known);
     case 128:
       known.width = 128;
-      return token(known);
+      return process_token(known);
     default:
-      token(heads);
+      process_token(heads);
   }
 }
 
 }  // namespace
 
 template <typename T>
-EK_CLONES void norm_and_turn(const Heads<T>& heads) {
+EK_CLONES void norm_rope(const Heads<T>& heads) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (norm_rope_avx512(heads)) return;
   }
-  at_usual_width(heads);
+  dispatch_common_width(heads);
 }
 
 template <typename T>
-EK_CLONES void norm_and_turn_backward(const HeadsGradient<T>& heads) {
+EK_CLONES void norm_rope_backward(const HeadsGradient<T>& heads) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (norm_rope_backward_avx512(heads)) return;
   }
-  at_usual_width(heads);
+  dispatch_common_width(heads);
 }
 
 #define EK_INSTANTIATE(T)                       \
-  template void norm_and_turn(const Heads<T>&); \
-  template void norm_and_turn_backward(const HeadsGradient<T>&);
+  template void norm_rope(const Heads<T>&); \
+  template void norm_rope_backward(const HeadsGradient<T>&);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

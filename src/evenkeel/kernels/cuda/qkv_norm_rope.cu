@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cuda/heads.cuh"
+#include "evenkeel/kernels/cuda/qkv_norm_rope.cuh"
 #include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/order.h"
 
@@ -22,7 +22,7 @@ template <typename T>
 struct Place {
   std::int64_t token, head;
   bool is_there;
-  __device__ explicit Place(const HeadsOf<T>& of) {
+  __device__ explicit Place(const Heads<T>& of) {
     const std::int64_t number = blockIdx.x * std::int64_t{kWarps} + threadIdx.x / kWarp;
     token = number / of.count;
     head = number % of.count;
@@ -45,7 +45,7 @@ __device__ Pair pair_at(const T* x, std::int64_t j, std::int64_t half) {
 
 /// \param direction  1, or -1 for the inverse rotation
 template <typename T>
-__device__ Pair rotated(const HeadsOf<T>& of, Pair pair, std::int64_t token, std::int64_t j,
+__device__ Pair rotated(const Heads<T>& of, Pair pair, std::int64_t token, std::int64_t j,
                        double direction) {
   if (of.cos_sin == nullptr) return pair;
   const auto* const row = of.cos_sin + token % of.positions * of.width;
@@ -53,7 +53,7 @@ __device__ Pair rotated(const HeadsOf<T>& of, Pair pair, std::int64_t token, std
 }
 
 template <typename T>
-__global__ void forward_kernel(HeadsOf<T> of, T* y, double epsilon) {
+__global__ void forward_kernel(Heads<T> of, T* y, double epsilon) {
   const Place<T> at(of);
   if (!at.is_there) return;
   const auto half = of.width / 2;
@@ -91,7 +91,7 @@ __global__ void forward_kernel(HeadsOf<T> of, T* y, double epsilon) {
 }
 
 template <typename T>
-__global__ void backward_kernel(HeadsOf<T> of, const T* dy, T* dx) {
+__global__ void backward_kernel(Heads<T> of, const T* dy, T* dx) {
   const Place<T> at(of);
   if (!at.is_there) return;
   const auto half = of.width / 2;
@@ -124,7 +124,7 @@ __global__ void backward_kernel(HeadsOf<T> of, const T* dy, T* dx) {
 
 /// Gain gradients of one block of tokens: one thread a pair of columns, tokens and heads in order.
 template <typename T>
-__global__ void gain_kernel(HeadsOf<T> of, const T* dy, double* dgain, std::int64_t dgain_stride) {
+__global__ void gain_kernel(Heads<T> of, const T* dy, double* dgain, std::int64_t dgain_stride) {
   const auto half = of.width / 2;
   const std::int64_t begin = blockIdx.x * kBlockRows;
   const std::int64_t end = min(begin + kBlockRows, of.tokens);
@@ -153,14 +153,14 @@ unsigned blocks_for(std::int64_t heads) {
 }  // namespace
 
 template <typename T>
-cudaError_t norm_and_turn(const HeadsOf<T>& of, T* y, double epsilon, cudaStream_t stream) {
+cudaError_t norm_rope(const Heads<T>& of, T* y, double epsilon, cudaStream_t stream) {
   if (of.tokens == 0) return cudaSuccess;
   forward_kernel<T><<<blocks_for(of.tokens * of.count), kThreads, 0, stream>>>(of, y, epsilon);
   return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t norm_and_turn_backward(const HeadsOf<T>& of, const HeadsGradients<T>& gradients,
+cudaError_t norm_rope_backward(const Heads<T>& of, const HeadsGradient<T>& gradients,
                                    cudaStream_t stream) {
   if (of.tokens == 0) return cudaSuccess;
   backward_kernel<T>
@@ -174,8 +174,8 @@ cudaError_t norm_and_turn_backward(const HeadsOf<T>& of, const HeadsGradients<T>
 }
 
 #define EK_INSTANTIATE(T)                                                                  \
-  template cudaError_t norm_and_turn(const HeadsOf<T>&, T*, double, cudaStream_t);         \
-  template cudaError_t norm_and_turn_backward(const HeadsOf<T>&, const HeadsGradients<T>&, \
+  template cudaError_t norm_rope(const Heads<T>&, T*, double, cudaStream_t);         \
+  template cudaError_t norm_rope_backward(const Heads<T>&, const HeadsGradient<T>&, \
                                               cudaStream_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/heads.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope.h"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ using testing::exact;
 using testing::wavy;
 
 template <typename T>
-class HeadsOfAToken : public ::testing::Test {};
+class NormRope : public ::testing::Test {};
 using Types = ::testing::Types<double, float, Bf16>;
-TYPED_TEST_SUITE(HeadsOfAToken, Types);
+TYPED_TEST_SUITE(NormRope, Types);
 
 /// Head h of all.
 template <typename F>
@@ -41,7 +41,7 @@ std::vector<double> rotated(const std::vector<double>& x, const std::vector<doub
 
 // As many heads as are taken together, and some; widths that go through vectors of their own, and
 // others.
-TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
+TYPED_TEST(NormRope, IsItsFormula) {
   constexpr std::size_t kHeads = 7;
   constexpr double kEpsilon = 1e-5;
   for (const std::size_t width : {16, 30, 32, 48, 64, 96, 128, 256}) {
@@ -51,7 +51,7 @@ TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
       const auto cos_sin = wavy<OpMathType<TypeParam>>(is_rotated ? width : 0, 0.5);  // any will do
       std::vector<TypeParam> y(kHeads * width);
       std::vector<double> rstd(kHeads, 1);
-      norm_and_turn<TypeParam>({.x = x.data(),
+      norm_rope<TypeParam>({.x = x.data(),
                                 .gain = has_gain ? gain.data() : nullptr,
                                 .cos_sin = is_rotated ? cos_sin.data() : nullptr,
                                 .y = y.data(),
@@ -76,7 +76,7 @@ TYPED_TEST(HeadsOfAToken, AreNormedAndTurned) {
 
 // Of a gradient along x_hat next to nothing is left, which float32 would not know; the head beside
 // it, of which much is left, is taken in float32.
-TYPED_TEST(HeadsOfAToken, KeepTheBitsOfWhatIsLeftOfAGradient) {
+TYPED_TEST(NormRope, KeepTheBitsOfWhatIsLeftOfAGradient) {
   constexpr std::size_t kHeads = 2;
   for (const std::size_t width : {16, 30, 48, 64, 128}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);
@@ -100,7 +100,7 @@ TYPED_TEST(HeadsOfAToken, KeepTheBitsOfWhatIsLeftOfAGradient) {
         expected[i] += exact(dy)[h * width + i] * x_hat(i);
       }
     }
-    norm_and_turn_backward<TypeParam>({.dy = dy.data(),
+    norm_rope_backward<TypeParam>({.dy = dy.data(),
                                        .x = x.data(),
                                        .gain = gain.data(),
                                        .cos_sin = nullptr,

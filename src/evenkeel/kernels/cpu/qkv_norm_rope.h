@@ -25,7 +25,7 @@ struct Heads {
 /// \source Henry et al. 2020, arXiv:2010.04245 (norms of heads); Su et al. 2021, arXiv:2104.09864,
 ///         eq. 34 (rotation)
 template <typename T>
-void norm_and_turn(const Heads<T>& heads);
+void norm_rope(const Heads<T>& heads);
 
 /// The backward pass of one token.
 template <typename T>
@@ -44,6 +44,6 @@ struct HeadsGradient {
 /// g = R^T dy; dgain += g * x_hat; dx = rstd * (g * gain - x_hat * mean(g * gain * x_hat)),
 /// x_hat = x * rstd; dx = g without a norm.
 template <typename T>
-void norm_and_turn_backward(const HeadsGradient<T>& heads);
+void norm_rope_backward(const HeadsGradient<T>& heads);
 
 }  // namespace evenkeel::kernels::cpu

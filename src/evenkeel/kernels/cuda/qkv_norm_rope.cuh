@@ -7,12 +7,12 @@
 
 #include "evenkeel/kernels/cuda/opmath_type.cuh"
 
-/// The kernels of kernels/cpu/heads.h, one warp a head; conventions as in rms_norm.cuh.
+/// The kernels of kernels/cpu/qkv_norm_rope.h, one warp a head; conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 
 /// q, k or v of all tokens.
 template <typename T>
-struct HeadsOf {
+struct Heads {
   const T* x;           // [tokens, stride]: its heads stand in the first count * width values
   const OpMathType<T>* gain;  // [width]; null: no norm
   const OpMathType<T>* cos_sin;  // [positions, 2, width / 2]; null: no rotation
@@ -22,10 +22,10 @@ struct HeadsOf {
 
 /// y [tokens, count, width] = R(gain * x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon).
 template <typename T>
-cudaError_t norm_and_turn(const HeadsOf<T>& of, T* y, double epsilon, cudaStream_t stream);
+cudaError_t norm_rope(const Heads<T>& of, T* y, double epsilon, cudaStream_t stream);
 
 template <typename T>
-struct HeadsGradients {
+struct HeadsGradient {
   const T* dy;    // [tokens, count, width]
   T* dx;          // [tokens, stride], as x; written
   double* dgain;  // [blocks of kBlockRows tokens, dgain_stride], written where there is a norm
@@ -33,7 +33,7 @@ struct HeadsGradients {
 };
 
 template <typename T>
-cudaError_t norm_and_turn_backward(const HeadsOf<T>& of, const HeadsGradients<T>& gradients,
+cudaError_t norm_rope_backward(const Heads<T>& of, const HeadsGradient<T>& gradients,
                                    cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "evenkeel/kernels/cpu/heads.h"
+#include "evenkeel/kernels/cpu/qkv_norm_rope.h"
 
 namespace evenkeel::kernels::cpu {
 
