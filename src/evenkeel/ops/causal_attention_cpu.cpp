@@ -8,7 +8,7 @@
 #include <limits>
 #include <tuple>
 
-#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/operands.h"
@@ -26,7 +26,7 @@ using kernels::cpu::HeadRows;
 using kernels::cpu::OpMathType;
 
 /// The values of a head side by side, whatever lies between heads and positions.
-Tensor with_whole_rows(const Tensor& x) {
+Tensor with_contiguous_rows(const Tensor& x) {
   return x.stride(-1) == 1 || x.size(-1) == 1 ? x : x.contiguous();
 }
 
@@ -59,8 +59,8 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
       at::empty({at::get_num_threads(), each}, like.options().dtype(opmath_dtype(like.scalar_type())));
   auto* const begin = all.mutable_data_ptr<F>();
   at::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
-    auto* const own = begin + at::get_thread_num() * each;
-    for (auto task = first; task < last; ++task) work(task, own);
+    auto* const thread_scratch = begin + at::get_thread_num() * each;
+    for (auto task = first; task < last; ++task) work(task, thread_scratch);
   });
 }
 
@@ -69,10 +69,10 @@ class Documents {
  public:
   /// \param earlier  positions before the first query
   /// \throws c10::Error if a query sees nothing, or more than the one before it
-  Documents(const std::optional<Tensor>& document_starts, std::int64_t earlier) {
+  Documents(const std::optional<Tensor>& document_starts, std::int64_t past_length) {
     if (!document_starts) return;
     document_starts_ = document_starts->contiguous();
-    for (std::int64_t b = 0; b < document_starts_.size(0); ++b) check((*this)[b], earlier);
+    for (std::int64_t b = 0; b < document_starts_.size(0); ++b) check((*this)[b], past_length);
   }
   const std::int32_t* operator[](std::int64_t b) const {
     return document_starts_.defined() ? document_starts_.const_data_ptr<std::int32_t>() + b * document_starts_.size(1)
@@ -80,13 +80,13 @@ class Documents {
   }
 
  private:
-  void check(const std::int32_t* document_starts, std::int64_t earlier) const {
+  void check(const std::int32_t* document_starts, std::int64_t past_length) const {
     std::int64_t least = 0;
     for (std::int64_t i = 0; i < document_starts_.size(1); ++i) {
-      TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= earlier + i,
+      TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= past_length + i,
                   "[causal_attention] begins must never fall and lie between 0 and the query's own "
                   "position, but that of query ",
-                  i, " at position ", earlier + i, " is ", document_starts[i], " behind ", least);
+                  i, " at position ", past_length + i, " is ", document_starts[i], " behind ", least);
       least = document_starts[i];
     }
   }
@@ -94,23 +94,23 @@ class Documents {
   Tensor document_starts_;
 };
 
-/// The query heads of a key head in as few parts as give every thread as much to do.
-std::int64_t parts_of(std::int64_t group, std::int64_t others) {
-  constexpr std::int64_t kMany = 4;  // tasks a thread, which need not come out even
+/// The number of parts into which the query heads of a key head are split: the fewest that balance threads.
+std::int64_t query_head_splits(std::int64_t group, std::int64_t others) {
+  constexpr std::int64_t kTasksPerThread = 4;  // tasks a thread, which need not come out even
   const std::int64_t threads = at::get_num_threads();
   for (std::int64_t parts = 1; parts < group; ++parts) {
     const auto tasks = others * parts;
-    if (group % parts == 0 && (tasks % threads == 0 || tasks >= kMany * threads)) return parts;
+    if (group % parts == 0 && (tasks % threads == 0 || tasks >= kTasksPerThread * threads)) return parts;
   }
   return group;
 }
 
 /// What the forward pass writes.
-struct Attended {
-  explicit Attended(const Tensor& q)
+struct AttentionOutput {
+  explicit AttentionOutput(const Tensor& q)
       : y(at::empty(q.sizes(), q.options())),
-        lse(at::empty({q.size(0), q.size(2), q.size(1)}, options_beside(q))) {}
-  static at::TensorOptions options_beside(const Tensor& q) {
+        lse(at::empty({q.size(0), q.size(2), q.size(1)}, opmath_options(q))) {}
+  static at::TensorOptions opmath_options(const Tensor& q) {
     return q.options().dtype(opmath_dtype(q.scalar_type()));
   }
   Tensor y, lse;
@@ -119,33 +119,33 @@ struct Attended {
 
 void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
             std::optional<double> softcap, const std::optional<Tensor>& document_starts,
-            const Attended& to) {
+            const AttentionOutput& output) {
   check_attention(q_any, k_any, v_any, document_starts);
-  if (to.y.numel() == 0) return;
-  const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
+  if (output.y.numel() == 0) return;
+  const auto q = with_contiguous_rows(q_any), k = with_contiguous_rows(k_any), v = with_contiguous_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const auto heads = q.size(2);
   const auto group = heads / k.size(2);
-  const auto own = group / parts_of(group, q.size(0) * k.size(2));  // query heads of a task
+  const auto heads_per_task = group / query_head_splits(group, q.size(0) * k.size(2));  // query heads of a task
   const Documents documents(document_starts, sizes.keys - sizes.queries);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
     using T = KernelType<scalar_t>;
-    auto* const largest = to.largest.defined() ? mutable_data<OpMathType<T>>(to.largest) : nullptr;
-    for_each_task<OpMathType<T>>(q.size(0) * heads / own, kernels::cpu::attention_scratch<T>(sizes), q,
+    auto* const largest = output.largest.defined() ? mutable_data<OpMathType<T>>(output.largest) : nullptr;
+    for_each_task<OpMathType<T>>(q.size(0) * heads / heads_per_task, kernels::cpu::causal_attention_scratch<T>(sizes), q,
                            [&](std::int64_t task, OpMathType<T>* scratch) {
-                             const auto first = task * own;  // of all query heads
+                             const auto first = task * heads_per_task;  // of all query heads
                              const auto b = first / heads, h = first % heads;
-                             kernels::cpu::attention<T>(
+                             kernels::cpu::causal_attention<T>(
                                  sizes,
                                  {.q = head_in<scalar_t>(q, b, h),
                                   .k = head_in<scalar_t>(k, b, h / group),
                                   .v = head_in<scalar_t>(v, b, h / group),
-                                  .y = head_out<scalar_t>(to.y, b, h),
-                                  .lse = mutable_data<OpMathType<T>>(to.lse) + first * sizes.queries,
+                                  .y = head_out<scalar_t>(output.y, b, h),
+                                  .lse = mutable_data<OpMathType<T>>(output.lse) + first * sizes.queries,
                                   .document_starts = documents[b],
-                                  .heads = own,
+                                  .heads = heads_per_task,
                                   .q_head = q.stride(2),
-                                  .y_head = to.y.stride(2),
+                                  .y_head = output.y.stride(2),
                                   .largest = largest == nullptr ? nullptr : largest + first},
                                  scratch);
                            });
@@ -155,9 +155,9 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
 std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                                    std::optional<double> softcap,
                                    const std::optional<Tensor>& document_starts) {
-  const Attended to(q);
-  attend(q, k, v, scale, softcap, document_starts, to);
-  return {to.y, to.lse};
+  const AttentionOutput output(q);
+  attend(q, k, v, scale, softcap, document_starts, output);
+  return {output.y, output.lse};
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
@@ -168,9 +168,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   check_attention(q_any, k_any, v_any, document_starts);
   check_same("causal_attention_backward", "dy", dy_any, "q", q_any);
   check_same("causal_attention_backward", "y", y_any, "q", q_any);
-  const auto dy = with_whole_rows(dy_any), y = with_whole_rows(y_any);
+  const auto dy = with_contiguous_rows(dy_any), y = with_contiguous_rows(y_any);
   const auto lse = lse_any.contiguous();
-  const auto q = with_whole_rows(q_any), k = with_whole_rows(k_any), v = with_whole_rows(v_any);
+  const auto q = with_contiguous_rows(q_any), k = with_contiguous_rows(k_any), v = with_contiguous_rows(v_any);
   const auto sizes = sizes_of(q, k, scale, softcap);
   const Documents documents(document_starts, sizes.keys - sizes.queries);
   const auto kv_heads = k.size(2);
@@ -181,19 +181,19 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
   if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
     using F = OpMathType<KernelType<scalar_t>>;
-    const auto* const sums = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
+    const auto* const lse_data = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
     for_each_task<F>(q.size(0) * kv_heads,
-                     kernels::cpu::attention_backward_scratch<KernelType<scalar_t>>(sizes), q,
+                     kernels::cpu::causal_attention_backward_scratch<KernelType<scalar_t>>(sizes), q,
                      [&](std::int64_t task, F* scratch) {
                        const auto b = task / kv_heads, h = task % kv_heads;
-                       kernels::cpu::attention_backward<KernelType<scalar_t>>(
+                       kernels::cpu::causal_attention_backward<KernelType<scalar_t>>(
                            sizes,
                            {.q = head_in<scalar_t>(q, b, h * group),
                             .k = head_in<scalar_t>(k, b, h),
                             .v = head_in<scalar_t>(v, b, h),
                             .y = head_in<scalar_t>(y, b, h * group),
                             .dy = head_in<scalar_t>(dy, b, h * group),
-                            .lse = sums + task * group * sizes.queries,
+                            .lse = lse_data + task * group * sizes.queries,
                             .dq = head_out<scalar_t>(dq, b, h * group),
                             .dk = head_out<scalar_t>(dk, b, h),
                             .dv = head_out<scalar_t>(dv, b, h),
@@ -212,11 +212,11 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
 /// A forward pass whose keys are its values, too, for what it finds on the way.
 Tensor largest_scores_of(const Tensor& q, const Tensor& k, double scale,
                          const std::optional<Tensor>& document_starts) {
-  Attended to(q);
+  AttentionOutput output(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
-  to.largest = at::full({q.size(0), q.size(2)}, kNone, Attended::options_beside(q));
-  attend(q, k, /*v=*/k, scale, std::nullopt, document_starts, to);
-  return to.largest.to(at::kDouble).amax(0);
+  output.largest = at::full({q.size(0), q.size(2)}, kNone, AttentionOutput::opmath_options(q));
+  attend(q, k, /*v=*/k, scale, std::nullopt, document_starts, output);
+  return output.largest.to(at::kDouble).amax(0);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/amx_tiles.h"
-#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 #include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 /// Rows of a head as factors of products in tiles (amx_tiles.h). What is padded is zero.
@@ -19,7 +19,7 @@ constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
 }
 
 /// Rows [first, first + count) of a head; `all` of them are wanted, the others are zero.
-struct SomeRows {
+struct RowBlock {
   HeadRows<const Bf16> from;
   std::int64_t first = 0, count = 0, all = 0;
   std::int64_t width = 0;
@@ -28,27 +28,27 @@ struct SomeRows {
 };
 
 /// 32 values of row i from column d on.
-EK_AMX_INLINE __m512i values_of(const SomeRows& rows, std::int64_t i, std::int64_t d) {
+EK_AMX_INLINE __m512i row_values(const RowBlock& rows, std::int64_t i, std::int64_t d) {
   if (i >= rows.count || d >= rows.width) return _mm512_setzero_si512();
   return _mm512_maskz_loadu_epi16(avx512::tail_mask_32(rows.width - d), rows.row(i) + d);
 }
 
-/// Asks for part `turn` of `turns` of rows [i, i + count): whole rows one after another, which the
-/// processor then goes on asking for by itself.
-EK_AMX_INLINE void prefetch(const SomeRows& rows, std::int64_t i, std::int64_t count, std::int64_t turn,
-                       std::int64_t turns) {
-  const auto each = (count + turns - 1) / turns;
-  const auto begin = i + turn * each, end = std::min({begin + each, i + count, rows.count});
+/// Prefetches part `share` of `shares` of rows [i, i + count): whole rows one after another, which the
+/// hardware prefetcher then continues.
+EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t count, std::int64_t share,
+                       std::int64_t shares) {
+  const auto each = (count + shares - 1) / shares;
+  const auto begin = i + share * each, end = std::min({begin + each, i + count, rows.count});
   for (auto k = begin; k < end; ++k) {
     for (std::int64_t d = 0; d < rows.width; d += 32) _mm_prefetch(rows.row(k) + d, _MM_HINT_T0);
   }
 }
 
 /// A left factor [all, depth]: the rows as they are.
-EK_AMX_INLINE void copy_rows(const SomeRows& rows, std::int64_t depth, Bf16* to) {
+EK_AMX_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to) {
   for (std::int64_t i = 0; i < rows.all; ++i) {
     for (std::int64_t d = 0; d < depth; d += 32) {
-      _mm512_storeu_si512(to + i * depth + d, values_of(rows, i, d));
+      _mm512_storeu_si512(to + i * depth + d, row_values(rows, i, d));
     }
   }
 }
@@ -86,7 +86,7 @@ EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::u
 }
 
 /// A right factor [depth, all]: each row is a column. Its panels have depth / 2 * kTile pairs.
-EK_AMX_INLINE void pack_as_columns(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs) {
+EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs) {
   alignas(64) Bf16 padded[kTile * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTile) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
@@ -97,7 +97,7 @@ EK_AMX_INLINE void pack_as_columns(const SomeRows& rows, std::int64_t depth, std
         continue;
       }
       for (std::int64_t k = 0; k < kTile; ++k) {
-        _mm512_store_si512(padded + k * kTwoTiles, values_of(rows, i + k, d));
+        _mm512_store_si512(padded + k * kTwoTiles, row_values(rows, i + k, d));
       }
       transpose_pairs(padded, kTwoTiles, to);
     }
@@ -106,7 +106,7 @@ EK_AMX_INLINE void pack_as_columns(const SomeRows& rows, std::int64_t depth, std
 
 /// A right factor [all, depth]: each row is a row; depth is a multiple of two tiles here, too. Its
 /// panels have `panel` pairs.
-EK_AMX_INLINE void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::uint32_t* pairs,
+EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs,
                            std::int64_t panel) {
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
@@ -120,8 +120,8 @@ EK_AMX_INLINE void pack_as_rows(const SomeRows& rows, std::int64_t depth, std::u
           avx512::store_pairs(at, at + panel, _mm512_loadu_si512(row),
                              _mm512_loadu_si512(row + rows.from.stride));
         } else {
-          avx512::store_pairs(at, at + panel, values_of(rows, i + k, d),
-                             values_of(rows, i + k + 1, d));
+          avx512::store_pairs(at, at + panel, row_values(rows, i + k, d),
+                             row_values(rows, i + k + 1, d));
         }
       }
     }
@@ -157,7 +157,7 @@ EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16*
 }
 
 /// A left factor [depth, all]: each row is a column.
-EK_AMX_INLINE void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf16* to,
+EK_AMX_INLINE void copy_transposed(const RowBlock& rows, std::int64_t depth, Bf16* to,
                               std::int64_t stride) {
   alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
@@ -168,7 +168,7 @@ EK_AMX_INLINE void copy_transposed(const SomeRows& rows, std::int64_t depth, Bf1
         continue;
       }
       for (std::int64_t k = 0; k < kTwoTiles; ++k) {
-        _mm512_store_si512(padded + k * kTwoTiles, values_of(rows, i + k, d));
+        _mm512_store_si512(padded + k * kTwoTiles, row_values(rows, i + k, d));
       }
       transpose_square(padded, kTwoTiles, at, stride);
     }

@@ -57,7 +57,7 @@ EK_AMX_INLINE void write(const Square& square) {
 }
 
 /// Of rows [first, first + count) of a factor, `width` columns from `column` on.
-SomeRows part_of(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
+RowBlock part_of(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
                  std::int64_t column, std::int64_t width) {
   return {{factor + column, stride}, first, count, up_to(kSide, count), width};
 }

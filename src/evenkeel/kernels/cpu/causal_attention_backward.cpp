@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/attention.h"
-#include "evenkeel/kernels/cpu/attention_parts.h"
-#include "evenkeel/kernels/cpu/attention_rows.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
+#include "evenkeel/kernels/cpu/causal_attention_common.h"
+#include "evenkeel/kernels/cpu/causal_attention_softmax.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kQueries = 48, kKeys = 256;
 
 /// Where the parts of scratch begin; `end` is its size.
-struct Scratch {
-  explicit Scratch(const AttentionSizes& sizes)
+struct ScratchLayout {
+  explicit ScratchLayout(const AttentionSizes& sizes)
       : keys(0),
         values(keys + padded(sizes.keys) * sizes.width),
         key_rows(values + padded(sizes.keys) * sizes.width),
@@ -49,19 +49,19 @@ template <int kBytes, typename T>
   const auto width = sizes.width;
   const auto stride = padded(width);
   const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
-  const auto earlier = sizes.keys - sizes.queries;
+  const auto past_length = sizes.keys - sizes.queries;
   const auto scale = static_cast<F>(sizes.scale);
-  const Scratch at(sizes);
-  F* const keys = scratch + at.keys;
-  F* const values = scratch + at.values;
-  F* const key_rows = scratch + at.key_rows;
-  F* const dk = scratch + at.dk;
-  F* const dv = scratch + at.dv;
-  F* const queries = scratch + at.queries;
-  F* const upstream = scratch + at.upstream;
-  F* const weights = scratch + at.weights;
-  F* const gradients = scratch + at.gradients;
-  F* const dq = scratch + at.dq;
+  const ScratchLayout layout(sizes);
+  F* const keys = scratch + layout.keys;
+  F* const values = scratch + layout.values;
+  F* const key_rows = scratch + layout.key_rows;
+  F* const dk = scratch + layout.dk;
+  F* const dv = scratch + layout.dv;
+  F* const queries = scratch + layout.queries;
+  F* const upstream = scratch + layout.upstream;
+  F* const weights = scratch + layout.weights;
+  F* const gradients = scratch + layout.gradients;
+  F* const dq = scratch + layout.dq;
 
   pack_panels<Shape::kPanel>(head.k, sizes.keys, width, keys);
   pack_panels<Shape::kPanel>(head.v, sizes.keys, width, values);
@@ -79,10 +79,10 @@ template <int kBytes, typename T>
       std::fill(queries + rows * stride, queries + kQueries * stride, F(0));
       std::fill(upstream + rows * stride, upstream + kQueries * stride, F(0));
       std::fill(dq, dq + kQueries * stride, F(0));
-      const auto seen_by = [&](std::int64_t r) {
-        return earlier + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
+      const auto visible_to = [&](std::int64_t r) {
+        return past_length + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
       };
-      const auto seen = earlier + q0 + rows;
+      const auto visible = past_length + q0 + rows;
       F delta[kQueries];
       for (std::int64_t r = 0; r < rows; ++r) {
         F* const wide = dq;  // free until the products; cleared again below
@@ -93,15 +93,15 @@ template <int kBytes, typename T>
       }
       std::fill(dq, dq + stride, F(0));
       const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
-      for (std::int64_t k0 = begin; k0 < seen; k0 += kKeys) {
-        const auto count = std::min(kKeys, seen - k0);
+      for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
+        const auto count = std::min(kKeys, visible - k0);
         for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
           for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-            if (k0 + j >= seen_by(r)) continue;
-            tile<V, Shape::kRows, 2, Left::rows, false>(queries + r * stride, stride,
+            if (k0 + j >= visible_to(r)) continue;
+            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(queries + r * stride, stride,
                                                     keys + (k0 + j) * width, Shape::kPanel,
                                                     weights + r * kStride + j, kStride, width);
-            tile<V, Shape::kRows, 2, Left::rows, false>(upstream + r * stride, stride,
+            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(upstream + r * stride, stride,
                                                     values + (k0 + j) * width, Shape::kPanel,
                                                     gradients + r * kStride + j, kStride, width);
           }
@@ -109,34 +109,34 @@ template <int kBytes, typename T>
         for (std::int64_t r = 0; r < rows; ++r) {
           F* const weight = weights + r * kStride;
           F* const gradient = gradients + r * kStride;
-          const auto own = keys_of(head.document_starts, q0 + r, earlier, k0, count);
-          if (!own.is_empty()) {
-            const auto many = own.end - own.begin;
+          const auto range = visible_keys(head.document_starts, q0 + r, past_length, k0, count);
+          if (!range.is_empty()) {
+            const auto many = range.end - range.begin;
             if (sizes.softcap > 0) {
-              cap_row(weight + own.begin, many, static_cast<F>(sizes.softcap));
+              cap_row(weight + range.begin, many, static_cast<F>(sizes.softcap));
             }
-            hide_rest(weight + own.begin, many);
-            weigh_row_backward<kBytes>(weight + own.begin, gradient + own.begin, many,
+            mask_tail(weight + range.begin, many);
+            softmax_row_backward<kBytes>(weight + range.begin, gradient + range.begin, many,
                                        head.lse[h * sizes.queries + q0 + r], delta[r],
                                        static_cast<F>(sizes.softcap));
           }
-          clear_outside(weight, own, count + Shape::kRows);
-          clear_outside(gradient, own, count + Shape::kRows);
+          clear_outside(weight, range, count + Shape::kRows);
+          clear_outside(gradient, range, count + Shape::kRows);
         }
         for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-          const auto depth = std::min(count, seen_by(r) - k0);
+          const auto depth = std::min(count, visible_to(r) - k0);
           if (depth <= 0) continue;
-          tiles<V, Shape::kRows, Left::rows, true>(gradients + r * kStride, kStride,
+          matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(gradients + r * kStride, kStride,
                                                key_rows + k0 * stride, stride, dq + r * stride,
                                                stride, depth, vectors);
         }
         for (std::int64_t j = 0; j < count; j += Shape::kRows) {
           // The first query that sees the first of these keys.
-          const auto first = std::max<std::int64_t>(0, k0 + j - earlier - q0);
-          tiles<V, Shape::kRows, Left::columns, true>(
+          const auto first = std::max<std::int64_t>(0, k0 + j - past_length - q0);
+          matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
               gradients + first * kStride + j, kStride, queries + first * stride, stride,
               dk + (k0 + j) * stride, stride, rows - first, vectors);
-          tiles<V, Shape::kRows, Left::columns, true>(
+          matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
               weights + first * kStride + j, kStride, upstream + first * stride, stride,
               dv + (k0 + j) * stride, stride, rows - first, vectors);
         }
@@ -171,25 +171,25 @@ struct Backward {
 }  // namespace
 
 template <typename T>
-std::int64_t attention_backward_scratch(const AttentionSizes& sizes) {
-  if (in_amx_tiles<T>()) return attention_amx_backward_scratch(sizes);
-  return Scratch(sizes).end;
+std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
+  if (uses_amx<T>()) return causal_attention_amx_backward_scratch(sizes);
+  return ScratchLayout(sizes).end;
 }
 
 template <typename T>
-void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                         OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (in_amx_tiles<T>()) return attention_amx_backward(sizes, head, scratch);
+    if (uses_amx<T>()) return causal_attention_amx_backward(sizes, head, scratch);
   }
-  Versions<Backward, AttentionGradient<T>, OpMathType<T>>::run(sizes, head, scratch);
+  IsaVersions<Backward, AttentionGradient<T>, OpMathType<T>>::run(sizes, head, scratch);
 }
 
-template std::int64_t attention_backward_scratch<double>(const AttentionSizes&);
-template std::int64_t attention_backward_scratch<float>(const AttentionSizes&);
-template std::int64_t attention_backward_scratch<Bf16>(const AttentionSizes&);
-template void attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);
-template void attention_backward(const AttentionSizes&, const AttentionGradient<float>&, float*);
-template void attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&, float*);
+template std::int64_t causal_attention_backward_scratch<double>(const AttentionSizes&);
+template std::int64_t causal_attention_backward_scratch<float>(const AttentionSizes&);
+template std::int64_t causal_attention_backward_scratch<Bf16>(const AttentionSizes&);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<float>&, float*);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&, float*);
 
 }  // namespace evenkeel::kernels::cpu

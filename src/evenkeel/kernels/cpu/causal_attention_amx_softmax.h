@@ -6,21 +6,21 @@
 #include <limits>
 
 #include "evenkeel/kernels/cpu/amx_pack.h"
-#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 #include "evenkeel/kernels/cpu/avx512_bf16.h"
 
 /// The running softmax of the queries of two tiles, in vectors of float32; for the files of
-/// attention_amx() only.
+/// causal_attention_amx() only.
 namespace evenkeel::kernels::cpu {
 
 /// A score that no query sees.
-inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
+inline constexpr float kMaskedScore = -std::numeric_limits<float>::infinity();
 
 /// The softmax of kTwoTiles queries, as far as it went, in units of log 2.
-struct alignas(64) Running {
+struct alignas(64) OnlineSoftmaxBlock {
   float largest[kTwoTiles], total[kTwoTiles];
   EK_AMX_INLINE void clear() {
-    std::fill_n(largest, kTwoTiles, kHidden);
+    std::fill_n(largest, kTwoTiles, kMaskedScore);
     std::fill_n(total, kTwoTiles, 0.F);
   }
 };
@@ -44,7 +44,7 @@ EK_AMX_INLINE void cap_row(float* row, std::int64_t count, const AttentionSizes&
 
 /// The largest of count values, a multiple of 32.
 EK_AMX_INLINE float largest_of(const float* scores, std::int64_t count) {
-  __m512 most = _mm512_set1_ps(kHidden), other = most;
+  __m512 most = _mm512_set1_ps(kMaskedScore), other = most;
   for (std::int64_t j = 0; j < count; j += 32) {
     most = _mm512_max_ps(_mm512_loadu_ps(scores + j), most);
     other = _mm512_max_ps(_mm512_loadu_ps(scores + j + 16), other);
@@ -54,7 +54,7 @@ EK_AMX_INLINE float largest_of(const float* scores, std::int64_t count) {
 
 /// Turns scores into weights 2^(scores * factor - largest), in the first half of their memory.
 /// \return their sum
-EK_AMX_INLINE float weigh(float* scores, std::int64_t count, float factor, float largest) {
+EK_AMX_INLINE float exp2_row(float* scores, std::int64_t count, float factor, float largest) {
   Bf16* const weights = reinterpret_cast<Bf16*>(scores);
   const __m512 factors = _mm512_set1_ps(factor), shift = _mm512_set1_ps(largest);
   __m512 sum = _mm512_setzero_ps(), more = sum;
@@ -71,8 +71,8 @@ EK_AMX_INLINE float weigh(float* scores, std::int64_t count, float factor, float
 
 /// What is left of earlier sums beside values that are larger: 2^(before - largest), 1 where there
 /// is none yet. Sixteen queries.
-EK_AMX_INLINE __m512 shrinking_of(__m512 before, __m512 largest) {
-  const __mmask16 has_some = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(kHidden), _CMP_NEQ_UQ);
+EK_AMX_INLINE __m512 rescale_factor(__m512 before, __m512 largest) {
+  const __mmask16 has_some = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(kMaskedScore), _CMP_NEQ_UQ);
   const __m512 one = _mm512_set1_ps(1);
   return _mm512_mask_mov_ps(one, has_some, avx512::exp2_ps(_mm512_sub_ps(before, largest)));
 }

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/attention_parts.h"
+#include "evenkeel/kernels/cpu/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/reduce.h"
 
-/// The softmax of one row of scores in whole vectors; for the files of attention() only. A row has
+/// The softmax of one row of scores in whole vectors; for the files of causal_attention() only. A row has
 /// memory for kLanes values more than it counts, which are made to weigh nothing.
 namespace evenkeel::kernels::cpu {
 
@@ -29,7 +29,7 @@ template <typename F, int kBytes>
 
 /// What stands behind the last score of a row until the next multiple of kLanes.
 template <typename F>
-[[gnu::always_inline]] inline void hide_rest(F* row, std::int64_t count) {
+[[gnu::always_inline]] inline void mask_tail(F* row, std::int64_t count) {
   for (int k = 0; k < kLanes; ++k) row[count + k] = -std::numeric_limits<F>::infinity();
 }
 
@@ -57,7 +57,7 @@ template <int kBytes, typename F>
 
 /// row = exp(row - largest); the sum, in the order of sum_over().
 template <int kBytes, typename F>
-[[gnu::always_inline]] inline F weigh_row(F* __restrict row, std::int64_t count, F largest) {
+[[gnu::always_inline]] inline F exp_row(F* __restrict row, std::int64_t count, F largest) {
   Vec16<F, kBytes> sum, next;
   for (std::int64_t j = 0; j < count; j += kLanes) {
     next.load(row + j);
@@ -73,22 +73,22 @@ template <int kBytes, typename F>
 
 /// The running softmax of one query, as far as it went.
 template <typename F>
-struct RunningRow {
+struct OnlineSoftmaxRow {
   F largest = -std::numeric_limits<F>::infinity();
   F total = 0;
 
   /// Turns more scores into weights.
   /// \return what the sums of before are to be multiplied by
   template <int kBytes>
-  [[gnu::always_inline]] inline F weigh(F* __restrict scores, std::int64_t count, F softcap) {
+  [[gnu::always_inline]] inline F update(F* __restrict scores, std::int64_t count, F softcap) {
     if (softcap > 0) cap_row(scores, count, softcap);
-    hide_rest(scores, count);
+    mask_tail(scores, count);
     const F now = largest_of_row<kBytes>(scores, count, largest);
-    const F more = weigh_row<kBytes>(scores, count, now);
-    const F shrink = now > largest && total > 0 ? exp_below(largest - now) : 1;
-    total = total * shrink + more;
+    const F more = exp_row<kBytes>(scores, count, now);
+    const F rescale = now > largest && total > 0 ? exp_below(largest - now) : 1;
+    total = total * rescale + more;
     largest = now;
-    return shrink;
+    return rescale;
   }
 };
 
@@ -104,7 +104,7 @@ template <typename T, typename F>
 [[gnu::always_inline]] inline void finish_row(const AttentionSizes& sizes,
                                               const AttentionHead<T>& head, std::int64_t h,
                                               std::int64_t query, const F* __restrict sum,
-                                              const RunningRow<F>& row) {
+                                              const OnlineSoftmaxRow<F>& row) {
   T* const y = head.y.rows + h * head.y_head + query * head.y.stride;
   const F inverse = 1 / row.total;
 #pragma omp simd
@@ -116,7 +116,7 @@ template <typename T, typename F>
 /// In: weights holds scores, slopes dL/dp. Out: p = exp(s - lse), and dL/ds = p (dL/dp - delta)
 /// (1 - (s / softcap)^2), the last factor with a cap only.
 template <int kBytes, typename F>
-[[gnu::always_inline]] inline void weigh_row_backward(F* __restrict weights, F* __restrict slopes,
+[[gnu::always_inline]] inline void softmax_row_backward(F* __restrict weights, F* __restrict slopes,
                                                       std::int64_t count, F lse, F delta,
                                                       F softcap) {
   Vec16<F, kBytes> score, slope, weight;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention's tiles against loops: in the version of this processor, and (kernels_wide) in the one
 // for AVX-512 on any processor. What the operator does with them is tested in tests/ops.
-#include "evenkeel/kernels/cpu/attention.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Attention {
   Values q, k, v, dy;
   std::vector<std::int32_t> document_starts;  // empty: one document
 
-  std::int64_t first_seen_by(std::int64_t i) const { return document_starts.empty() ? 0 : document_starts[i]; }
+  std::int64_t first_visible(std::int64_t i) const { return document_starts.empty() ? 0 : document_starts[i]; }
 };
 
 struct Results {
@@ -44,10 +44,10 @@ Attention random(const AttentionSizes& sizes) {
 }
 
 /// Documents of `length` positions; the first one ends earlier.
-void cut(Attention& in, std::int64_t length) {
-  const auto earlier = in.sizes.keys - in.sizes.queries;
+void split_documents(Attention& in, std::int64_t length) {
+  const auto past_length = in.sizes.keys - in.sizes.queries;
   for (std::int64_t i = 0; i < in.sizes.queries; ++i) {
-    const auto begin = (earlier + i + length / 3) / length * length - length / 3;
+    const auto begin = (past_length + i + length / 3) / length * length - length / 3;
     in.document_starts.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(0, begin)));
   }
 }
@@ -67,11 +67,11 @@ Results by_loops(const Attention& in) {
   const auto& [queries, keys, width, scale, softcap] = in.sizes;
   Results out{Values(in.q.size()), Values(in.q.size()), Values(in.k.size()), Values(in.k.size())};
   for (std::int64_t i = 0; i < queries; ++i) {
-    const auto seen = keys - queries + i + 1;
+    const auto visible = keys - queries + i + 1;
     Values p, slope;
     double sum = 0;
-    const auto from = in.first_seen_by(i);
-    for (std::int64_t j = 0; j < seen; ++j) {
+    const auto from = in.first_visible(i);
+    for (std::int64_t j = 0; j < visible; ++j) {
       const double s = scale * dot(at(in.q, i, width), at(in.k, j, width), width);
       const double capped = softcap > 0 ? softcap * std::tanh(s / softcap) : s;
       slope.push_back(softcap > 0 ? 1 - std::pow(capped / softcap, 2) : 1);
@@ -79,11 +79,11 @@ Results by_loops(const Attention& in) {
       sum += p.back();
     }
     double mean = 0;  // of dp
-    for (std::int64_t j = 0; j < seen; ++j) {
+    for (std::int64_t j = 0; j < visible; ++j) {
       p[j] /= sum;
       mean += p[j] * dot(at(in.dy, i, width), at(in.v, j, width), width);
     }
-    for (std::int64_t j = 0; j < seen; ++j) {
+    for (std::int64_t j = 0; j < visible; ++j) {
       const double dp = dot(at(in.dy, i, width), at(in.v, j, width), width);
       const double ds = scale * slope[j] * p[j] * (dp - mean);
       for (std::int64_t d = 0; d < width; ++d) {
@@ -111,11 +111,11 @@ Results by_tiles(const Attention& in) {
   // Neither may count on zeros there.
   std::vector<F> scratch(
       static_cast<std::size_t>(
-          std::max(attention_scratch<T>(in.sizes), attention_backward_scratch<T>(in.sizes))),
+          std::max(causal_attention_scratch<T>(in.sizes), causal_attention_backward_scratch<T>(in.sizes))),
       std::numeric_limits<F>::quiet_NaN());
   const auto width = in.sizes.width;
   const auto* const document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data();
-  attention<T>(in.sizes,
+  causal_attention<T>(in.sizes,
                {.q = {q.data(), width},
                 .k = {k.data(), width},
                 .v = {v.data(), width},
@@ -124,7 +124,7 @@ Results by_tiles(const Attention& in) {
                 .document_starts = document_starts},
                scratch.data());
   std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
-  attention_backward<T>(in.sizes,
+  causal_attention_backward<T>(in.sizes,
                         {.q = {q.data(), width},
                          .k = {k.data(), width},
                          .v = {v.data(), width},
@@ -175,7 +175,7 @@ void for_each_attention(const Check& check) {
         auto each = random(sizes);
         each.sizes.scale = documents == 40 ? -0.3 : 0.3;
         each.sizes.softcap = softcap;
-        if (documents > 0) cut(each, documents);
+        if (documents > 0) split_documents(each, documents);
         SCOPED_TRACE(::testing::Message()
                      << sizes.queries << " of " << sizes.keys << " x " << sizes.width << ", cap "
                      << softcap << ", documents of " << documents);
@@ -193,14 +193,14 @@ void expect_means_without_scale(double tolerance) {
   expect_close(by_tiles<T>(each).y, by_loops(each).y, tolerance);
 }
 
-TEST(AttentionTiles, AreMeansWithoutScale) {
+TEST(CausalAttentionKernel, IsTheMeanOfValuesAtScaleZero) {
   expect_means_without_scale<float>(1e-5);
 #if !defined(EK_VECTOR_BYTES)
   expect_means_without_scale<Bf16>(0.012);
 #endif
 }
 
-TEST(AttentionTiles, EqualLoops) {
+TEST(CausalAttentionKernel, EqualsLoops) {
   for_each_attention([](const Attention& each) {
     expect_equal<double>(each, 1e-12);
     expect_equal<float>(each, 2e-5);
@@ -214,8 +214,8 @@ std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const st
   const auto width = in.sizes.width, head = in.sizes.queries * width;
   std::vector<T> y(q.size());
   std::vector<OpMathType<T>> lse(static_cast<std::size_t>(heads * in.sizes.queries));
-  std::vector<OpMathType<T>> scratch(static_cast<std::size_t>(attention_scratch<T>(in.sizes)));
-  attention<T>(in.sizes,
+  std::vector<OpMathType<T>> scratch(static_cast<std::size_t>(causal_attention_scratch<T>(in.sizes)));
+  causal_attention<T>(in.sizes,
                {.q = {q.data(), width},
                 .k = {k.data(), width},
                 .v = {k.data(), width},
@@ -238,9 +238,9 @@ std::vector<T> rounded(const Values& values) {
 
 /// Heads that share their keys give bit for bit what each gives alone, documents and all.
 template <typename T>
-void expect_heads_apart() {
+void expect_heads_independent() {
   auto one = random({70, 600, 24});
-  cut(one, 90);
+  split_documents(one, 90);
   const auto two = random({140, 140, 24});  // its queries are those of two heads
   const auto k = rounded<T>(one.k), q = rounded<T>(two.q);
   const auto both = forward_of<T>(one, q, k, 2);
@@ -251,16 +251,16 @@ void expect_heads_apart() {
   EXPECT_EQ(std::memcmp(both.data(), apart.data(), both.size() * sizeof(T)), 0);
 }
 
-TEST(AttentionTiles, OfSeveralHeadsAreThoseOfEach) {
-  expect_heads_apart<float>();
+TEST(CausalAttentionKernel, OfSeveralHeadsEqualsEachHead) {
+  expect_heads_independent<float>();
 #if !defined(EK_VECTOR_BYTES)
-  expect_heads_apart<Bf16>();
+  expect_heads_independent<Bf16>();
 #endif
 }
 
 /// A key that is no number spoils the queries that see it, whatever its bits, and no others.
 template <typename T>
-void expect_spoilt() {
+void expect_nan_propagates() {
   constexpr std::int64_t kBad = 33, kWidth = 24;
   const auto in = random({70, 70, kWidth});
   auto k = rounded<T>(in.k);
@@ -271,16 +271,16 @@ void expect_spoilt() {
   }
 }
 
-TEST(AttentionTiles, OfAKeyThatIsNoNumberAreNone) {
-  expect_spoilt<double>();
-  expect_spoilt<float>();
+TEST(CausalAttentionKernel, OfANanKeyIsNan) {
+  expect_nan_propagates<double>();
+  expect_nan_propagates<float>();
 #if !defined(EK_VECTOR_BYTES)
-  expect_spoilt<Bf16>();
+  expect_nan_propagates<Bf16>();
 #endif
 }
 
 // Weights and their gradients are rounded to bfloat16 on the way.
-TEST(AttentionTiles, OfAmxEqualLoops) {
+TEST(CausalAttentionKernel, OfAmxEqualsLoops) {
 #if defined(EK_VECTOR_BYTES)
   GTEST_SKIP() << "only the version of this processor has them";
 #else

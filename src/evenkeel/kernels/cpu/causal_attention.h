@@ -12,7 +12,7 @@
 ///   cap(s) = softcap tanh(s / softcap)
 ///
 /// Arithmetic is in OpMathType<T>; what is stored is rounded once. Bfloat16 goes through the tiles of AMX
-/// where the processor has them (attention_amx.h).
+/// where the processor has them (causal_attention_amx.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {
@@ -56,19 +56,19 @@ struct AttentionGradient {
   std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
 };
 
-/// Values of scratch that attention() and attention_backward() need; it begins at a multiple of 64
+/// Values of scratch that causal_attention() and causal_attention_backward() need; it begins at a multiple of 64
 /// bytes.
 template <typename T>
-std::int64_t attention_scratch(const AttentionSizes& sizes);
+std::int64_t causal_attention_scratch(const AttentionSizes& sizes);
 template <typename T>
-std::int64_t attention_backward_scratch(const AttentionSizes& sizes);
+std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes);
 
 template <typename T>
-void attention(const AttentionSizes& sizes, const AttentionHead<T>& head, OpMathType<T>* scratch);
+void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head, OpMathType<T>* scratch);
 
 /// Sums over the queries of a key in one order, whatever the number of threads.
 template <typename T>
-void attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                         OpMathType<T>* scratch);
 
 }  // namespace evenkeel::kernels::cpu

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/attention_amx.h"
+#include "evenkeel/kernels/cpu/causal_attention_amx.h"
 
 #if defined(__x86_64__)
 
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx_pack.h"
-#include "evenkeel/kernels/cpu/attention_range.h"
+#include "evenkeel/kernels/cpu/causal_attention_mask.h"
 
 /// Scores stand with a row for each key: then weights and their gradients are left factors of the
 /// gradients of values and keys as they are, and only for that of the queries are they stored once
@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t kQueries = 128, kKeys = 128;                        // of a block
 constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // no power of two apart
 
-struct Scratch {
-  explicit Scratch(const AttentionSizes& sizes)
+struct ScratchLayout {
+  explicit ScratchLayout(const AttentionSizes& sizes)
       : depth(up_to(kTwoTiles, sizes.width)),
         positions(up_to(kTwoTiles, sizes.keys)),
         key_stride(positions + 32),
@@ -47,8 +47,8 @@ struct Scratch {
 };
 
 /// The parts of scratch.
-struct Parts {
-  Scratch at;
+struct Buffers {
+  ScratchLayout layout;
   Bf16 *key_rows, *value_rows;                // left factors [keys, width]
   Bf16* key_columns;                          // left factor [width, keys]
   float *dk, *dv;                             // [keys, width]
@@ -60,19 +60,19 @@ struct Parts {
   float* dq;                                  // [width, queries]
   float lse[kQueries], mean[kQueries];        // lse in units of log 2; d_i above
 
-  Parts(const AttentionSizes& sizes, float* scratch) : at(sizes) {
+  Buffers(const AttentionSizes& sizes, float* scratch) : layout(sizes) {
     const auto rows = [&](std::int64_t begin) { return reinterpret_cast<Bf16*>(scratch + begin); };
-    const auto words = [&](std::int64_t begin) {
+    const auto as_pairs = [&](std::int64_t begin) {
       return reinterpret_cast<std::uint32_t*>(scratch + begin);
     };
-    key_rows = rows(at.key_rows), value_rows = rows(at.value_rows);
-    key_columns = rows(at.key_columns);
-    dk = scratch + at.dk, dv = scratch + at.dv;
-    queries = words(at.queries), upstream = words(at.upstream);
-    query_rows = words(at.query_rows), upstream_rows = words(at.upstream_rows);
-    scores = scratch + at.scores, slopes = scratch + at.slopes;
-    weights = rows(at.weights), gradients = rows(at.gradients);
-    pairs = words(at.pairs), dq = scratch + at.dq;
+    key_rows = rows(layout.key_rows), value_rows = rows(layout.value_rows);
+    key_columns = rows(layout.key_columns);
+    dk = scratch + layout.dk, dv = scratch + layout.dv;
+    queries = as_pairs(layout.queries), upstream = as_pairs(layout.upstream);
+    query_rows = as_pairs(layout.query_rows), upstream_rows = as_pairs(layout.upstream_rows);
+    scores = scratch + layout.scores, slopes = scratch + layout.slopes;
+    weights = rows(layout.weights), gradients = rows(layout.gradients);
+    pairs = as_pairs(layout.pairs), dq = scratch + layout.dq;
   }
 };
 
@@ -83,63 +83,63 @@ struct Factors {
 };
 
 /// Sixteen weights and their gradients.
-EK_AMX_INLINE void weigh_16(const float* scores, const float* slopes, const float* lse,
-                       const float* mean, const Factors& by, __mmask16 seen, __m512& weight,
+EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes, const float* lse,
+                       const float* mean, const Factors& factors, __mmask16 visible, __m512& weight,
                        __m512& gradient) {
-  __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = by.scale;
-  if (by.has_cap) {
+  __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = factors.scale;
+  if (factors.has_cap) {
     score = avx512::tanh_ps(_mm512_mul_ps(score, scale));
     rest = _mm512_fnmadd_ps(score, score, rest);
-    scale = by.cap;
+    scale = factors.cap;
   }
   // Above 0 by rounding only; in this order a NaN stays.
   const __m512 below =
       _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
-  weight = _mm512_maskz_mov_ps(seen, avx512::exp2_ps(below));
+  weight = _mm512_maskz_mov_ps(visible, avx512::exp2_ps(below));
   const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
-  gradient = _mm512_maskz_mul_ps(seen, weight, slope);
-  if (by.has_cap) gradient = _mm512_mul_ps(gradient, rest);
+  gradient = _mm512_maskz_mul_ps(visible, weight, slope);
+  if (factors.has_cap) gradient = _mm512_mul_ps(gradient, rest);
 }
 
 /// Two rows of weights and gradients, queries [from, to).
-/// \param seen  by the queries of this block: the first key, and the second
-EK_AMX_INLINE void weigh_pair(const Parts& part, std::int64_t j, std::int64_t from, std::int64_t to,
-                         const Range (&seen)[2], const Factors& by) {
+/// \param visible  by the queries of this block: the first key, and the second
+EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j, std::int64_t from, std::int64_t to,
+                         const Range (&visible)[2], const Factors& factors) {
   for (auto i = from; i < to; i += kTwoTiles) {
     __m512i gradients[2];
 #pragma GCC unroll 2
     for (int row = 0; row < 2; ++row) {
-      const auto at = (j + row) * kScores + i;
+      const auto offset =(j + row) * kScores + i;
       const __mmask32 mask =
-          avx512::tail_mask_32(seen[row].end - i) & ~avx512::tail_mask_32(seen[row].begin - i);
+          avx512::tail_mask_32(visible[row].end - i) & ~avx512::tail_mask_32(visible[row].begin - i);
       __m512 weight[2], gradient[2];
-      weigh_16(part.scores + at, part.slopes + at, part.lse + i, part.mean + i, by,
+      softmax_backward_16(buffers.scores + offset, buffers.slopes + offset, buffers.lse + i, buffers.mean + i, factors,
                static_cast<__mmask16>(mask), weight[0], gradient[0]);
-      weigh_16(part.scores + at + 16, part.slopes + at + 16, part.lse + i + 16, part.mean + i + 16,
-               by, static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
+      softmax_backward_16(buffers.scores + offset + 16, buffers.slopes + offset + 16, buffers.lse + i + 16, buffers.mean + i + 16,
+               factors, static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
       const auto to_row = (j + row) * kWeights + i;
-      avx512::store_32(part.weights + to_row, weight[0], weight[1]);
+      avx512::store_32(buffers.weights + to_row, weight[0], weight[1]);
       gradients[row] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(gradient[1], gradient[0]));
-      _mm512_storeu_si512(part.gradients + to_row, gradients[row]);
+      _mm512_storeu_si512(buffers.gradients + to_row, gradients[row]);
     }
-    std::uint32_t* const pairs = part.pairs + i * (kKeys / 2) + j / 2 * kTile;
+    std::uint32_t* const pairs = buffers.pairs + i * (kKeys / 2) + j / 2 * kTile;
     avx512::store_pairs(pairs, pairs + kKeys / 2 * kTile, gradients[0], gradients[1]);
   }
 }
 
 /// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
-EK_AMX_INLINE void take_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                           std::int64_t h, std::int64_t q0, std::int64_t rows, Parts& part) {
-  const auto depth = part.at.depth;
+EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                           std::int64_t h, std::int64_t q0, std::int64_t rows, Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
   const auto all = up_to(kTwoTiles, rows);
   const HeadRows<const Bf16> q = {head.q.rows + h * head.q_head, head.q.stride};
   const HeadRows<const Bf16> dy = {head.dy.rows + h * head.dy_head, head.dy.stride};
-  const SomeRows queries = {q, q0, rows, all, sizes.width};
-  const SomeRows upstream = {dy, q0, rows, all, sizes.width};
-  pack_as_columns(queries, depth, part.queries);
-  pack_as_rows(queries, depth, part.query_rows, kQueries / 2 * kTile);
-  pack_as_columns(upstream, depth, part.upstream);
-  pack_as_rows(upstream, depth, part.upstream_rows, kQueries / 2 * kTile);
+  const RowBlock queries = {q, q0, rows, all, sizes.width};
+  const RowBlock upstream = {dy, q0, rows, all, sizes.width};
+  pack_as_columns(queries, depth, buffers.queries);
+  pack_as_rows(queries, depth, buffers.query_rows, kQueries / 2 * kTile);
+  pack_as_columns(upstream, depth, buffers.upstream);
+  pack_as_rows(upstream, depth, buffers.upstream_rows, kQueries / 2 * kTile);
   for (std::int64_t i = 0; i < rows; ++i) {
     const Bf16* const y = head.y.rows + h * head.y_head + (q0 + i) * head.y.stride;
     __m512 sum = _mm512_setzero_ps();
@@ -148,26 +148,26 @@ EK_AMX_INLINE void take_queries(const AttentionSizes& sizes, const AttentionGrad
       sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask), avx512::load_16(upstream.row(i) + d, mask),
                             sum);
     }
-    part.mean[i] = _mm512_reduce_add_ps(sum);
-    part.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
+    buffers.mean[i] = _mm512_reduce_add_ps(sum);
+    buffers.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
   }
-  std::fill(part.mean + rows, part.mean + all, 0.F);
-  std::fill(part.lse + rows, part.lse + all, 0.F);
+  std::fill(buffers.mean + rows, buffers.mean + all, 0.F);
+  std::fill(buffers.lse + rows, buffers.lse + all, 0.F);
 }
 
 /// The transpose of dq, [width, queries], times `factor`, rounded.
-EK_AMX_INLINE void store_queries(const float* dq, std::int64_t rows, std::int64_t width, float factor,
+EK_AMX_INLINE void store_dq(const float* dq, std::int64_t rows, std::int64_t width, float factor,
                             const HeadRows<Bf16>& to) {
   const __m512 factors = _mm512_set1_ps(factor);
   for (std::int64_t i = 0; i < rows; i += 16) {
     for (std::int64_t d = 0; d < width; d += 16) {
-      __m512i words[16];
+      __m512i square[16];
 #pragma GCC unroll 16
-      for (int k = 0; k < 16; ++k) words[k] = _mm512_loadu_si512(dq + (d + k) * kScores + i);
-      avx512::transpose(words);
+      for (int k = 0; k < 16; ++k) square[k] = _mm512_loadu_si512(dq + (d + k) * kScores + i);
+      avx512::transpose(square);
       for (int k = 0; k < 16 && i + k < rows; ++k) {
         avx512::store_16(to.rows + (i + k) * to.stride + d,
-                        _mm512_mul_ps(_mm512_castsi512_ps(words[k]), factors),
+                        _mm512_mul_ps(_mm512_castsi512_ps(square[k]), factors),
                         avx512::tail_mask_16(width - d));
       }
     }
@@ -176,55 +176,55 @@ EK_AMX_INLINE void store_queries(const float* dq, std::int64_t rows, std::int64_
 
 /// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
 EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                     std::int64_t h, std::int64_t q0, const Factors& by, Parts& part) {
-  const auto depth = part.at.depth;
+                     std::int64_t h, std::int64_t q0, const Factors& factors, Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
   const auto wide = up_to(kTile, sizes.width);
   const auto rows = std::min(kQueries, sizes.queries - q0);
   const auto all = up_to(kTwoTiles, rows);
-  const auto before = sizes.keys - sizes.queries + q0;  // the position of the first of them
-  take_queries(sizes, head, h, q0, rows, part);
-  std::fill(part.dq, part.dq + depth * kScores, 0.F);
+  const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first of them
+  pack_queries(sizes, head, h, q0, rows, buffers);
+  std::fill(buffers.dq, buffers.dq + depth * kScores, 0.F);
   const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
-  for (auto k0 = begin; k0 < before + rows; k0 += kKeys) {
-    const auto count = std::min(kKeys, before + rows - k0);
+  for (auto k0 = begin; k0 < past_length + rows; k0 += kKeys) {
+    const auto count = std::min(kKeys, past_length + rows - k0);
     const auto high = up_to(kTwoTiles, count);
     // Keys that two tiles of queries see, and the first two tiles of queries that see a key.
-    const auto seen_by = [&](std::int64_t i) {
-      return std::clamp<std::int64_t>(up_to(kTwoTiles, before + i + kTwoTiles - k0), 0, high);
+    const auto visible_to = [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(up_to(kTwoTiles, past_length + i + kTwoTiles - k0), 0, high);
     };
     const auto first_of = [&](std::int64_t j) {
-      return std::clamp<std::int64_t>(k0 + j - before, 0, all) / kTwoTiles * kTwoTiles;
+      return std::clamp<std::int64_t>(k0 + j - past_length, 0, all) / kTwoTiles * kTwoTiles;
     };
     for (std::int64_t i = 0; i < all; i += kTwoTiles) {
-      const AmxRight q = {part.queries + i / 2 * depth, depth / 2 * kTile};
-      const AmxRight dy = {part.upstream + i / 2 * depth, depth / 2 * kTile};
-      multiply<false>({part.key_rows + k0 * depth, depth}, q, part.scores + i, kScores, seen_by(i),
+      const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
+      const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
+      multiply<false>({buffers.key_rows + k0 * depth, depth}, q, buffers.scores + i, kScores, visible_to(i),
                       kTwoTiles, depth);
-      multiply<false>({part.value_rows + k0 * depth, depth}, dy, part.slopes + i, kScores,
-                      seen_by(i), kTwoTiles, depth);
+      multiply<false>({buffers.value_rows + k0 * depth, depth}, dy, buffers.slopes + i, kScores,
+                      visible_to(i), kTwoTiles, depth);
     }
     for (std::int64_t j = 0; j < high; j += 2) {
-      const Range seen[2] = {
-          queries_of(head.document_starts, k0 + j, sizes.keys - sizes.queries, q0, rows),
-          queries_of(head.document_starts, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
-      weigh_pair(part, j, first_of(j / kTwoTiles * kTwoTiles), all, seen, by);
+      const Range visible[2] = {
+          visible_queries(head.document_starts, k0 + j, sizes.keys - sizes.queries, q0, rows),
+          visible_queries(head.document_starts, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
+      softmax_backward_pair(buffers, j, first_of(j / kTwoTiles * kTwoTiles), all, visible, factors);
     }
     for (std::int64_t j = 0; j < high; j += kTwoTiles) {
       const auto first = first_of(j);
-      multiply<true>({part.weights + j * kWeights + first, kWeights},
-                     {part.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                     part.dv + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
-      multiply<true>({part.gradients + j * kWeights + first, kWeights},
-                     {part.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                     part.dk + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+      multiply<true>({buffers.weights + j * kWeights + first, kWeights},
+                     {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     buffers.dv + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+      multiply<true>({buffers.gradients + j * kWeights + first, kWeights},
+                     {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     buffers.dk + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
     }
     for (std::int64_t i = 0; i < all; i += kTwoTiles) {
-      multiply<true>({part.key_columns + k0, part.at.key_stride},
-                     {part.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, part.dq + i, kScores, wide,
-                     kTwoTiles, seen_by(i));
+      multiply<true>({buffers.key_columns + k0, buffers.layout.key_stride},
+                     {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores, wide,
+                     kTwoTiles, visible_to(i));
     }
   }
-  store_queries(part.dq, rows, sizes.width, static_cast<float>(sizes.scale),
+  store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
                 {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
 }
 
@@ -250,29 +250,29 @@ EK_AMX_INLINE Factors factors_of(const AttentionSizes& sizes) {
 
 }  // namespace
 
-std::int64_t attention_amx_backward_scratch(const AttentionSizes& sizes) {
-  return Scratch(sizes).end;
+std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes) {
+  return ScratchLayout(sizes).end;
 }
 
-EK_AMX void attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
                                    float* scratch) {
   const AmxTiles tiles;
-  Parts part(sizes, scratch);
-  const auto depth = part.at.depth, positions = part.at.positions;
-  const SomeRows keys = {head.k, 0, sizes.keys, positions, sizes.width};
-  copy_rows(keys, depth, part.key_rows);
-  copy_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, part.value_rows);
-  copy_transposed(keys, depth, part.key_columns, part.at.key_stride);
-  std::fill(part.dk, part.dk + positions * depth, 0.F);
-  std::fill(part.dv, part.dv + positions * depth, 0.F);
-  const Factors by = factors_of(sizes);
+  Buffers buffers(sizes, scratch);
+  const auto depth = buffers.layout.depth, positions = buffers.layout.positions;
+  const RowBlock keys = {head.k, 0, sizes.keys, positions, sizes.width};
+  copy_rows(keys, depth, buffers.key_rows);
+  copy_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, buffers.value_rows);
+  copy_transposed(keys, depth, buffers.key_columns, buffers.layout.key_stride);
+  std::fill(buffers.dk, buffers.dk + positions * depth, 0.F);
+  std::fill(buffers.dv, buffers.dv + positions * depth, 0.F);
+  const Factors factors = factors_of(sizes);
   for (std::int64_t h = 0; h < head.heads; ++h) {
     for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-      backward(sizes, head, h, q0, by, part);
+      backward(sizes, head, h, q0, factors, buffers);
     }
   }
-  store_rows(part.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
-  store_rows(part.dv, depth, sizes.keys, sizes.width, 1, head.dv);
+  store_rows(buffers.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
+  store_rows(buffers.dv, depth, sizes.keys, sizes.width, 1, head.dv);
 }
 
 }  // namespace evenkeel::kernels::cpu

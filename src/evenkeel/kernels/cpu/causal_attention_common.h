@@ -6,11 +6,11 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/attention.h"
-#include "evenkeel/kernels/cpu/attention_amx.h"
-#include "evenkeel/kernels/cpu/attention_range.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
+#include "evenkeel/kernels/cpu/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/causal_attention_mask.h"
 #include "evenkeel/kernels/cpu/exp.h"
-#include "evenkeel/kernels/cpu/tile.h"
+#include "evenkeel/kernels/cpu/register_tile.h"
 
 // A test sets EK_VECTOR_BYTES: then any processor runs the version for such vectors, which the
 // compiler makes of shorter ones.
@@ -20,7 +20,7 @@
 #define EK_FOR(ARCHITECTURE)
 #endif
 
-/// What both directions of attention() share; for their files only.
+/// What both directions of causal_attention() share; for their files only.
 namespace evenkeel::kernels::cpu {
 
 // No vector has more values, and no tile more rows: buffers are padded by so many.
@@ -101,7 +101,7 @@ template <typename F>
 
 /// Whether values of T go through the tiles of AMX.
 template <typename T>
-bool in_amx_tiles() {
+bool uses_amx() {
 #if defined(EK_VECTOR_BYTES)
   return false;
 #else
@@ -115,7 +115,7 @@ int vector_bytes();
 /// A pass, compiled for each processor: target_clones cannot choose the width of a vector type.
 /// \tparam Pass  has run<kBytes>(sizes, head, scratch), always inlined
 template <typename Pass, typename Head, typename F>
-struct Versions {
+struct IsaVersions {
   EK_FOR("x86-64-v4")
   static void v4(const AttentionSizes& sizes, const Head& head, F* scratch) {
     Pass::template run<64>(sizes, head, scratch);

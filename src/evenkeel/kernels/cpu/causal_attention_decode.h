@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/attention_parts.h"
-#include "evenkeel/kernels/cpu/attention_rows.h"
+#include "evenkeel/kernels/cpu/causal_attention_common.h"
+#include "evenkeel/kernels/cpu/causal_attention_softmax.h"
 
-/// Attention of a single query, as in decoding; for the files of attention() only. Each key and
+/// Attention of a single query, as in decoding; for the files of causal_attention() only. Each key and
 /// value is read once, so nothing is packed, and memory decides how long it takes.
 namespace evenkeel::kernels::cpu {
 
 inline constexpr std::int64_t kKeysAtOnce = 512;  // whose scores are held
 
-inline std::int64_t attend_one_scratch(const AttentionSizes& sizes) {
+inline std::int64_t decode_scratch(const AttentionSizes& sizes) {
   return 2 * padded(sizes.width) + kKeysAtOnce + kPad;
 }
 
@@ -76,7 +76,7 @@ template <typename T, typename F>
 
 /// One query head with its only query, the last of the positions.
 template <int kBytes, typename T>
-[[gnu::always_inline]] inline void attend_one(const AttentionSizes& sizes,
+[[gnu::always_inline]] inline void decode_head(const AttentionSizes& sizes,
                                               const AttentionHead<T>& head, std::int64_t h,
                                               OpMathType<T>* scratch) {
   using F = OpMathType<T>;
@@ -87,13 +87,13 @@ template <int kBytes, typename T>
   copy_rows<T>({head.q.rows + h * head.q_head, head.q.stride}, 0, 1, width,
                static_cast<F>(sizes.scale), query, padded(width));
   std::fill(sum, sum + padded(width), F(0));
-  RunningRow<F> running;
+  OnlineSoftmaxRow<F> running;
   for (std::int64_t k0 = head.document_starts == nullptr ? 0 : *head.document_starts; k0 < sizes.keys;
        k0 += kKeysAtOnce) {
     const auto count = std::min(kKeysAtOnce, sizes.keys - k0);
     scores_of(query, head.k, k0, count, width, scores);
-    const F shrink = running.template weigh<kBytes>(scores, count, static_cast<F>(sizes.softcap));
-    scale_row(sum, width, shrink);
+    const F rescale = running.template update<kBytes>(scores, count, static_cast<F>(sizes.softcap));
+    scale_row(sum, width, rescale);
     add_values(scores, head.v, k0, count, width, sum);
   }
   finish_row(sizes, head, h, 0, sum, running);
