@@ -182,14 +182,14 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(kCases));
 
-TEST(CausalAttentionAt, FiniteDifferences) {
+TEST(CausalAttentionInputs, MatchFiniteDifferences) {
   const Case each = {9, 9, 2, 1, 6, 1.5};
   testing::expect_finite_differences([&](const Tensors& x) { return fused(each, x); },
                                      inputs_of(each), {at::randn({2, 9, 2, 6}, at::kDouble)});
 }
 
 // One weight is 1 and the others are 0: nothing overflows, and gradients of scores vanish.
-TEST(CausalAttentionAt, ScoresInTheMillions) {
+TEST(CausalAttentionInputs, MayHaveScoresInTheMillions) {
   const Case each = {40, 40, 2, 1, 16, {}, 1e6};
   const auto in = inputs_of(each, at::kFloat);
   const auto exact = formula(each, to(in, at::kDouble))[0];
@@ -201,7 +201,7 @@ TEST(CausalAttentionAt, ScoresInTheMillions) {
 
 // A key or value that is no number spoils every query that sees it; of those before, only such as
 // share a tile of 12 rows with one that does, since 0 times it is no number.
-TEST(CausalAttentionAt, NanSpoilsWhatSeesIt) {
+TEST(CausalAttentionInputs, PropagateNanToTheQueriesThatSeeIt) {
   const Case each = {60, 60, 1, 1, 16, {}};
   for (const std::size_t spoilt : {1, 2}) {
     auto in = inputs_of(each, at::kFloat);
@@ -229,7 +229,7 @@ TEST_P(CausalAttention, HasGradientsOfBfloat16Rows) {
   }
 }
 
-TEST(CausalAttentionAt, TensorsInAnyOrder) {
+TEST(CausalAttentionInputs, MayHaveAnyStrides) {
   const Case each = {20, 20, 4, 2, 8, {}};
   const auto in = inputs_of(each);
   Tensors turned;
@@ -239,7 +239,7 @@ TEST(CausalAttentionAt, TensorsInAnyOrder) {
   EXPECT_TRUE(fused(each, turned)[0].equal(fused(each, in)[0]));
 }
 
-TEST(CausalAttentionAt, BeginsThatDoNotFit) {
+TEST(CausalAttentionInputs, RejectMismatchedDocumentStarts) {
   const auto q = at::ones({1, 5, 2, 8});
   EXPECT_NE(message_of([&] {
               ops::causal_attention(q, q, q, 1, {}, at::zeros({1, 5}, at::kLong));
@@ -256,12 +256,12 @@ TEST(CausalAttentionAt, BeginsThatDoNotFit) {
   }
 }
 
-TEST(CausalAttentionAt, NoSequences) {
+TEST(CausalAttentionInputs, MayBeEmpty) {
   const auto none = at::empty({0, 4, 2, 8});
   EXPECT_EQ(ops::causal_attention(none, none, none, 1).sizes(), none.sizes());
 }
 
-TEST(CausalAttentionAt, ShapesThatDoNotFit) {
+TEST(CausalAttentionInputs, RejectMismatchedShapes) {
   const auto q = at::ones({1, 5, 3, 8}), k = at::ones({1, 5, 2, 8});
   EXPECT_NE(message_of([&] {
               ops::causal_attention(q, k, k, 1);
