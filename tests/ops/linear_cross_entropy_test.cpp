@@ -12,14 +12,14 @@
 namespace evenkeel {
 namespace {
 
-using ops::LogitsRule;
+using ops::LogitsOptions;
 using testing::close;
 using testing::message_of;
 using testing::Tensors;
 
 /// The same in plain operations, in the dtype of x.
 at::Tensor formula(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
-                   const LogitsRule& rule) {
+                   const LogitsOptions& rule) {
   auto logits = at::linear(x, weight.narrow(0, 0, rule.vocabulary)) * rule.scale;
   if (rule.softcap) logits = at::tanh(logits / *rule.softcap) * *rule.softcap;
   return ops::reference::cross_entropy_sum(logits, targets);
@@ -32,7 +32,7 @@ class LinearCrossEntropy : public ::testing::Test {
   at::Tensor x = at::randn({7, 6}, at::kDouble);
   at::Tensor weight = at::randn({13, 6}, at::kDouble);  // the last three rows are padding
   at::Tensor targets = torch::tensor({0, 9, -1, 2, 2, -1, 3}, at::kLong);
-  std::vector<LogitsRule> rules = {{.vocabulary = 10},
+  std::vector<LogitsOptions> rules = {{.vocabulary = 10},
                                    {.vocabulary = 10, .scale = 0.3},
                                    {.vocabulary = 10, .softcap = 2.0},
                                    {.vocabulary = 13, .scale = 3, .softcap = 1.5}};

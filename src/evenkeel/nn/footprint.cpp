@@ -8,7 +8,7 @@
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/norm_path.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/ops/head_chunk.h"
+#include "evenkeel/ops/linear_cross_entropy_chunk.h"
 
 namespace evenkeel::nn {
 
@@ -194,7 +194,7 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
   const auto chunk =
-      static_cast<double>(ops::head_chunk_tokens(shape.vocabulary, options.compute_bytes));
+      static_cast<double>(ops::loss_chunk_tokens(shape.vocabulary, options.compute_bytes));
   const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
   // That of a first part is made where gradients are summed (ops::GradientBuffer), unless the logits
   // have a learned scale.

@@ -229,7 +229,7 @@ at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets,
 at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
   const auto rows = x.flatten(0, 1);
   if (!options_.fused) return ops::reference::cross_entropy_sum(logits(rows), targets.flatten());
-  ops::LogitsRule rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
+  ops::LogitsOptions rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
     return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().gradient_buffer);

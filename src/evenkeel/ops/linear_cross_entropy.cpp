@@ -13,7 +13,7 @@
 
 #include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/registration.h"
-#include "evenkeel/ops/head_chunk.h"
+#include "evenkeel/ops/linear_cross_entropy_chunk.h"
 #include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/weight_gradient.h"
 
@@ -33,7 +33,7 @@ using Forward = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_
                         std::optional<double>, bool, bool);
 using IntoOp = Tensor2(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                        std::optional<double>, const Tensor&);
-using Rows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
+using CrossEntropyRows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
 
 /// Sums of rows of 512 first, then of these: one order for any number of threads.
 Tensor fixed_order_sum(const Tensor& losses) {
@@ -46,7 +46,7 @@ Tensor fixed_order_sum(const Tensor& losses) {
 
 /// x w^T. On the CPU a product of bfloat16 with tens of thousands of columns is slower than its
 /// slices are.
-void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
+void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
   constexpr std::int64_t kColumns = 2048;
   if (!x.is_cpu() || x.scalar_type() != at::kBFloat16) {
     at::mm_out(logits, x, weight.t());
@@ -62,9 +62,9 @@ void multiply(const Tensor& x, const Tensor& weight, Tensor& logits) {
 /// On every device: the products are LibTorch's, the rows between them ours.
 /// \param for_x    whether its gradient is asked for
 /// \param dweight  undefined if none is asked for
-Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
+Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
              double scale, std::optional<double> softcap, bool for_x, const Tensor& dweight) {
-  static const auto rows_of_logits = registered_operator<Rows>("evenkeel::cross_entropy_rows_");
+  static const auto cross_entropy_rows = registered_operator<CrossEntropyRows>("evenkeel::cross_entropy_rows_");
   const bool for_weight = dweight.defined();
   TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
@@ -72,8 +72,8 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
               "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
               dtype_name(opmath_dtype(weight.scalar_type())), " beside it");
   const auto count = x.size(0);
-  const auto tokens = std::min(count, head_chunk_tokens(vocabulary, x.element_size()));
-  const auto scored = weight.narrow(0, 0, vocabulary);
+  const auto tokens = std::min(count, loss_chunk_tokens(vocabulary, x.element_size()));
+  const auto vocabulary_weight = weight.narrow(0, 0, vocabulary);
   const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
   const auto buffer = at::empty({tokens, vocabulary}, x.options());
   auto dx = for_x ? empty_contiguous_like(x) : at::empty({0}, x.options());
@@ -85,13 +85,13 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
     const auto here = std::min(tokens, count - first);
     const auto part = x.narrow(0, first, here);
     auto logits = buffer.narrow(0, 0, here);
-    multiply(part, scored, logits);
+    logits_out(part, vocabulary_weight, logits);
     losses.narrow(0, first, here)
-        .copy_(rows_of_logits.call(logits, targets.narrow(0, first, here), scale, softcap,
+        .copy_(cross_entropy_rows.call(logits, targets.narrow(0, first, here), scale, softcap,
                                    for_x || for_weight));
     if (for_x) {
       auto dx_part = dx.narrow(0, first, here);
-      at::mm_out(dx_part, logits, scored);
+      at::mm_out(dx_part, logits, vocabulary_weight);
     }
     if (for_weight) {
       add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
@@ -103,10 +103,10 @@ Tensor2 pass(const Tensor& x, const Tensor& weight, const Tensor& targets, std::
 Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
              double scale, std::optional<double> softcap, const Tensor& dweight) {
   bump_version(dweight);
-  return pass(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
+  return forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
 }
 
-Tensor2 shapes_into(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
+Tensor2 into_meta(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
                     std::int64_t /*vocabulary*/, double /*scale*/,
                     std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
   return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), empty_contiguous_like(x)};
@@ -118,11 +118,11 @@ Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
   const auto dweight =
       for_weight ? at::empty(weight.sizes(), weight.options().dtype(opmath_dtype(weight.scalar_type())))
                  : Tensor();
-  const auto [loss, dx] = pass(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
+  const auto [loss, dx] = forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
   return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
 }
 
-Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
+Tensor3 forward_meta(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
                bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
@@ -130,7 +130,7 @@ Tensor3 shapes(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
           for_weight ? empty_contiguous_like(weight).to(opmath_dtype(weight.scalar_type())) : none(weight)};
 }
 
-Tensor row_shapes(const Tensor& logits, const Tensor& targets, double /*scale*/,
+Tensor cross_entropy_rows_meta(const Tensor& logits, const Tensor& targets, double /*scale*/,
                   std::optional<double> /*softcap*/, bool /*with_gradient*/) {
   TORCH_CHECK(targets.device() == logits.device(), "[cross_entropy_rows_] targets must be on ",
               logits.device(), " like logits, but are on ", targets.device());
@@ -189,8 +189,8 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   }
 };
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const LogitsRule& rule) {
-  const auto vocabulary = rule.vocabulary;
+void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const LogitsOptions& options) {
+  const auto vocabulary = options.vocabulary;
   check_dtype("linear_cross_entropy", "x", x);
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
               "[linear_cross_entropy] x must be [n, D] and weight [rows, D], but they are ",
@@ -207,7 +207,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const L
   TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
               "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
               ", the rows of weight, but is ", vocabulary);
-  check_softcap("linear_cross_entropy", rule.softcap);
+  check_softcap("linear_cross_entropy", options.softcap);
 }
 
 Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targets,
@@ -223,14 +223,14 @@ Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targe
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                            const LogitsRule& rule, const GradientBuffer& gradient_buffer) {
+                            const LogitsOptions& options, const GradientBuffer& gradient_buffer) {
   if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
-    check(x, weight, targets, rule);
-    return LinearCrossEntropyFunction::apply(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap,
+    check(x, weight, targets, options);
+    return LinearCrossEntropyFunction::apply(x, weight, targets, options.vocabulary, options.scale, options.softcap,
                                      /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
   static const auto op = registered_operator<Op>("evenkeel::linear_cross_entropy");
-  return op.call(x, weight, targets, rule.vocabulary, rule.scale, rule.softcap);
+  return op.call(x, weight, targets, options.vocabulary, options.scale, options.softcap);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
@@ -264,9 +264,9 @@ TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("linear_cross_entropy_forward", shapes);
-  m.impl("linear_cross_entropy_into", shapes_into);
-  m.impl("cross_entropy_rows_", row_shapes);
+  m.impl("linear_cross_entropy_forward", forward_meta);
+  m.impl("linear_cross_entropy_into", into_meta);
+  m.impl("cross_entropy_rows_", cross_entropy_rows_meta);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -11,7 +11,7 @@
 namespace evenkeel::ops {
 
 /// What happens to logits between the product and the softmax.
-struct LogitsRule {
+struct LogitsOptions {
   std::int64_t vocabulary = 0;    // rows of the weight that are scored; others are padding
   double scale = 1;               // of the logits
   std::optional<double> softcap;  // then c * tanh(logits / c)
@@ -37,7 +37,7 @@ struct LogitsRule {
 /// \throws c10::Error if shapes, dtypes or devices do not fit or the cap is not above 0; in a
 ///         backward pass that is to be differentiated again
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
-                                const at::Tensor& targets, const LogitsRule& rule,
+                                const at::Tensor& targets, const LogitsOptions& options,
                                 const GradientBuffer& gradient_buffer = {});
 
 }  // namespace evenkeel::ops

@@ -9,7 +9,7 @@ namespace evenkeel::ops {
 /// Tokens whose logits linear_cross_entropy() holds at a time: 128 MiB of them, but at least 256
 /// tokens, or the products would be slow.
 /// \param bytes  of one logit
-constexpr std::int64_t head_chunk_tokens(std::int64_t vocabulary, std::int64_t bytes) {
+constexpr std::int64_t loss_chunk_tokens(std::int64_t vocabulary, std::int64_t bytes) {
   constexpr std::int64_t kBytes = std::int64_t{1} << 27, kLeast = 256, kMost = 4096, kStep = 64;
   const auto row = std::max<std::int64_t>(vocabulary, 1) * bytes;
   return std::clamp(kBytes / row / kStep * kStep, kLeast, kMost);

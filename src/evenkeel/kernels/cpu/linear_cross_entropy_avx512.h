@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "evenkeel/kernels/cpu/cross_entropy.h"
+#include "evenkeel/kernels/cpu/linear_cross_entropy.h"
 
 namespace evenkeel::kernels::cpu {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cuda/cross_entropy.cuh"
+#include "evenkeel/kernels/cuda/linear_cross_entropy.cuh"
 #include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/opmath_type.cuh"
 
@@ -9,9 +9,9 @@ namespace {
 
 /// What stands before the softmax, and its derivative with respect to the logit.
 template <typename F>
-struct Bent {
+struct CappedLogit {
   F z, slope;
-  __device__ Bent(double logit, double scale, double cap) {
+  __device__ CappedLogit(double logit, double scale, double cap) {
     const F x = static_cast<F>(scale * logit);
     if (cap == 0) {
       z = x;
@@ -36,24 +36,24 @@ __global__ void rows_kernel(LogitsRows<T> of, std::int64_t width) {
     if (threadIdx.x == 0) of.losses[blockIdx.x] = 0;
     return;
   }
-  const auto at = [&](std::int64_t i) { return Bent<F>(load(row + i), of.scale, of.cap); };
-  const F chosen = at(target).z;
+  const auto capped = [&](std::int64_t i) { return CappedLogit<F>(load(row + i), of.scale, of.cap); };
+  const F chosen = capped(target).z;
   double largest = -HUGE_VAL;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    largest = fmax(largest, static_cast<double>(at(i).z));
+    largest = fmax(largest, static_cast<double>(capped(i).z));
   }
-  const F top = static_cast<F>(over_block(largest, Larger{}));
+  const F max_logit = static_cast<F>(over_block(largest, Larger{}));
   const double sum = sum_over(
-      width, [&](std::int64_t i) { return static_cast<double>(exponential(at(i).z - top)); });
+      width, [&](std::int64_t i) { return static_cast<double>(exponential(capped(i).z - max_logit)); });
   if (threadIdx.x == 0) {
-    of.losses[blockIdx.x] = log(sum) + static_cast<double>(top) - static_cast<double>(chosen);
+    of.losses[blockIdx.x] = log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
   }
   if (!of.with_gradient) return;
   __syncthreads();  // all have read the target's logit
-  const F share = static_cast<F>(1 / sum);
+  const F inverse_sum = static_cast<F>(1 / sum);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    const auto [z, slope] = at(i);
-    const F p = exponential(z - top) * share;
+    const auto [z, slope] = capped(i);
+    const F p = exponential(z - max_logit) * inverse_sum;
     store(row + i, (i == target ? p - 1 : p) * slope);
   }
 }

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "evenkeel/kernels/cuda/cross_entropy.cuh"
+#include "evenkeel/kernels/cuda/linear_cross_entropy.cuh"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/operands.h"
 
@@ -17,18 +17,18 @@ using at::Tensor;
 using cuda::mutable_data;
 using cuda::KernelType;
 
-Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
+Tensor cross_entropy_rows(const Tensor& logits, const Tensor& targets, double scale,
             std::optional<double> softcap, bool with_gradient) {
   const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
   bump_version(logits);
-  const auto places = targets.contiguous();
+  const auto contiguous_targets = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, logits.scalar_type(), "cross_entropy_rows_", [&] {
     cuda::check(kernels::cuda::cross_entropy_rows<KernelType<scalar_t>>(
         {.logits = mutable_data<scalar_t>(logits),
-         .targets = places.const_data_ptr<std::int64_t>(),
+         .targets = contiguous_targets.const_data_ptr<std::int64_t>(),
          .losses = mutable_data<double>(losses),
          .scale = scale,
          .cap = softcap.value_or(0),
@@ -41,7 +41,7 @@ Tensor rows(const Tensor& logits, const Tensor& targets, double scale,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("cross_entropy_rows_", rows);
+  m.impl("cross_entropy_rows_", cross_entropy_rows);
 }
 
 }  // namespace evenkeel::ops

@@ -20,7 +20,7 @@ struct LogitsRow {
 /// -ln softmax(z)[target], in double; 0 for a row that does not count.
 ///
 /// \tparam T  double, float or Bf16; exponentials are in float32 (float64 for double), their sum in
-///            double; cross_entropy_avx512.h
+///            double; linear_cross_entropy_avx512.h
 /// \param with_gradient  also writes its gradient with respect to the logits over them:
 ///                       scale * (1 - (z / cap)^2) * (softmax(z) - onehot(target)), or zeros
 template <typename T>

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// The kernel of kernels/cpu/cross_entropy.h, one block of threads a row; conventions as in
+/// The kernel of kernels/cpu/linear_cross_entropy.h, one block of threads a row; conventions as in
 /// rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 

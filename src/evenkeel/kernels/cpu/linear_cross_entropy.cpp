@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/cross_entropy.h"
+#include "evenkeel/kernels/cpu/linear_cross_entropy.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/cross_entropy_avx512.h"
+#include "evenkeel/kernels/cpu/linear_cross_entropy_avx512.h"
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
@@ -22,18 +22,18 @@ template <typename T, typename Z, typename Slope>
   using F = OpMathType<T>;
   T* const logits = row.logits;
   const auto width = row.width;
-  const F top = largest_over(width, -std::numeric_limits<F>::infinity(), z);
+  const F max_logit = largest_over(width, -std::numeric_limits<F>::infinity(), z);
   const double sum =
-      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - top)); });
-  const double loss = std::log(sum) + static_cast<double>(top) - static_cast<double>(z(row.target));
+      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - max_logit)); });
+  const double loss = std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
   if (!with_gradient) return loss;
 
-  const F share = static_cast<F>(1 / sum);
+  const F inverse_sum = static_cast<F>(1 / sum);
   const F target_slope = slope(row.target);
-  const F at_target = (exp_below(z(row.target) - top) * share - 1) * target_slope;
+  const F at_target = (exp_below(z(row.target) - max_logit) * inverse_sum - 1) * target_slope;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    store(logits + i, exp_below(z(i) - top) * share * slope(i));
+    store(logits + i, exp_below(z(i) - max_logit) * inverse_sum * slope(i));
   }
   store(logits + row.target, at_target);
   return loss;
@@ -60,13 +60,13 @@ EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) 
         [=](std::int64_t) { return scale; });
   }
   const F cap = static_cast<F>(row.cap);
-  const auto bent = [=](std::int64_t i) {
+  const auto tanh_of_logit = [=](std::int64_t i) {
     return std::tanh(scale * static_cast<F>(load(logits + i)) / cap);
   };
   return softmax_row(
-      row, with_gradient, [=](std::int64_t i) { return cap * bent(i); },
+      row, with_gradient, [=](std::int64_t i) { return cap * tanh_of_logit(i); },
       [=](std::int64_t i) {
-        const F t = bent(i);
+        const F t = tanh_of_logit(i);
         return scale * (1 - t * t);
       });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/cross_entropy.h"
+#include "evenkeel/kernels/cpu/linear_cross_entropy.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TYPED_TEST(CrossEntropyRow, IsItsFormula) {
   }
 }
 
-TYPED_TEST(CrossEntropyRow, DoesNotCountWithoutATarget) {
+TYPED_TEST(CrossEntropyRow, IsZeroWithoutATarget) {
   auto logits = wavy<TypeParam>(70, 0.3);
   EXPECT_EQ(cross_entropy_row<TypeParam>(
                 {.logits = logits.data(), .width = 70, .target = -1, .scale = 1, .cap = 0}, true),
@@ -62,7 +62,7 @@ TYPED_TEST(CrossEntropyRow, DoesNotCountWithoutATarget) {
 }
 
 // A NaN among the logits is no loss that looks like one; nor is an infinite logit.
-TYPED_TEST(CrossEntropyRow, IsNoNumberWhereALogitIsNone) {
+TYPED_TEST(CrossEntropyRow, IsNanForNanOrInfiniteLogits) {
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     for (const std::size_t at : {0, 35, 69}) {
