@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/rows_product_amx.h"
+#include "evenkeel/kernels/cpu/gemm_amx.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/weight_gradient.h"
@@ -57,19 +57,19 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
 #if defined(__x86_64__)
   if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && is_row_major(x) && is_row_major(y) &&
       (is_row_major(w) || is_row_major(w.t()))) {
-    const bool is_straight = is_row_major(w);
-    const kernels::cpu::RowsProduct of = {.x = cpu::const_data<at::BFloat16>(x),
+    const bool no_transpose = is_row_major(w);
+    const kernels::cpu::GemmArguments of = {.x = cpu::const_data<at::BFloat16>(x),
                                           .w = cpu::const_data<at::BFloat16>(w),
                                           .y = cpu::mutable_data<at::BFloat16>(y),
                                           .x_stride = x.stride(0),
-                                          .w_stride = w.stride(is_straight ? 0 : 1),
+                                          .w_stride = w.stride(no_transpose ? 0 : 1),
                                           .y_stride = y.stride(0),
                                           .count = x.size(0),
                                           .depth = x.size(1),
                                           .width = y.size(1),
-                                          .is_straight = is_straight,
-                                          .is_far = y.storage().nbytes() > kCacheBytes};
-    return multiply_rows_amx(of, scratch_buffer(of.scratch()).mutable_data_ptr());
+                                          .no_transpose = no_transpose,
+                                          .non_temporal = y.storage().nbytes() > kCacheBytes};
+    return gemm_amx(of, scratch_buffer(of.scratch()).mutable_data_ptr());
   }
 #endif
   const auto rows = zero_padded_rows(x);

@@ -51,7 +51,7 @@ class AmxTiles {
 /// One or two tiles high and wide: sums in tiles 0 to 3, left factor in 4 and 5, right in 6 and 7.
 /// They keep their sums from one call to the next, so that a product may be made in pieces.
 template <int kHigh, int kWide>
-struct Sums {
+struct TileSums {
   EK_AMX_INLINE static void clear() {
     _tile_zero(0);
     if constexpr (kWide == 2) _tile_zero(1);
@@ -99,10 +99,10 @@ struct Sums {
 template <bool kAdd, int kHigh, int kWide>
 EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
                              std::int64_t depth) {
-  using Of = Sums<kHigh, kWide>;
-  kAdd ? Of::load(c, c_stride) : Of::clear();
-  Of::add(a, b, depth);
-  Of::store(c, c_stride);
+  using Tiles = TileSums<kHigh, kWide>;
+  kAdd ? Tiles::load(c, c_stride) : Tiles::clear();
+  Tiles::add(a, b, depth);
+  Tiles::store(c, c_stride);
 }
 
 /// c[i, j] (+)= sum_k a[i, k] b[k, j] for `high` x `wide` values of c, both multiples of kTile, and

@@ -130,7 +130,7 @@ struct ValuesProduct {
   }
   template <int kWide>
   EK_AMX_INLINE void run_piece_of() const {
-    using Tiles = Sums<2, kWide>;
+    using Tiles = TileSums<2, kWide>;
     const auto depth = buffers.layout.depth, panel = buffers.layout.positions / 2 * kTile;
     if (key == 0) block.is_first ? Tiles::clear() : Tiles::load(buffers.sums + column, depth);
     Tiles::add({reinterpret_cast<const Bf16*>(block.scores) + key, 2 * kScores},

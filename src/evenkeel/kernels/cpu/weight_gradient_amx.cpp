@@ -26,23 +26,23 @@ struct Scratch {
 };
 
 /// Sums of a square on their way to where they belong.
-struct Square {
+struct OutputTile {
   const float* sums = nullptr;  // [kSide, kSide]
   float* to = nullptr;
   std::int64_t stride = 0, rows = 0, columns = 0;
   bool is_first = false;
 };
 
-EK_AMX_INLINE void write(const Square& square) {
-  const bool is_line = square.columns >= kSide && square.stride % kTile == 0 &&
-                       reinterpret_cast<std::uintptr_t>(square.to) % 64 == 0;
-  const auto low = avx512::tail_mask_16(square.columns);
-  const auto high = avx512::tail_mask_16(square.columns - kTile);
-  for (std::int64_t i = 0; i < square.rows; ++i) {
-    const float* const row = square.sums + i * kSide;
+EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
+  const bool is_line = tile.columns >= kSide && tile.stride % kTile == 0 &&
+                       reinterpret_cast<std::uintptr_t>(tile.to) % 64 == 0;
+  const auto low = avx512::tail_mask_16(tile.columns);
+  const auto high = avx512::tail_mask_16(tile.columns - kTile);
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    const float* const row = tile.sums + i * kSide;
     const __m512 left = _mm512_load_ps(row), right = _mm512_load_ps(row + kTile);
-    float* const to = square.to + i * square.stride;
-    if (!square.is_first) {
+    float* const to = tile.to + i * tile.stride;
+    if (!tile.is_first) {
       _mm512_mask_storeu_ps(to, low, _mm512_add_ps(_mm512_maskz_loadu_ps(low, to), left));
       _mm512_mask_storeu_ps(to + kTile, high,
                             _mm512_add_ps(_mm512_maskz_loadu_ps(high, to + kTile), right));
@@ -57,20 +57,20 @@ EK_AMX_INLINE void write(const Square& square) {
 }
 
 /// Of rows [first, first + count) of a factor, `width` columns from `column` on.
-RowBlock part_of(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
+RowBlock row_block(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
                  std::int64_t column, std::int64_t width) {
   return {{factor + column, stride}, first, count, up_to(kSide, count), width};
 }
 
 /// A gradient of at most kBlock x kBlock. A square is written while the next one is made.
 EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
-  Square last;
+  OutputTile pending;
   for (std::int64_t k = 0; k < of.count; k += kDepth) {
     const auto count = std::min(kDepth, of.count - k), depth = up_to(kSide, count);
     const bool is_last = k + kDepth >= of.count;
-    copy_transposed(part_of(of.dy, of.dy_stride, k, count, 0, of.rows), up_to(kSide, of.rows),
+    copy_transposed(row_block(of.dy, of.dy_stride, k, count, 0, of.rows), up_to(kSide, of.rows),
                     scratch.left, kLeftStride);
-    pack_as_rows(part_of(of.x, of.x_stride, k, count, 0, of.columns), up_to(kSide, of.columns),
+    pack_as_rows(row_block(of.x, of.x_stride, k, count, 0, of.columns), up_to(kSide, of.columns),
                  scratch.right, kPanel);
     float* sums = scratch.sums;
     for (std::int64_t n = 0; n < of.columns; n += kSide) {
@@ -84,8 +84,8 @@ EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
           multiply_tiles<true, 2, 2>(left, right, sums, kSide, depth);
         }
         if (!is_last) continue;
-        write(last);
-        last = {sums,
+        store_output_tile(pending);
+        pending = {sums,
                 of.sum + m * of.sum_stride + n,
                 of.sum_stride,
                 std::min(kSide, of.rows - m),
@@ -95,7 +95,7 @@ EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
     }
   }
   asm volatile("" ::: "memory");
-  write(last);
+  store_output_tile(pending);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct WeightGradient {
   static std::int64_t scratch();
 };
 
-/// Adds it.
+/// Computes it.
 void add_weight_gradient_amx(const WeightGradient& of, void* scratch);
 
 }  // namespace evenkeel::kernels::cpu

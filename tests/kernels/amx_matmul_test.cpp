@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/rows_product_amx.h"
+#include "evenkeel/kernels/cpu/gemm_amx.h"
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "kernels/rows.h"
 
@@ -43,7 +43,7 @@ double slack(double sizes, std::int64_t terms) {
   return static_cast<double>(terms) * 0x1p-24 * sizes;
 }
 
-RowsProduct product_of(const Matrix& x, const Matrix& w, bool is_straight, Matrix& y) {
+GemmArguments product_of(const Matrix& x, const Matrix& w, bool no_transpose, Matrix& y) {
   return {.x = x.values.data(),
           .w = w.values.data(),
           .y = y.values.data(),
@@ -53,27 +53,27 @@ RowsProduct product_of(const Matrix& x, const Matrix& w, bool is_straight, Matri
           .count = x.rows,
           .depth = x.columns,
           .width = y.columns,
-          .is_straight = is_straight};
+          .no_transpose = no_transpose};
 }
 
-void multiply(const RowsProduct& product) {
+void multiply(const GemmArguments& product) {
   auto scratch = scratch_of(product.scratch());
-  multiply_rows_amx(product, scratch.data());
+  gemm_amx(product, scratch.data());
 }
 
-class ProductsAmx : public ::testing::Test {
+class AmxMatmul : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_amx()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
   }
 };
 
-void expect_product(const Matrix& x, const Matrix& w, bool is_straight, const Matrix& y) {
+void expect_product(const Matrix& x, const Matrix& w, bool no_transpose, const Matrix& y) {
   for (std::int64_t i = 0; i < y.rows; ++i) {
     for (std::int64_t j = 0; j < y.columns; ++j) {
       double sum = 0, sizes = 0;
       for (std::int64_t k = 0; k < x.columns; ++k) {
-        const double term = x.at(i, k) * (is_straight ? w.at(k, j) : w.at(j, k));
+        const double term = x.at(i, k) * (no_transpose ? w.at(k, j) : w.at(j, k));
         sum += term, sizes += std::abs(term);
       }
       const double allowed = kRounding<Bf16> * std::abs(sum) + slack(sizes, x.columns);
@@ -87,17 +87,17 @@ struct Sizes {
   std::int64_t count, depth, width;
 };
 
-TEST_F(ProductsAmx, OfRowsAreThoseOfTheFormulaForEverySize) {
+TEST_F(AmxMatmul, GemmIsItsFormulaForEverySize) {
   // The last one has more columns than are packed at once.
   for (const auto& [count, depth, width] : {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96},
                                             Sizes{70, 40, 130}, Sizes{40, 4100, 100}}) {
-    for (const bool is_straight : {false, true}) {
+    for (const bool no_transpose : {false, true}) {
       const Matrix x(count, depth, 0.1);
-      const Matrix w = is_straight ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
+      const Matrix w = no_transpose ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
       Matrix y(count, width, 0.3);
       const auto before = y;
-      multiply(product_of(x, w, is_straight, y));
-      expect_product(x, w, is_straight, y);
+      multiply(product_of(x, w, no_transpose, y));
+      expect_product(x, w, no_transpose, y);
       for (std::int64_t i = 0; i < count; ++i) {
         for (auto j = width; j < y.stride; ++j) {
           ASSERT_EQ(y.at(i, j), before.at(i, j)) << "behind row " << i;
@@ -108,14 +108,14 @@ TEST_F(ProductsAmx, OfRowsAreThoseOfTheFormulaForEverySize) {
 }
 
 // Only whole lines of a cache may, others are written as ever.
-TEST_F(ProductsAmx, OfRowsMayGoPastTheCaches) {
+TEST_F(AmxMatmul, GemmMayStorePastTheCaches) {
   const Matrix x(45, 64, 0.1, 0), w(96, 64, 0.2, 0);
   Matrix y(45, 96, 0, 0);
   auto lines = scratch_of(45 * 96 * 2);  // whole lines of a cache
   auto product = product_of(x, w, false, y);
   multiply(product);
   product.y = reinterpret_cast<Bf16*>(lines.data());
-  product.is_far = true;
+  product.non_temporal = true;
   multiply(product);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     ASSERT_EQ(load(product.y + i), load(&y.values[i])) << i;
@@ -123,13 +123,13 @@ TEST_F(ProductsAmx, OfRowsMayGoPastTheCaches) {
   for (const std::int64_t room : {0, 1, 16}) {
     Matrix apart(45, 96, 0, room);
     auto other = product_of(x, w, false, apart);
-    other.is_far = true;
+    other.non_temporal = true;
     multiply(other);
     expect_product(x, w, false, apart);
   }
 }
 
-TEST_F(ProductsAmx, OfARowDoNotDependOnOtherRows) {
+TEST_F(AmxMatmul, GemmRowsDoNotDependOnOtherRows) {
   const Matrix x(67, 200, 0.1), w(50, 200, 0.2);
   Matrix together(67, 50, 0), alone(1, 50, 0);
   multiply(product_of(x, w, false, together));
@@ -142,7 +142,7 @@ TEST_F(ProductsAmx, OfARowDoNotDependOnOtherRows) {
   }
 }
 
-TEST_F(ProductsAmx, OfGradientsAreAddedForEverySize) {
+TEST_F(AmxMatmul, WeightGradientsAreAddedForEverySize) {
   for (const auto& [count, rows, columns] :
        {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32}, Sizes{20, 530, 600},
         Sizes{1100, 40, 70}, Sizes{520, 530, 600}}) {

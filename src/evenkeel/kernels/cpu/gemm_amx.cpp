@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/rows_product_amx.h"
+#include "evenkeel/kernels/cpu/gemm_amx.h"
 
 #if defined(__x86_64__)
 
@@ -13,37 +13,37 @@ namespace evenkeel::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kSide = kTwoTiles;    // of a square of sums
-constexpr std::int64_t kPacked = 256 << 10;  // values that are packed at once
+constexpr std::int64_t kPackedValues = 256 << 10;  // values that are packed at once
 
 /// Of a product, as it is packed.
-struct Shape {
-  explicit Shape(const RowsProduct& of)
+struct PackedShape {
+  explicit PackedShape(const GemmArguments& of)
       : depth(up_to(kSide, of.depth)),
         panel(depth / 2 * kTile),
         columns(
-            std::min(up_to(kSide, of.width), std::max(kSide, kPacked / depth / kSide * kSide))) {}
+            std::min(up_to(kSide, of.width), std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
   std::int64_t depth, panel;
   std::int64_t columns;  // at once
 };
 
 /// Sums of a square on their way to where they belong.
-struct Square {
+struct OutputTile {
   const float* sums = nullptr;  // [kSide, kSide]
   Bf16* to = nullptr;
   std::int64_t stride = 0, rows = 0, columns = 0;
-  bool is_far = false;
+  bool non_temporal = false;
 };
 
-EK_AMX_INLINE void round_square(const Square& square) {
-  const auto mask = avx512::tail_mask_32(square.columns);
-  const bool is_line = square.columns >= kSide && square.stride % kSide == 0 &&
-                       reinterpret_cast<std::uintptr_t>(square.to) % 64 == 0;
-  for (std::int64_t i = 0; i < square.rows; ++i) {
-    const float* const row = square.sums + i * kSide;
+EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
+  const auto mask = avx512::tail_mask_32(tile.columns);
+  const bool is_line = tile.columns >= kSide && tile.stride % kSide == 0 &&
+                       reinterpret_cast<std::uintptr_t>(tile.to) % 64 == 0;
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    const float* const row = tile.sums + i * kSide;
     const auto both = reinterpret_cast<__m512i>(
         _mm512_cvtne2ps_pbh(_mm512_load_ps(row + 16), _mm512_load_ps(row)));
-    Bf16* const to = square.to + i * square.stride;
-    if (square.is_far && is_line) {
+    Bf16* const to = tile.to + i * tile.stride;
+    if (tile.non_temporal && is_line) {
       _mm512_stream_si512(reinterpret_cast<__m512i*>(to), both);
     } else {
       _mm512_mask_storeu_epi16(to, mask, both);
@@ -53,12 +53,12 @@ EK_AMX_INLINE void round_square(const Square& square) {
 
 /// Columns [first, first + wide) of y. A square is rounded while the next one is made: the tile
 /// unit works by itself once it has its instructions.
-EK_AMX_INLINE void multiply_columns(const RowsProduct& of, const Shape& shape,
+EK_AMX_INLINE void gemm_columns(const GemmArguments& of, const PackedShape& shape,
                                const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
                                Bf16* copied) {
   alignas(64) float sums[2][kSide * kSide];
-  Square last;
-  int turn = 0;
+  OutputTile pending;
+  int buffer = 0;
   for (std::int64_t m = 0; m < of.count; m += kSide) {
     const auto rows = std::min(kSide, of.count - m);
     AmxLeft left = {of.x + m * of.x_stride, of.x_stride};
@@ -68,40 +68,40 @@ EK_AMX_INLINE void multiply_columns(const RowsProduct& of, const Shape& shape,
     }
     for (std::int64_t n = 0; n < wide; n += kSide) {
       asm volatile("" ::: "memory");  // the compiler does not know what tiles read and write
-      multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel}, sums[turn],
+      multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel}, sums[buffer],
                                   kSide, shape.depth);
-      round_square(last);
-      last = {sums[turn], of.y + m * of.y_stride + first + n, of.y_stride,
-              rows,       std::min(kSide, wide - n),          of.is_far};
-      turn = 1 - turn;
+      store_output_tile(pending);
+      pending = {sums[buffer], of.y + m * of.y_stride + first + n, of.y_stride,
+              rows,       std::min(kSide, wide - n),          of.non_temporal};
+      buffer = 1 - buffer;
     }
   }
   asm volatile("" ::: "memory");
-  round_square(last);
+  store_output_tile(pending);
 }
 
 }  // namespace
 
-std::int64_t RowsProduct::scratch() const {
-  const Shape shape(*this);
+std::int64_t GemmArguments::scratch() const {
+  const PackedShape shape(*this);
   return 2 * shape.depth * (shape.columns + kSide);
 }
 
-EK_AMX void multiply_rows_amx(const RowsProduct& of, void* scratch) {
+EK_AMX void gemm_amx(const GemmArguments& of, void* scratch) {
   const AmxTiles tiles;
-  const Shape shape(of);
+  const PackedShape shape(of);
   auto* const pairs = static_cast<std::uint32_t*>(scratch);
   auto* const copied = reinterpret_cast<Bf16*>(pairs + shape.depth / 2 * shape.columns);
   for (std::int64_t n = 0; n < of.width; n += shape.columns) {
     const auto wide = std::min(shape.columns, of.width - n);
-    if (of.is_straight) {
+    if (of.no_transpose) {
       pack_as_rows({{of.w + n, of.w_stride}, 0, of.depth, shape.depth, wide}, up_to(kSide, wide),
                    pairs, shape.panel);
     } else {
       pack_as_columns({{of.w, of.w_stride}, n, wide, up_to(kSide, wide), of.depth}, shape.depth,
                       pairs);
     }
-    multiply_columns(of, shape, pairs, n, wide, copied);
+    gemm_columns(of, shape, pairs, n, wide, copied);
   }
   _mm_sfence();  // what went past the caches comes before whatever this thread says next
 }
