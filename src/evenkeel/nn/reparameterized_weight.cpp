@@ -100,12 +100,12 @@ Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
                             width);
     });
   });
-  return ops::cpu::total_of(sums);
+  return ops::cpu::tree_sum(sums);
 }
 
 /// The sum of values of double, in one order.
 double sum_of(const Tensor& values) {
-  return ops::cpu::total_of(values.unsqueeze(1).clone()).item<double>();
+  return ops::cpu::tree_sum(values.unsqueeze(1).clone()).item<double>();
 }
 
 void check_vector(const Tensor& v, const Tensor& vector, std::int64_t size) {

@@ -13,7 +13,7 @@ namespace evenkeel::ops {
 ///   y = gain * x + bias
 ///
 /// Computed in double and rounded once, to the dtype of x. The gradients of gain and bias are
-/// summed over the rows in the order of kernels/order.h, so that they have the same bits for any
+/// summed over the rows in the order of kernels/reduction_order.h, so that they have the same bits for any
 /// number of threads.
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA

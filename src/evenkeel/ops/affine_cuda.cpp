@@ -61,9 +61,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
                                                              cuda::stream()));
   });
   const auto total = [](const Tensor& sums, const OptionalTensor& vector) {
-    const auto by_feature = cuda::total_of(sums);
+    const auto by_feature = cuda::tree_sum(sums);
     const bool one = vector && vector->size(0) == 1 && by_feature.size(0) != 1;
-    return vector_gradient(one ? cuda::total_of(by_feature.clone().unsqueeze(1)) : by_feature,
+    return vector_gradient(one ? cuda::tree_sum(by_feature.clone().unsqueeze(1)) : by_feature,
                            vector);
   };
   return {dx, total(gain_sums, gain), total(bias_sums, bias)};

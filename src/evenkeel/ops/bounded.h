@@ -12,7 +12,7 @@ namespace evenkeel::ops {
 ///   y = gain * f(alpha * x + shift) + bias,  f = tanh or erf
 ///
 /// Computed in double and rounded once, to the dtype of x. Gradients of what is learned are summed
-/// over the rows in the order of kernels/order.h.
+/// over the rows in the order of kernels/reduction_order.h.
 ///
 /// \param x             [..., D]; float32, bfloat16 or float64, on the CPU
 /// \param alpha, shift  [1], float64; no shift means 0

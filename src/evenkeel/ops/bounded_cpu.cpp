@@ -82,7 +82,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
           width, by);
     });
   });
-  const auto total = cpu::total_of(value_sums);
+  const auto total = cpu::tree_sum(value_sums);
   return {dx, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone(),
           cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }

@@ -21,7 +21,7 @@ struct ColumnNormResult {
 ///   y = gain * (x - mean) / denominator + bias,   denominator as row_norm() has it
 ///
 /// Computed in double and rounded once. All sums over positions are in the order of
-/// kernels/order.h.
+/// kernels/reduction_order.h.
 ///
 /// \param x           [S, n, D], float32, bfloat16 or float64, on the CPU
 /// \param gain, bias  [D], float64; none means ones, and zeros

@@ -19,7 +19,7 @@ using cpu::const_data;
 using cpu::mutable_data;
 using kernels::cpu::ColumnNormParameters;
 
-/// The sum over the rows of one sequence, in the order of kernels/order.h: add(begin, end, sums)
+/// The sum over the rows of one sequence, in the order of kernels/reduction_order.h: add(begin, end, sums)
 /// adds those of a block. [D], double
 template <typename Add>
 Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
@@ -29,7 +29,7 @@ Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
                       [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                         add(begin, end, all + block * width);
                       });
-  return cpu::total_of(sums);
+  return cpu::tree_sum(sums);
 }
 
 /// Of one sequence [n, D], as rows of double from its first.
@@ -128,8 +128,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
       });
     }
   });
-  return {dx, vector_gradient(cpu::total_of(dgains), gain),
-          vector_gradient(cpu::total_of(dbiases), bias)};
+  return {dx, vector_gradient(cpu::tree_sum(dgains), gain),
+          vector_gradient(cpu::tree_sum(dbiases), bias)};
 }
 
 }  // namespace

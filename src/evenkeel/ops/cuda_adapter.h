@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include "evenkeel/kernels/cuda/sums.cuh"
+#include "evenkeel/kernels/cuda/block_reduction.cuh"
 
 /// What the CUDA adapters share: device pointers out of tensors, and the stream to run on.
 namespace evenkeel::ops::cuda {
@@ -37,10 +37,10 @@ inline cudaStream_t stream() {
   return c10::cuda::getCurrentCUDAStream();
 }
 
-/// The sum of zero_block_sums(), in the tree of kernels/order.h: [D], double. `sums` is used up.
-inline at::Tensor total_of(const at::Tensor& sums) {
+/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is used up.
+inline at::Tensor tree_sum(const at::Tensor& sums) {
   if (sums.size(0) == 0) return sums.sum(0);
-  check(kernels::cuda::add_in_tree(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));
+  check(kernels::cuda::tree_sum(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));
   return sums[0];
 }
 

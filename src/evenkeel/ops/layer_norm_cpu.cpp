@@ -81,8 +81,8 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                               end - begin, width);
                         });
   });
-  return {dx, vector_gradient(cpu::total_of(gain_sums), gain),
-          vector_gradient(cpu::total_of(bias_sums), bias)};
+  return {dx, vector_gradient(cpu::tree_sum(gain_sums), gain),
+          vector_gradient(cpu::tree_sum(bias_sums), bias)};
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                                                              row_count(x), width_of(x),
                                                              cuda::stream()));
   });
-  return {dx, vector_gradient(cuda::total_of(gain_sums), gain),
-          vector_gradient(cuda::total_of(bias_sums), bias)};
+  return {dx, vector_gradient(cuda::tree_sum(gain_sums), gain),
+          vector_gradient(cuda::tree_sum(bias_sums), bias)};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 
 namespace evenkeel::ops {
 

@@ -80,7 +80,7 @@ at::Tensor empty_contiguous_like(const at::Tensor& x);
 /// An uninitialised tensor for one number a row that the backward pass needs: [rows], double.
 at::Tensor empty_row_statistic(const at::Tensor& x);
 
-/// Zeros for the sums of kernels/order.h over rows: [blocks of rows, D], double.
+/// Zeros for the sums of kernels/reduction_order.h over rows: [blocks of rows, D], double.
 at::Tensor zero_block_sums(const at::Tensor& x);
 
 /// The gradient of an optional vector out of its sum in double: [D] in the dtype of the vector, or

@@ -127,7 +127,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
               }
             });
       });
-  const auto total = cpu::total_of(sums);
+  const auto total = cpu::tree_sum(sums);
   const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {
     return vector_gradient(total.narrow(0, p * width, width), gain);
   };

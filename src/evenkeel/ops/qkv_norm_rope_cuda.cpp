@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "evenkeel/kernels/cuda/qkv_norm_rope.cuh"
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/qkv_norm_rope_common.h"
 
@@ -90,7 +90,7 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
               cuda::stream()));
         });
   }
-  const auto total = cuda::total_of(sums);
+  const auto total = cuda::tree_sum(sums);
   const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {
     return vector_gradient(total.narrow(0, p * width, width), gain);
   };

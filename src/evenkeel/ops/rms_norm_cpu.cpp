@@ -70,7 +70,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
                               end - begin, width);
                         });
   });
-  return {dx, vector_gradient(cpu::total_of(sums), gain)};
+  return {dx, vector_gradient(cpu::tree_sum(sums), gain)};
 }
 
 }  // namespace

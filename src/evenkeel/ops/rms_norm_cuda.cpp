@@ -67,7 +67,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
                                                              row_count(x), width_of(x),
                                                              cuda::stream()));
   });
-  return {dx, vector_gradient(cuda::total_of(sums), gain)};
+  return {dx, vector_gradient(cuda::tree_sum(sums), gain)};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct RowNormOptions {
 ///
 /// Computed in double and rounded once, to the dtype of x; squares of doubles beyond 1e154
 /// overflow. The gradients of gain and bias are summed over the rows in the order of
-/// kernels/order.h.
+/// kernels/reduction_order.h.
 ///
 /// \param x           [..., W], W = groups * D; float32, bfloat16 or float64, on the CPU
 /// \param gain, bias  [W], or [1] for one value of all features; float64 beside float64 rows and

@@ -12,7 +12,7 @@ namespace evenkeel::ops {
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 ///
 /// Computed in double, in which squares beyond 1e154 overflow, and rounded once, to the dtype of x.
-/// Gradients of vectors are summed over the rows in the order of kernels/order.h.
+/// Gradients of vectors are summed over the rows in the order of kernels/reduction_order.h.
 ///
 /// \param x            [..., D]; float32, bfloat16 or float64, on the CPU
 /// \param alpha, beta  [D], or [1] for one value of all features; float64 beside float64 rows and

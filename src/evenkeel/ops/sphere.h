@@ -5,7 +5,7 @@
 
 /// Updates of a stream that keep to a sphere, in place of a sum; on the CPU. Computed in double and
 /// rounded once. Gradients of vectors and values are summed over the rows in the order of
-/// kernels/order.h.
+/// kernels/reduction_order.h.
 namespace evenkeel::ops {
 
 /// y = unit(u + step * (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12)

@@ -116,7 +116,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
                                                          turn, width);
     });
   });
-  const auto total = cpu::total_of(sums);
+  const auto total = cpu::tree_sum(sums);
   return {dx, dg, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone()};
 }
 

@@ -3,7 +3,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
-#include "evenkeel/kernels/cpu/sums.h"
+#include "evenkeel/kernels/cpu/block_reduction.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/operands.h"
 
@@ -26,7 +26,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
                           to[block] = kernels::cpu::sum_of_squares(from + begin, end - begin);
                         });
   });
-  return cpu::total_of(sums).squeeze(0).clone();
+  return cpu::tree_sum(sums).squeeze(0).clone();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/cuda_adapter.h"
 #include "evenkeel/ops/operands.h"
 
@@ -25,7 +25,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
     cuda::check(kernels::cuda::sum_of_squares(cuda::const_data<scalar_t>(values), cuda::mutable_data<double>(sums),
                                               count, cuda::stream()));
   });
-  return cuda::total_of(sums).squeeze(0).clone();
+  return cuda::tree_sum(sums).squeeze(0).clone();
 }
 
 }  // namespace

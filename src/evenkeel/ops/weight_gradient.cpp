@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/serial_matmul.h"

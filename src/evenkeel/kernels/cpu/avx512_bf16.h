@@ -134,7 +134,7 @@ EK_AMX_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
 EK_AMX_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
 }
-/// The sum of all, in the order of sum_over() (reduce.h).
+/// The sum of all, in the order of sum_over() (row_reduction.h).
 EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
   return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
 }

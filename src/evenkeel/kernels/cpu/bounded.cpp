@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/bounded_functions.h"
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
 

@@ -8,7 +8,7 @@
 
 #include "evenkeel/kernels/cpu/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/exp.h"
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 /// The softmax of one row of scores in whole vectors; for the files of causal_attention() only. A row has
 /// memory for kLanes values more than it counts, which are made to weigh nothing.

@@ -22,7 +22,7 @@ template <typename T, typename Z, typename Slope>
   using F = OpMathType<T>;
   T* const logits = row.logits;
   const auto width = row.width;
-  const F max_logit = largest_over(width, -std::numeric_limits<F>::infinity(), z);
+  const F max_logit = max_over(width, -std::numeric_limits<F>::infinity(), z);
   const double sum =
       sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - max_logit)); });
   const double loss = std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 #include "evenkeel/kernels/cpu/simd.h"
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither

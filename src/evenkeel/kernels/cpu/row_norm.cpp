@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
@@ -21,7 +21,7 @@ template <typename T>
 [[gnu::always_inline]] inline double absmax_eighth(const T* x, std::int64_t width) {
   constexpr double kEighth = 0.125;
   const double largest =
-      largest_over(width, 0.0, [x](std::int64_t i) { return std::abs(load(x + i)); });
+      max_over(width, 0.0, [x](std::int64_t i) { return std::abs(load(x + i)); });
   return largest > 0 ? kEighth * largest : 1;
 }
 

@@ -2,7 +2,7 @@
 #include "evenkeel/kernels/cpu/seed_norm.h"
 
 #include "evenkeel/kernels/cpu/bounded_functions.h"
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {

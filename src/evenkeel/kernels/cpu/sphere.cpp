@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "evenkeel/kernels/cpu/reduce.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
 

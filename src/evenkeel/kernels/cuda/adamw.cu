@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/adamw.cuh"
 #include "evenkeel/kernels/cuda/row_common.cuh"
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 
 namespace evenkeel::kernels::cuda {
 

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 
-/// Sums over rows and over flat buffers in the fixed order of kernels/order.h; conventions as in
+/// Sums over rows and over flat buffers in the fixed order of kernels/reduction_order.h; conventions as in
 /// rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 
 /// What the gradients of a gain and a bias are summed from.
 template <typename T>
-struct RowGradients {
+struct RowGradientArguments {
   const T* dy;         // [rows, width]
   const T* x;          // [rows, width]
   const double* mean;  // [rows], or null for 0
@@ -22,7 +22,7 @@ struct RowGradients {
 
 /// The sums over each block of kBlockRows rows.
 template <typename T>
-cudaError_t add_row_blocks(const RowGradients<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t add_row_blocks(const RowGradientArguments<T>& of, std::int64_t rows, std::int64_t width,
                            cudaStream_t stream);
 
 /// The sum of x^2 over each block of kBlockValues values: sums [blocks], written.
@@ -30,6 +30,6 @@ template <typename T>
 cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStream_t stream);
 
 /// Adds up the rows of sums [blocks, width] in a binary tree, into row 0.
-cudaError_t add_in_tree(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream);
+cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -56,7 +56,7 @@ template <typename Term>
 
 /// The largest of `least` and term(0) .. term(count - 1) in F; no NaN is.
 template <typename F, typename Term>
-[[gnu::always_inline]] inline F largest_over(std::int64_t count, F least, const Term& term) {
+[[gnu::always_inline]] inline F max_over(std::int64_t count, F least, const Term& term) {
   using V = typename Vec16<F>::V;
   Vec16<F> lanes;
   for (V& each : lanes.part) each += least;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/sums.h"
+#include "evenkeel/kernels/cpu/block_reduction.h"
 
 #include <gtest/gtest.h>
 
@@ -33,15 +33,15 @@ TEST(SumOfSquares, DoesNotOverflowForFloats) {
 
 // ((0 + 1) + (2 + 3)) + 4: a 1 is lost beside 2^53, so the sum tells the order; from left to right
 // it were 0.5.
-TEST(AddInTree, AddsNeighboursFirst) {
+TEST(TreeSum, AddsNeighboursFirst) {
   std::vector<double> sums{1, 0x1p53, 1, -0x1p53, 0.5};  // five blocks of width 1
-  add_in_tree(sums.data(), 5, 1, 0, 1);
+  tree_sum(sums.data(), 5, 1, 0, 1);
   EXPECT_EQ(sums[0], 1.5);
 }
 
-TEST(AddInTree, TouchesOnlyItsColumns) {
+TEST(TreeSum, TouchesOnlyItsColumns) {
   std::vector<double> sums{1, 2, 3, 10, 20, 30};  // two blocks of width 3
-  add_in_tree(sums.data(), 2, 3, 1, 2);
+  tree_sum(sums.data(), 2, 3, 1, 2);
   EXPECT_EQ(sums, (std::vector<double>{1, 22, 3, 10, 20, 30}));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/row_common.cuh"
-#include "evenkeel/kernels/cuda/sums.cuh"
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/cuda/block_reduction.cuh"
+#include "evenkeel/kernels/reduction_order.h"
 
 namespace evenkeel::kernels::cuda {
 
@@ -9,7 +9,7 @@ namespace {
 
 /// One thread a column and block of rows: it adds from the first row to the last.
 template <typename T>
-__global__ void row_blocks_kernel(RowGradients<T> of, std::int64_t rows, std::int64_t width) {
+__global__ void row_blocks_kernel(RowGradientArguments<T> of, std::int64_t rows, std::int64_t width) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (column >= width) return;
   const std::int64_t begin = blockIdx.x * kBlockRows;
@@ -38,13 +38,13 @@ __global__ void squares_kernel(const T* x, double* sums, std::int64_t count) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// One level of the tree: block 2 k apart takes up block (2 k + 1) apart.
-__global__ void level_kernel(double* sums, std::int64_t blocks, std::int64_t width,
-                             std::int64_t apart) {
+/// One level of the tree: block 2 k stride takes up block (2 k + 1) stride.
+__global__ void tree_level_kernel(double* sums, std::int64_t blocks, std::int64_t width,
+                             std::int64_t stride) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
-  const std::int64_t to = 2 * apart * blockIdx.x;
-  if (column >= width || to + apart >= blocks) return;
-  sums[to * width + column] += sums[(to + apart) * width + column];
+  const std::int64_t to = 2 * stride * blockIdx.x;
+  if (column >= width || to + stride >= blocks) return;
+  sums[to * width + column] += sums[(to + stride) * width + column];
 }
 
 dim3 grid(std::int64_t blocks, std::int64_t width) {
@@ -54,7 +54,7 @@ dim3 grid(std::int64_t blocks, std::int64_t width) {
 }  // namespace
 
 template <typename T>
-cudaError_t add_row_blocks(const RowGradients<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t add_row_blocks(const RowGradientArguments<T>& of, std::int64_t rows, std::int64_t width,
                            cudaStream_t stream) {
   if (rows == 0 || width == 0) return cudaSuccess;
   row_blocks_kernel<T>
@@ -70,19 +70,19 @@ cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStr
   return cudaGetLastError();
 }
 
-cudaError_t add_in_tree(double* sums, std::int64_t blocks, std::int64_t width,
+cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width,
                         cudaStream_t stream) {
   if (width == 0) return cudaSuccess;
-  for (std::int64_t apart = 1; apart < blocks; apart *= 2) {
-    const auto pairs = blocks_of(blocks, 2 * apart);
-    level_kernel<<<grid(pairs, width), kThreads, 0, stream>>>(sums, blocks, width, apart);
+  for (std::int64_t stride = 1; stride < blocks; stride *= 2) {
+    const auto pairs = blocks_of(blocks, 2 * stride);
+    tree_level_kernel<<<grid(pairs, width), kThreads, 0, stream>>>(sums, blocks, width, stride);
     if (const auto error = cudaGetLastError(); error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
 #define EK_INSTANTIATE(T)                                                                 \
-  template cudaError_t add_row_blocks(const RowGradients<T>&, std::int64_t, std::int64_t, \
+  template cudaError_t add_row_blocks(const RowGradientArguments<T>&, std::int64_t, std::int64_t, \
                                       cudaStream_t);                                      \
   template cudaError_t sum_of_squares(const T*, double*, std::int64_t, cudaStream_t);
 EK_INSTANTIATE(double)

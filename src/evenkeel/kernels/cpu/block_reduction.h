@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/simd.h"
-#include "evenkeel/kernels/order.h"
+#include "evenkeel/kernels/reduction_order.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -12,9 +12,9 @@ namespace evenkeel::kernels::cpu {
 template <typename T>
 double sum_of_squares(const T* x, std::int64_t count);
 
-/// Adds up the rows of sums [blocks, width] in the tree of order.h, in columns begin .. end - 1;
+/// Adds up the rows of sums [blocks, width] in the tree of reduction_order.h, in columns begin .. end - 1;
 /// the result stands in row 0, the other rows are scratch afterwards.
-void add_in_tree(double* sums, std::int64_t blocks, std::int64_t width, std::int64_t begin,
+void tree_sum(double* sums, std::int64_t blocks, std::int64_t width, std::int64_t begin,
                  std::int64_t end);
 
 }  // namespace evenkeel::kernels::cpu
