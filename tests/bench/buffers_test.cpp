@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/streams.h"
+#include "evenkeel/kernels/cpu/memory_traffic.h"
 
 namespace evenkeel::bench {
 namespace {
@@ -26,13 +26,13 @@ TEST(RotatingBuffers, ReturnToTheFirst) {
 TEST(PassOver, TouchesEveryStream) {
   const auto a = at::arange(7, at::kFloat), b = at::arange(7, at::kFloat) * 10;
   auto w = at::zeros({7}), u = at::ones({7}), v = at::ones({7}), x = at::ones({7});
-  kernels::cpu::pass_over({.reads = 2,
+  kernels::cpu::run_memory_traffic({.reads = 2,
                            .writes = 1,
                            .read = {a.const_data_ptr<float>(), b.const_data_ptr<float>()},
                            .write = {w.mutable_data_ptr<float>()}},
                           0, 7);
   EXPECT_TRUE(w.equal(1 + a + b));
-  kernels::cpu::pass_over({.reads = 1,
+  kernels::cpu::run_memory_traffic({.reads = 1,
                            .updates = 3,
                            .read = {a.const_data_ptr<float>()},
                            .update = {u.mutable_data_ptr<float>(), v.mutable_data_ptr<float>(),

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "evenkeel/kernels/cpu/streams.h"
+#include "evenkeel/kernels/cpu/memory_traffic.h"
 
 namespace evenkeel::bench {
 
@@ -21,14 +21,14 @@ std::function<void()> bandwidth_probe(int reads, int updates, int writes, double
   });
   return [=] {
     const auto& set = buffers->next();
-    kernels::cpu::Streams at{.reads = reads, .updates = updates, .writes = writes};
+    kernels::cpu::MemoryTraffic at{.reads = reads, .updates = updates, .writes = writes};
     std::size_t i = 0;
     for (int k = 0; k < reads; ++k) at.read[k] = set[i++].const_data_ptr<float>();
     for (int k = 0; k < updates; ++k) at.update[k] = set[i++].mutable_data_ptr<float>();
     for (int k = 0; k < writes; ++k) at.write[k] = set[i++].mutable_data_ptr<float>();
     constexpr std::int64_t kTask = 1 << 15;  // values
     at::parallel_for(0, values, kTask, [&](std::int64_t begin, std::int64_t end) {
-      kernels::cpu::pass_over(at, begin, end);
+      kernels::cpu::run_memory_traffic(at, begin, end);
     });
   };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/streams.h"
+#include "evenkeel/kernels/cpu/memory_traffic.h"
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/simd.h"
@@ -9,8 +9,8 @@ namespace evenkeel::kernels::cpu {
 namespace {
 
 template <int kReads, int kUpdates, int kWrites>
-EK_CLONES void pass(const Streams& streams, std::int64_t begin, std::int64_t end) {
-  const Streams s = streams;
+EK_CLONES void pass(const MemoryTraffic& traffic, std::int64_t begin, std::int64_t end) {
+  const MemoryTraffic s = traffic;
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) {
     float sum = 1;
@@ -22,7 +22,7 @@ EK_CLONES void pass(const Streams& streams, std::int64_t begin, std::int64_t end
 
 struct Shape {
   int reads, updates, writes;
-  void (*run)(const Streams&, std::int64_t, std::int64_t);
+  void (*run)(const MemoryTraffic&, std::int64_t, std::int64_t);
 };
 
 constexpr Shape kShapes[] = {
@@ -33,14 +33,14 @@ constexpr Shape kShapes[] = {
 
 }  // namespace
 
-void pass_over(const Streams& streams, std::int64_t begin, std::int64_t end) {
+void run_memory_traffic(const MemoryTraffic& traffic, std::int64_t begin, std::int64_t end) {
   for (const auto& shape : kShapes) {
-    if (shape.reads == streams.reads && shape.updates == streams.updates &&
-        shape.writes == streams.writes) {
-      return shape.run(streams, begin, end);
+    if (shape.reads == traffic.reads && shape.updates == traffic.updates &&
+        shape.writes == traffic.writes) {
+      return shape.run(traffic, begin, end);
     }
   }
-  EK_ASSERT(!"streams of an operator");
+  EK_ASSERT(!"memory traffic of an operator");
 }
 
 }  // namespace evenkeel::kernels::cpu
