@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/gathered_sum.h"
+#include "evenkeel/kernels/cpu/gather_sum.h"
 #include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/cpu_adapter.h"
 
@@ -26,7 +26,7 @@ void add_rows(const T* from, const std::int64_t* id, const std::int64_t* place, 
     if (first > 0 && id[first - 1] == id[first]) return;  // the first place of an id does it all
     auto last = first + 1;
     while (last < count && id[last] == id[first]) ++last;
-    kernels::cpu::gathered_sum(from, place + first, last - first, to + id[first] * width, width,
+    kernels::cpu::gather_sum(from, place + first, last - first, to + id[first] * width, width,
                                /*is_added=*/true);
   });
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/gathered_sum.h"
+#include "evenkeel/kernels/cpu/gather_sum.h"
 #include "evenkeel/ops/cpu_adapter.h"
 
 namespace evenkeel::nn {
@@ -49,7 +49,7 @@ at::Tensor gather_and_sum(const at::Tensor& x, const at::Tensor& rows) {
     const auto* const source = ops::cpu::const_data<scalar_t>(from);
     auto* const to = ops::cpu::mutable_data<scalar_t>(y);
     ops::cpu::for_each_row(y.size(0), [&](std::int64_t n) {
-      kernels::cpu::gathered_sum(source, named + n * count, count, to + n * width, width);
+      kernels::cpu::gather_sum(source, named + n * count, count, to + n * width, width);
     });
   });
   return y;

@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/matrix_rows.h"
+#include "evenkeel/kernels/cpu/row_blas.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/operands.h"
@@ -78,7 +78,7 @@ Tensor row_dots(const Tensor& w, const Tensor& other) {
     const auto* const from = const_data<scalar_t>(w);
     const auto by_rows = [&](const auto* by, std::int64_t stride) {
       for_each_matrix_row(w, [&, by, stride](std::int64_t i, std::int64_t at) {
-        to[i] = kernels::cpu::dot_of_rows(from + at, by + i * stride, w.size(1));
+        to[i] = kernels::cpu::dot_row(from + at, by + i * stride, w.size(1));
       });
     };
     other.dim() == 2 ? by_rows(const_data<scalar_t>(other), w.size(1))
@@ -96,7 +96,7 @@ Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
     const auto* const from = const_data<scalar_t>(w);
     const auto* const factor = const_data<OpMathOf<scalar_t>>(left);
     ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
-      kernels::cpu::add_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
+      kernels::cpu::axpy_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
                             width);
     });
   });
@@ -151,7 +151,7 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
       const auto* const by_column = const_data<OpMathOf<scalar_t>>(right);
       auto* const to = mutable_data<scalar_t>(dv);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
-        kernels::cpu::combine_rows(above + at, factor, by_column,
+        kernels::cpu::axpby_row(above + at, factor, by_column,
                                    less * static_cast<double>(by_row[i]), to + at, v.size(1));
       });
     });

@@ -6,7 +6,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/matrix_rows.h"
+#include "evenkeel/kernels/cpu/row_blas.h"
 #include "evenkeel/ops/cpu_adapter.h"
 #include "evenkeel/ops/operands.h"
 
@@ -51,7 +51,7 @@ class ScaleRows : public torch::autograd::Function<ScaleRows> {
       auto* const dweight = dweights.mutable_data_ptr<F>();
       ops::cpu::for_each_row(x.size(0), [&](std::int64_t m) {
         const auto at = m * width;
-        dweight[m] = static_cast<F>(kernels::cpu::dot_of_rows(above + at, from + at, width));
+        dweight[m] = static_cast<F>(kernels::cpu::dot_row(above + at, from + at, width));
         kernels::cpu::scale_row(above + at, weight[m], to + at, width);
       });
     });

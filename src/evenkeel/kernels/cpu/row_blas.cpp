@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/matrix_rows.h"
+#include "evenkeel/kernels/cpu/row_blas.h"
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ template <typename T>
 }
 
 template <typename T, typename F>
-[[gnu::always_inline]] inline void combine(const T* __restrict row, double factor,
+[[gnu::always_inline]] inline void axpby(const T* __restrict row, double factor,
                                            const F* __restrict other, double less, T* __restrict to,
                                            std::int64_t width) {
 #pragma omp simd
@@ -41,7 +41,7 @@ template <typename T, typename F>
 }  // namespace
 
 template <typename T, typename F>
-EK_CLONES double dot_of_rows(const T* a, const F* b, std::int64_t width) {
+EK_CLONES double dot_row(const T* a, const F* b, std::int64_t width) {
   return dot(a, b, width);
 }
 
@@ -51,16 +51,16 @@ EK_CLONES void scale_row(const T* row, double factor, T* to, std::int64_t width)
 }
 
 template <typename T>
-EK_CLONES void add_row(const T* __restrict row, double factor, double* __restrict sums,
+EK_CLONES void axpy_row(const T* __restrict row, double factor, double* __restrict sums,
                        std::int64_t width) {
 #pragma omp simd
   for (std::int64_t j = 0; j < width; ++j) sums[j] += factor * load(row + j);
 }
 
 template <typename T>
-EK_CLONES void combine_rows(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
+EK_CLONES void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
                             std::int64_t width) {
-  combine(row, factor, other, less, to, width);
+  axpby(row, factor, other, less, to, width);
 }
 
 template <typename T>
@@ -74,21 +74,21 @@ EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T>
   const double rho = inverse_length(v, width);
   const double along = dot(dw, v, width) * rho;
   const double factor = static_cast<double>(gain) * rho;
-  combine(dw, factor, v, factor * along * rho, dv, width);
+  axpby(dw, factor, v, factor * along * rho, dv, width);
   return along;
 }
 
 #define EK_INSTANTIATE(T)                                                                 \
-  template double dot_of_rows(const T*, const T*, std::int64_t);                          \
+  template double dot_row(const T*, const T*, std::int64_t);                          \
   template void scale_row(const T*, double, T*, std::int64_t);                            \
-  template void add_row(const T*, double, double*, std::int64_t);                         \
-  template void combine_rows(const T*, double, const OpMathType<T>*, double, T*, std::int64_t); \
+  template void axpy_row(const T*, double, double*, std::int64_t);                         \
+  template void axpby_row(const T*, double, const OpMathType<T>*, double, T*, std::int64_t); \
   template void weight_norm_row(const T*, OpMathType<T>, T*, std::int64_t);                     \
   template double weight_norm_row_backward(const T*, const T*, OpMathType<T>, T*, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)
-template double dot_of_rows(const Bf16*, const float*, std::int64_t);
+template double dot_row(const Bf16*, const float*, std::int64_t);
 #undef EK_INSTANTIATE
 
 }  // namespace evenkeel::kernels::cpu

@@ -5,13 +5,13 @@
 
 #include "evenkeel/kernels/cpu/simd.h"
 
-/// Rows that are weighed (of experts' hidden values), and those of matrices that are computed out
-/// of others (weight norm, sigma reparametrisation): in double and rounded once.
+/// BLAS level 1 on rows: for the weighted rows of experts, and for matrices that are computed from
+/// others (weight norm, sigma reparametrisation). In double and rounded once.
 namespace evenkeel::kernels::cpu {
 
 /// The sum of a[j] b[j].
 template <typename T, typename F>
-double dot_of_rows(const T* a, const F* b, std::int64_t width);
+double dot_row(const T* a, const F* b, std::int64_t width);
 
 /// to[j] = factor row[j]
 template <typename T>
@@ -19,11 +19,11 @@ void scale_row(const T* row, double factor, T* to, std::int64_t width);
 
 /// sums[j] += factor row[j]
 template <typename T>
-void add_row(const T* row, double factor, double* sums, std::int64_t width);
+void axpy_row(const T* row, double factor, double* sums, std::int64_t width);
 
 /// to[j] = factor row[j] - less other[j]
 template <typename T>
-void combine_rows(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
+void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
                   std::int64_t width);
 
 /// w = gain v / |v|; zeros stay zeros.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/gathered_sum.h"
+#include "evenkeel/kernels/cpu/gather_sum.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 namespace evenkeel::kernels::cpu {
 
 template <typename T, typename To>
-EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __restrict place,
+EK_CLONES void gather_sum(const T* __restrict rows, const std::int64_t* __restrict index,
                             std::int64_t count, To* __restrict to, std::int64_t width,
                             bool is_added) {
   constexpr std::int64_t kColumns = 256;  // sums at a time: they stay in the nearest cache
@@ -16,7 +16,7 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
     const auto columns = std::min(kColumns, width - begin);
     sums.fill(0);
     for (std::int64_t i = 0; i < count; ++i) {
-      const T* __restrict const row = rows + place[i] * width + begin;
+      const T* __restrict const row = rows + index[i] * width + begin;
 #pragma omp simd
       for (std::int64_t j = 0; j < columns; ++j) {
         sums[static_cast<std::size_t>(j)] += static_cast<OpMathType<T>>(load(row + j));
@@ -35,13 +35,13 @@ EK_CLONES void gathered_sum(const T* __restrict rows, const std::int64_t* __rest
   }
 }
 
-template void gathered_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t,
+template void gather_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t,
                            bool);
-template void gathered_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t,
+template void gather_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t,
                            bool);
-template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t,
+template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t,
                            bool);
-template void gathered_sum(const Bf16*, const std::int64_t*, std::int64_t, float*, std::int64_t,
+template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, float*, std::int64_t,
                            bool);
 
 }  // namespace evenkeel::kernels::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/gathered_sum.h"
+#include "evenkeel/kernels/cpu/gather_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -11,34 +11,34 @@ namespace {
 using testing::wavy;
 
 /// One value a row.
-float sum_in_order(const std::vector<float>& rows, const std::vector<std::int64_t>& place) {
+float sum_in_order(const std::vector<float>& rows, const std::vector<std::int64_t>& index) {
   float sum = -1;
-  gathered_sum(rows.data(), place.data(), static_cast<std::int64_t>(place.size()), &sum, 1);
+  gather_sum(rows.data(), index.data(), static_cast<std::int64_t>(index.size()), &sum, 1);
   return sum;
 }
 
 // 2^24 + 1 is a tie, which goes to the even 2^24: the sum tells the order.
-TEST(GatheredSum, AddsInTheOrderInWhichRowsAreNamed) {
+TEST(GatherSum, AddsInTheOrderOfItsIndices) {
   const std::vector<float> rows = {1, 0x1p24F, -0x1p24F};
   EXPECT_EQ(sum_in_order(rows, {0, 1, 2}), 0);
   EXPECT_EQ(sum_in_order(rows, {1, 2, 0}), 1);
   EXPECT_EQ(sum_in_order(rows, {0, 0, 0}), 3);
 }
 
-TEST(GatheredSum, RoundsBfloat16Once) {
+TEST(GatherSum, RoundsBfloat16Once) {
   Bf16 one{0x3f80};
-  const std::vector<std::int64_t> place(2048, 0);
+  const std::vector<std::int64_t> index(2048, 0);
   Bf16 sum{};
-  gathered_sum(&one, place.data(), 2048, &sum, 1);
+  gather_sum(&one, index.data(), 2048, &sum, 1);
   EXPECT_EQ(load(&sum), 2048);
 }
 
-TEST(GatheredSum, CoversEveryWidth) {
+TEST(GatherSum, CoversEveryWidth) {
   for (const std::size_t width : {1, 7, 255, 256, 257, 600}) {
     const auto rows = wavy<double>(3 * width, 0.2);
-    const std::vector<std::int64_t> place = {2, 0};
+    const std::vector<std::int64_t> index = {2, 0};
     std::vector<double> to(width + 1, -1);
-    gathered_sum(rows.data(), place.data(), 2, to.data(), static_cast<std::int64_t>(width));
+    gather_sum(rows.data(), index.data(), 2, to.data(), static_cast<std::int64_t>(width));
     for (std::size_t j = 0; j < width; ++j) EXPECT_EQ(to[j], rows[2 * width + j] + rows[j]);
     EXPECT_EQ(to[width], -1) << "beyond the row";
   }
