@@ -16,16 +16,16 @@ void expect_near(double found, long double wanted, double units, double x) {
   EXPECT_LE(std::abs(static_cast<long double>(found) - wanted), units * unit) << x;
 }
 
-TEST(BoundedFunctions, AreThoseOfTheLibrary) {
+TEST(BoundedFunctions, MatchTheStandardLibrary) {
   constexpr long double kTwoOverRootPi = 1.12837916709551257390L;
   for (int i = -4000; i <= 4000; ++i) {
     // Dense around 0 and around the places where one form takes over from another.
     for (const double x : {i * 0x1p-10, i * 0x1p-8, i * 0x1p-7, i * 1e-9}) {
       const long double wide = x;
-      const auto t = bounded_tanh(x);
+      const auto t = tanh_with_slope(x);
       expect_near(t.value, std::tanh(wide), 16, x);
       expect_near(t.slope, 1 / (std::cosh(wide) * std::cosh(wide)), 16, x);
-      const auto e = bounded_erf(x);
+      const auto e = erf_with_slope(x);
       expect_near(e.value, std::erf(wide), 4, x);
       // Its exponent is rounded; and 0 it is where that is below -700.
       const auto slope = x * x > 700 ? 0 : kTwoOverRootPi * std::exp(-wide * wide);
@@ -34,32 +34,32 @@ TEST(BoundedFunctions, AreThoseOfTheLibrary) {
   }
 }
 
-TEST(BoundedFunctions, EndAtOne) {
+TEST(BoundedFunctions, SaturateAtOne) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double x : {30.0, 1e6, 1e300, kInfinity}) {
-    EXPECT_EQ(bounded_tanh(x).value, 1);
-    EXPECT_EQ(bounded_tanh(-x).value, -1);
-    EXPECT_EQ(bounded_erf(x).value, 1);
-    EXPECT_EQ(bounded_erf(-x).value, -1);
-    EXPECT_LT(bounded_tanh(x).slope, 1e-25);
-    EXPECT_LT(bounded_erf(x).slope, 1e-300);
+    EXPECT_EQ(tanh_with_slope(x).value, 1);
+    EXPECT_EQ(tanh_with_slope(-x).value, -1);
+    EXPECT_EQ(erf_with_slope(x).value, 1);
+    EXPECT_EQ(erf_with_slope(-x).value, -1);
+    EXPECT_LT(tanh_with_slope(x).slope, 1e-25);
+    EXPECT_LT(erf_with_slope(x).slope, 1e-300);
   }
   for (const double nan :
        {std::numeric_limits<double>::quiet_NaN(), std::bit_cast<double>(~0ULL)}) {
-    EXPECT_TRUE(std::isnan(bounded_tanh(nan).value));
-    EXPECT_TRUE(std::isnan(bounded_erf(nan).value));
+    EXPECT_TRUE(std::isnan(tanh_with_slope(nan).value));
+    EXPECT_TRUE(std::isnan(erf_with_slope(nan).value));
   }
 }
 
-TEST(BoundedFunctions, ExponentialEndsAtZero) {
+TEST(BoundedFunctions, ExponentialUnderflowsToZero) {
   for (int i = 0; i < 7000; ++i) {
     for (const double x : {-0.1 * i, -i * 0x1p-13}) {
-      expect_near(exp_of_negative(x), std::exp(static_cast<long double>(x)), 2, x);
+      expect_near(exp_nonpositive_simd(x), std::exp(static_cast<long double>(x)), 2, x);
     }
   }
-  EXPECT_EQ(exp_of_negative(0), 1);
-  EXPECT_EQ(exp_of_negative(-701), 0);
-  EXPECT_EQ(exp_of_negative(-std::numeric_limits<double>::infinity()), 0);
+  EXPECT_EQ(exp_nonpositive_simd(0), 1);
+  EXPECT_EQ(exp_nonpositive_simd(-701), 0);
+  EXPECT_EQ(exp_nonpositive_simd(-std::numeric_limits<double>::infinity()), 0);
 }
 
 }  // namespace

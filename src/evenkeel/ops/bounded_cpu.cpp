@@ -17,12 +17,12 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::BoundedBy;
-using kernels::cpu::BoundedFunction;
+using kernels::cpu::BoundedParameters;
+using kernels::cpu::BoundedKind;
 using kernels::cpu::OpMathType;
 
-BoundedBy by_of(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
-  return {.function = erf ? BoundedFunction::erf : BoundedFunction::tanh,
+BoundedParameters bounded_parameters(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
+  return {.function = erf ? BoundedKind::erf : BoundedKind::tanh,
           .alpha = *const_data<double>(alpha, 1),
           .shift = shift ? *const_data<double>(*shift, 1) : 0};
 }
@@ -33,15 +33,15 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x);
-  const auto by = by_of(alpha, shift, erf);
+  const auto parameters = bounded_parameters(alpha, shift, erf);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const terms = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const bias_data = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::bounded_row(from + row * width, factors, terms, to + row * width, width, by);
+      kernels::cpu::bounded_row(from + row * width, gain_data, bias_data, to + row * width, width, parameters);
     });
   });
   return y;
@@ -56,7 +56,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
-  const auto by = by_of(alpha, shift, erf);
+  const auto parameters = bounded_parameters(alpha, shift, erf);
   auto dx = empty_contiguous_like(x);
   const auto gain_sums = zero_block_sums(x);
   const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
@@ -64,22 +64,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const factors = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
-    auto* const values = mutable_data<double>(value_sums);
+    auto* const alpha_shift_sums = mutable_data<double>(value_sums);
     cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::bounded_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
            .x = x_rows + row * width,
-           .gain = factors,
+           .gain = gain_data,
            .dx = to + row * width,
-           .dalpha = values + 2 * block,
-           .dshift = values + 2 * block + 1,
+           .dalpha = alpha_shift_sums + 2 * block,
+           .dshift = alpha_shift_sums + 2 * block + 1,
            .dgain = dgain + block * width,
            .dbias = dbias == nullptr ? nullptr : dbias + block * width},
-          width, by);
+          width, parameters);
     });
   });
   const auto total = cpu::tree_sum(value_sums);

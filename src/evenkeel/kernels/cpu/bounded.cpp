@@ -10,30 +10,30 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-template <BoundedFunction kFunction>
-[[gnu::always_inline]] inline Bounded at(double x) {
-  return kFunction == BoundedFunction::tanh ? bounded_tanh(x) : bounded_erf(x);
+template <BoundedKind kKind>
+[[gnu::always_inline]] inline ValueAndSlope value_and_slope(double x) {
+  return kKind == BoundedKind::tanh ? tanh_with_slope(x) : erf_with_slope(x);
 }
 
-template <BoundedFunction kFunction, typename T>
+template <BoundedKind kKind, typename T>
 [[gnu::always_inline]] inline void forward(const T* __restrict x, const OpMathType<T>* __restrict gain,
                                            const OpMathType<T>* __restrict bias, T* __restrict y,
-                                           std::int64_t width, const BoundedBy& by) {
-  const double alpha = by.alpha, shift = by.shift;
+                                           std::int64_t width, const BoundedParameters& parameters) {
+  const double alpha = parameters.alpha, shift = parameters.shift;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(y + i,
-          at<kFunction>(alpha * load(x + i) + shift).value * load(gain + i) + load(bias + i));
+          value_and_slope<kKind>(alpha * load(x + i) + shift).value * load(gain + i) + load(bias + i));
   }
 }
 
 /// Some values at a time, so that the function is computed once for all sums.
-template <BoundedFunction kFunction, typename T>
+template <BoundedKind kKind, typename T>
 [[gnu::always_inline]] inline void backward(const BoundedGradient<T>& row, std::int64_t width,
-                                            const BoundedBy& by) {
+                                            const BoundedParameters& parameters) {
   constexpr std::int64_t kAtOnce = 256;
   double slope[kAtOnce];  // g f'
-  const double alpha = by.alpha, shift = by.shift;
+  const double alpha = parameters.alpha, shift = parameters.shift;
   for (std::int64_t first = 0; first < width; first += kAtOnce) {
     const auto count = std::min(kAtOnce, width - first);
     const T* __restrict const dy = row.dy + first;
@@ -43,7 +43,7 @@ template <BoundedFunction kFunction, typename T>
     double* __restrict const dgain = row.dgain + first;
 #pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto f = at<kFunction>(alpha * load(x + i) + shift);
+      const auto f = value_and_slope<kKind>(alpha * load(x + i) + shift);
       const double upstream = load(dy + i), through = upstream * load(gain + i) * f.slope;
       slope[i] = through;
       dgain[i] += upstream * f.value;
@@ -64,22 +64,22 @@ template <BoundedFunction kFunction, typename T>
 template <typename T>
 EK_CLONES void bounded_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
                            const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width,
-                           const BoundedBy& by) {
-  by.function == BoundedFunction::tanh ? forward<BoundedFunction::tanh>(x, gain, bias, y, width, by)
-                                       : forward<BoundedFunction::erf>(x, gain, bias, y, width, by);
+                           const BoundedParameters& parameters) {
+  parameters.function == BoundedKind::tanh ? forward<BoundedKind::tanh>(x, gain, bias, y, width, parameters)
+                                       : forward<BoundedKind::erf>(x, gain, bias, y, width, parameters);
 }
 
 template <typename T>
 EK_CLONES void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,
-                                    const BoundedBy& by) {
-  by.function == BoundedFunction::tanh ? backward<BoundedFunction::tanh>(row, width, by)
-                                       : backward<BoundedFunction::erf>(row, width, by);
+                                    const BoundedParameters& parameters) {
+  parameters.function == BoundedKind::tanh ? backward<BoundedKind::tanh>(row, width, parameters)
+                                       : backward<BoundedKind::erf>(row, width, parameters);
 }
 
 #define EK_INSTANTIATE(T)                                                               \
   template void bounded_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
-                            const BoundedBy&);                                          \
-  template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t, const BoundedBy&);
+                            const BoundedParameters&);                                          \
+  template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t, const BoundedParameters&);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

@@ -26,7 +26,7 @@ inline constexpr double kExp[] = {
     0x1.0000000000000p+0,  0x1.0000000000000p+0};
 
 /// e^x for x <= 0, to two units in the last place; 0 below -700.
-[[gnu::always_inline]] inline double exp_of_negative(double x) {
+[[gnu::always_inline]] inline double exp_nonpositive_simd(double x) {
   constexpr double kLeast = -700, kRound = 0x1.8p52, kLog2 = 0x1.71547652b82fep+0;
   constexpr double kLn2High = 0x1.62e42fefap-1, kLn2Low = 0x1.cf79abc9e3b39p-40;
   const double bounded = x < kLeast ? kLeast : x;
@@ -41,13 +41,13 @@ inline constexpr double kExp[] = {
 }
 
 /// A function that is bounded, and its derivative at the same place.
-struct Bounded {
+struct ValueAndSlope {
   double value, slope;
 };
 
-[[gnu::always_inline]] inline Bounded bounded_tanh(double x) {
+[[gnu::always_inline]] inline ValueAndSlope tanh_with_slope(double x) {
   const double size = x < 0 ? -x : x, square = size * size;
-  const double e = exp_of_negative(-2 * size);
+  const double e = exp_nonpositive_simd(-2 * size);
   const double far = (1 - e) / (1 + e);
   constexpr double kSeries[] = {62. / 2835, -17. / 315, 2. / 15, -1. / 3, 1};
   const double near = size * polynomial(kSeries, square);
@@ -71,11 +71,11 @@ inline constexpr double kErfc[] = {
     -0x1.016b5e511a3f0p-10, -0x1.bc25a010847bep-11, 0x1.ca95ed532b303p-8,  0x1.e9471591b7446p-9,
     -0x1.437f0b68c0663p-4,  0x1.eeea7dc8a7bb2p-3,   -0x1.b57034efd3f74p-2, 0x1.058671b52c775p-2};
 
-[[gnu::always_inline]] inline Bounded bounded_erf(double x) {
+[[gnu::always_inline]] inline ValueAndSlope erf_with_slope(double x) {
   constexpr double kMost = 6, kTwoOverRootPi = 0x1.20dd750429b6dp+0;  // erfc(6) is 2e-17
   const double size = x < 0 ? -x : x, square = size * size;
   const double cut = size > kMost ? kMost : size;
-  const double e = exp_of_negative(-square);
+  const double e = exp_nonpositive_simd(-square);
   const double far = 1 - e * polynomial(kErfc, (cut - 2) / (cut + 2));
   const double near = size * polynomial(kErf, square);
   const double value = size < 1 ? near : far;

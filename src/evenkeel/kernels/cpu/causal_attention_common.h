@@ -82,7 +82,7 @@ template <typename F>
 template <typename F>
 [[gnu::always_inline]] inline F tanh_of(F x) {
   const F size = x < 0 ? -x : x;
-  const F e = exp_below(-2 * size);
+  const F e = exp_nonpositive(-2 * size);
   const F far = (1 - e) / (1 + e);
   const F s = x * x;
   const F near =

@@ -20,9 +20,9 @@ template <typename F, int kBytes>
 #pragma GCC unroll 8
   for (int k = 0; k < x.kCount; ++k) {
     if constexpr (sizeof(F) == sizeof(float)) {
-      exp_below_of_each(x.part[k]);
+      exp_nonpositive_vector(x.part[k]);
     } else {
-      for (int i = 0; i < x.kPartSize; ++i) x.part[k][i] = exp_below(x.part[k][i]);
+      for (int i = 0; i < x.kPartSize; ++i) x.part[k][i] = exp_nonpositive(x.part[k][i]);
     }
   }
 }
@@ -85,7 +85,7 @@ struct OnlineSoftmaxRow {
     mask_tail(scores, count);
     const F now = largest_of_row<kBytes>(scores, count, largest);
     const F more = exp_row<kBytes>(scores, count, now);
-    const F rescale = now > largest && total > 0 ? exp_below(largest - now) : 1;
+    const F rescale = now > largest && total > 0 ? exp_nonpositive(largest - now) : 1;
     total = total * rescale + more;
     largest = now;
     return rescale;

@@ -19,7 +19,7 @@ inline constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -
 /// e^r for |r| <= ln 2 / 2, of a float or of each value of a vector of them.
 /// \source the polynomial is that of Cephes' expf (Moshier 1989)
 template <typename V>
-[[gnu::always_inline]] inline void exp_of_rest(const V& r, V& y) {
+[[gnu::always_inline]] inline void exp_polynomial(const V& r, V& y) {
   V p = r * 1.9875691500e-4F + 1.3981999507e-3F;
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
@@ -32,24 +32,24 @@ template <typename V>
 /// a vector loop, which one over std::exp does not. NaN gives NaN.
 ///
 ///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
-[[gnu::always_inline]] inline float exp_below(float x) {
+[[gnu::always_inline]] inline float exp_nonpositive(float x) {
   constexpr float kLeast = -104;                  // e^x is 0 in float32 below
   const float bounded = x < kLeast ? kLeast : x;  // a NaN stays
   const float n = (bounded * kLog2 + kRound) - kRound;
   float y;
-  exp_of_rest((bounded - n * kLn2High) - n * kLn2Low, y);
+  exp_polynomial((bounded - n * kLn2High) - n * kLn2Low, y);
   const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // of a NaN: anything, y is a NaN then
   const auto whole = static_cast<std::int32_t>(number);
   const auto half = whole >> 1;  // 2^-149 is no normal number, but the product of two is
   return y * power_of_two(half) * power_of_two(whole - half);
 }
-[[gnu::always_inline]] inline double exp_below(double x) {
+[[gnu::always_inline]] inline double exp_nonpositive(double x) {
   return std::exp(x);
 }
 
 /// The same of each value of a vector of float32; 0 below -87.
 template <typename V>
-[[gnu::always_inline]] inline void exp_below_of_each(V& x) {
+[[gnu::always_inline]] inline void exp_nonpositive_vector(V& x) {
   using Bits [[gnu::vector_size(sizeof(V))]] = std::int32_t;
   constexpr float kLeast = -87;
   const V bounded = x < kLeast ? V{} : x;  // a NaN stays
@@ -57,7 +57,7 @@ template <typename V>
   const V n = shifted - kRound;
   const V r = (bounded - n * kLn2High) - n * kLn2Low;
   V y;
-  exp_of_rest(r, y);
+  exp_polynomial(r, y);
   // n stands in the last bits of `shifted`: to the exponent with it, but not to that of a NaN.
   const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
   x = x < kLeast ? V{} : y == y ? reinterpret_cast<V>(scaled) : y;

@@ -24,16 +24,16 @@ template <typename T, typename Z, typename Slope>
   const auto width = row.width;
   const F max_logit = max_over(width, -std::numeric_limits<F>::infinity(), z);
   const double sum =
-      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_below(z(i) - max_logit)); });
+      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_nonpositive(z(i) - max_logit)); });
   const double loss = std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
   if (!with_gradient) return loss;
 
   const F inverse_sum = static_cast<F>(1 / sum);
   const F target_slope = slope(row.target);
-  const F at_target = (exp_below(z(row.target) - max_logit) * inverse_sum - 1) * target_slope;
+  const F at_target = (exp_nonpositive(z(row.target) - max_logit) * inverse_sum - 1) * target_slope;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    store(logits + i, exp_below(z(i) - max_logit) * inverse_sum * slope(i));
+    store(logits + i, exp_nonpositive(z(i) - max_logit) * inverse_sum * slope(i));
   }
   store(logits + row.target, at_target);
   return loss;

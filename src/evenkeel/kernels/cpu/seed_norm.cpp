@@ -11,7 +11,7 @@ namespace {
 
 struct Row {
   double rho;  // 1 / sqrt(mean(x^2) + epsilon)
-  Bounded t;
+  ValueAndSlope t;
 };
 
 template <typename T>
@@ -20,7 +20,7 @@ template <typename T>
   const double squares = sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
   const double along =
       sum_over(width, [x, beta](std::int64_t i) { return load(x + i) * load(beta + i); });
-  return {inverse_root(squares / static_cast<double>(width) + by.epsilon), bounded_tanh(along)};
+  return {inverse_root(squares / static_cast<double>(width) + by.epsilon), tanh_with_slope(along)};
 }
 
 }  // namespace

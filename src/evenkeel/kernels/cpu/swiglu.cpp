@@ -18,7 +18,7 @@ struct Logistic {
 
 template <typename F>
 [[gnu::always_inline]] inline Logistic<F> logistic(F z) {
-  const F e = exp_below(z < 0 ? z : -z);
+  const F e = exp_nonpositive(z < 0 ? z : -z);
   const F large = 1 / (1 + e);
   const F small = e * large;
   return {z < 0 ? small : large, z < 0 ? large : small};
