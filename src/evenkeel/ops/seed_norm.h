@@ -7,7 +7,7 @@
 
 namespace evenkeel::ops {
 
-/// An RMS norm whose gain moves with the row.
+/// An RMS norm whose gain depends on the row.
 ///
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 ///

@@ -19,15 +19,15 @@ using cpu::KernelType;
 using kernels::cpu::OpMathType;
 
 /// The vectors beside rows, [D] each.
-struct Vectors {
-  Vectors(const Tensor& x, const Tensor& alpha_of, const Tensor& beta_of,
+struct SeedNormVectors {
+  SeedNormVectors(const Tensor& x, const Tensor& alpha_of, const Tensor& beta_of,
           const OptionalTensor& gain_of, const OptionalTensor& bias_of)
       : alpha(vector_or(alpha_of, 1, x)),
         beta(vector_or(beta_of, 0, x)),
         gain(vector_or(gain_of, 1, x)),
         bias(vector_or(bias_of, 0, x)) {}
   template <typename scalar_t>
-  kernels::cpu::SeedNorm<KernelType<scalar_t>> raw(double epsilon, std::int64_t width) const {
+  kernels::cpu::SeedNormParameters<KernelType<scalar_t>> raw(double epsilon, std::int64_t width) const {
     using F = OpMathType<KernelType<scalar_t>>;
     return {const_data<F>(alpha, width), const_data<F>(beta, width), const_data<F>(gain, width), const_data<F>(bias, width),
             epsilon};
@@ -38,15 +38,15 @@ struct Vectors {
 Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const OptionalTensor& gain,
                const OptionalTensor& bias, double epsilon) {
   const auto rows = x.contiguous();
-  const Vectors vectors(x, alpha, beta, gain, bias);
+  const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
-    const auto by = vectors.raw<scalar_t>(epsilon, width);
+    const auto parameters = vectors.raw<scalar_t>(epsilon, width);
     const auto* const from = const_data<scalar_t>(rows, x.numel());
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::seed_norm_row(from + row * width, by, to + row * width, width);
+      kernels::cpu::seed_norm_row(from + row * width, parameters, to + row * width, width);
     });
   });
   return y;
@@ -59,13 +59,13 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
                                                             double epsilon) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
-  const Vectors vectors(x, alpha, beta, gain, bias);
+  const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
   auto dx = empty_contiguous_like(x);
   const auto alpha_sums = zero_block_sums(x), beta_sums = zero_block_sums(x), gain_sums = zero_block_sums(x);
   const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
-    const auto by = vectors.raw<scalar_t>(epsilon, width);
+    const auto parameters = vectors.raw<scalar_t>(epsilon, width);
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
     auto* const to = mutable_data<scalar_t>(dx);
@@ -82,7 +82,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
            .dbeta = dbeta + block * width,
            .dgain = dgain + block * width,
            .dbias = dbias == nullptr ? nullptr : dbias + block * width},
-          by, width);
+          parameters, width);
     });
   });
   return {dx, cpu::vector_gradient_from_blocks(alpha_sums, alpha), cpu::vector_gradient_from_blocks(beta_sums, beta),

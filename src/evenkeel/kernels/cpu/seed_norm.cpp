@@ -9,30 +9,30 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-struct Row {
+struct RowStatistics {
   double rho;  // 1 / sqrt(mean(x^2) + epsilon)
   ValueAndSlope t;
 };
 
 template <typename T>
-[[gnu::always_inline]] inline Row look_at(const T* x, const SeedNorm<T>& by, std::int64_t width) {
-  const auto* const beta = by.beta;
+[[gnu::always_inline]] inline RowStatistics row_statistics(const T* x, const SeedNormParameters<T>& parameters, std::int64_t width) {
+  const auto* const beta = parameters.beta;
   const double squares = sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
   const double along =
       sum_over(width, [x, beta](std::int64_t i) { return load(x + i) * load(beta + i); });
-  return {inverse_root(squares / static_cast<double>(width) + by.epsilon), tanh_with_slope(along)};
+  return {inverse_root(squares / static_cast<double>(width) + parameters.epsilon), tanh_with_slope(along)};
 }
 
 }  // namespace
 
 template <typename T>
-EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNorm<T>& by, T* __restrict y,
+EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNormParameters<T>& parameters, T* __restrict y,
                              std::int64_t width) {
-  const auto seen = look_at(x, by, width);
-  const double rho = seen.rho, t = seen.t.value;
-  const OpMathType<T>* __restrict const alpha = by.alpha;
-  const OpMathType<T>* __restrict const gain = by.gain;
-  const OpMathType<T>* __restrict const bias = by.bias;
+  const auto statistics = row_statistics(x, parameters, width);
+  const double rho = statistics.rho, t = statistics.t.value;
+  const OpMathType<T>* __restrict const alpha = parameters.alpha;
+  const OpMathType<T>* __restrict const gain = parameters.gain;
+  const OpMathType<T>* __restrict const bias = parameters.bias;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(y + i, (load(alpha + i) * t + load(gain + i)) * (load(x + i) * rho) + load(bias + i));
@@ -40,21 +40,21 @@ EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNorm<T>& by, T* __
 }
 
 template <typename T>
-EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNorm<T>& by,
+EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNormParameters<T>& parameters,
                                       std::int64_t width) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
-  const OpMathType<T>* __restrict const alpha = by.alpha;
-  const OpMathType<T>* __restrict const beta = by.beta;
-  const OpMathType<T>* __restrict const gain = by.gain;
-  const auto seen = look_at(x, by, width);
-  const double rho = seen.rho, t = seen.t.value;
-  const double moved = sum_over(
+  const OpMathType<T>* __restrict const alpha = parameters.alpha;
+  const OpMathType<T>* __restrict const beta = parameters.beta;
+  const OpMathType<T>* __restrict const gain = parameters.gain;
+  const auto statistics = row_statistics(x, parameters, width);
+  const double rho = statistics.rho, t = statistics.t.value;
+  const double alpha_sum = sum_over(
       width, [=](std::int64_t i) { return load(dy + i) * load(alpha + i) * (load(x + i) * rho); });
-  const double still = sum_over(
+  const double gain_sum = sum_over(
       width, [=](std::int64_t i) { return load(dy + i) * load(gain + i) * (load(x + i) * rho); });
-  const double s = seen.t.slope * moved;
-  const double mean = (t * moved + still) / static_cast<double>(width);
+  const double s = statistics.t.slope * alpha_sum;
+  const double mean = (t * alpha_sum + gain_sum) / static_cast<double>(width);
   T* __restrict const dx = row.dx;
   double* __restrict const dalpha = row.dalpha;
   double* __restrict const dbeta = row.dbeta;
@@ -75,8 +75,8 @@ EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const Seed
 }
 
 #define EK_INSTANTIATE(T)                                                              \
-  template void seed_norm_row(const T*, const SeedNorm<T>&, T*, std::int64_t);         \
-  template void seed_norm_row_backward(const SeedNormGradient<T>&, const SeedNorm<T>&, \
+  template void seed_norm_row(const T*, const SeedNormParameters<T>&, T*, std::int64_t);         \
+  template void seed_norm_row_backward(const SeedNormGradient<T>&, const SeedNormParameters<T>&, \
                                        std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -7,11 +7,11 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// An RMS norm whose gain moves with the row, in double; squares of doubles beyond 1e154 overflow:
+/// An RMS norm whose gain depends on the row, in double; squares of doubles beyond 1e154 overflow:
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 /// \source arXiv:2510.22777 (SeeDNorm)
 template <typename T>
-struct SeedNorm {
+struct SeedNormParameters {
   const OpMathType<T>* alpha;
   const OpMathType<T>* beta;
   const OpMathType<T>* gain;
@@ -21,7 +21,7 @@ struct SeedNorm {
 
 /// \tparam T  double, float or Bf16
 template <typename T>
-void seed_norm_row(const T* x, const SeedNorm<T>& by, T* y, std::int64_t width);
+void seed_norm_row(const T* x, const SeedNormParameters<T>& parameters, T* y, std::int64_t width);
 
 /// One row of the backward pass. With t = tanh(x . beta), x_hat = x rho, u = dy (alpha t + gain)
 /// and s = (1 - t^2) sum(dy alpha x_hat):
@@ -38,7 +38,7 @@ struct SeedNormGradient {
   double* dbias;  // null: nobody asks
 };
 template <typename T>
-void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNorm<T>& by,
+void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNormParameters<T>& parameters,
                             std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu
