@@ -17,7 +17,7 @@ using at::Tensor;
 using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::Turn;
+using kernels::cpu::GeodesicParameters;
 
 Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   const auto starts = start.contiguous(), ends = towards.contiguous();
@@ -27,11 +27,11 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, start.scalar_type(), "sphere_step_forward", [&] {
     const auto* const a = const_data<scalar_t>(starts, start.numel());
     const auto* const b = const_data<scalar_t>(ends, start.numel());
-    const auto* const by = const_data<double>(steps, width);
+    const auto* const step_data = const_data<double>(steps, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(start), [&](std::int64_t row) {
       const auto place = row * width;
-      kernels::cpu::sphere_row(a + place, b + place, by, to + place, width);
+      kernels::cpu::sphere_step_row(a + place, b + place, step_data, to + place, width);
     });
   });
   return y;
@@ -48,16 +48,16 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
     const auto* const dy_rows = const_data<scalar_t>(upstream, start.numel());
     const auto* const a = const_data<scalar_t>(starts, start.numel());
     const auto* const b = const_data<scalar_t>(ends, start.numel());
-    const auto* const by = const_data<double>(steps, width);
+    const auto* const step_data = const_data<double>(steps, width);
     auto* const da = mutable_data<scalar_t>(dstart);
     auto* const db = mutable_data<scalar_t>(dtowards);
     auto* const dstep = mutable_data<double>(sums);
     cpu::for_each_row_of_blocks(row_count(start), [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
-      kernels::cpu::sphere_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
+      kernels::cpu::sphere_step_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
                                                         .start = a + place,
                                                         .towards = b + place,
-                                                        .step = by,
+                                                        .step = step_data,
                                                         .dstart = da + place,
                                                         .dtowards = db + place,
                                                         .dstep = dstep + block * width},
@@ -67,7 +67,7 @@ std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tenso
   return {dstart, dtowards, cpu::vector_gradient_from_blocks(sums, step)};
 }
 
-Turn turn_of(const Tensor& scale, const Tensor& bias, double decay) {
+GeodesicParameters geodesic_parameters(const Tensor& scale, const Tensor& bias, double decay) {
   return {*const_data<double>(scale, 1), *const_data<double>(bias, 1), decay};
 }
 
@@ -75,7 +75,7 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
                 double decay) {
   const auto starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x);
-  const auto turn = turn_of(scale, bias, decay);
+  const auto parameters = geodesic_parameters(scale, bias, decay);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_forward", [&] {
     const auto* const from = const_data<scalar_t>(starts, x.numel());
@@ -83,7 +83,7 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       const auto place = row * width;
-      kernels::cpu::geodesic_row(from + place, pull + place, turn, to + place, width);
+      kernels::cpu::geodesic_step_row(from + place, pull + place, parameters, to + place, width);
     });
   });
   return y;
@@ -94,7 +94,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
                                                              const Tensor& bias, double decay) {
   const auto upstream = dy.contiguous(), starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x), rows = row_count(x);
-  const auto turn = turn_of(scale, bias, decay);
+  const auto parameters = geodesic_parameters(scale, bias, decay);
   auto dx = empty_contiguous_like(x), dg = empty_contiguous_like(x);
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "geodesic_step_backward", [&] {
@@ -106,14 +106,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
     auto* const both = mutable_data<double>(sums);
     cpu::for_each_row_of_blocks(rows, [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
-      kernels::cpu::geodesic_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
+      kernels::cpu::geodesic_step_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
                                                           .x = from + place,
                                                           .g = pull + place,
                                                           .dx = to_x + place,
                                                           .dg = to_g + place,
                                                           .dscale = both + 2 * block,
                                                           .dbias = both + 2 * block + 1},
-                                                         turn, width);
+                                                         parameters, width);
     });
   });
   const auto total = cpu::tree_sum(sums);

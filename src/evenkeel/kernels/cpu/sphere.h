@@ -11,7 +11,7 @@ namespace evenkeel::kernels::cpu {
 /// y = unit(u + step (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12).
 /// \param step  [width]
 template <typename T>
-void sphere_row(const T* start, const T* towards, const double* step, T* y, std::int64_t width);
+void sphere_step_row(const T* start, const T* towards, const double* step, T* y, std::int64_t width);
 
 /// One row of the backward pass.
 template <typename T>
@@ -25,17 +25,17 @@ struct SphereGradient {
   double* dstep;  // added to
 };
 template <typename T>
-void sphere_row_backward(const SphereGradient<T>& row, std::int64_t width);
+void sphere_step_row_backward(const SphereGradient<T>& row, std::int64_t width);
 
 /// How far: angle = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4), t below.
-struct Turn {
+struct GeodesicParameters {
   double scale = 1, bias = 0, decay = 1;
 };
 
 /// y = x cos(angle) + |x| t / |t| sin(angle),  t = g - x (x.g) / (x.x): what of g is orthogonal to
 /// x; and x + g where x is zero.
 template <typename T>
-void geodesic_row(const T* x, const T* g, const Turn& turn, T* y, std::int64_t width);
+void geodesic_step_row(const T* x, const T* g, const GeodesicParameters& parameters, T* y, std::int64_t width);
 
 /// One row of the backward pass.
 template <typename T>
@@ -49,6 +49,6 @@ struct GeodesicGradient {
   double* dbias;   // added to
 };
 template <typename T>
-void geodesic_row_backward(const GeodesicGradient<T>& row, const Turn& turn, std::int64_t width);
+void geodesic_step_row_backward(const GeodesicGradient<T>& row, const GeodesicParameters& parameters, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu
