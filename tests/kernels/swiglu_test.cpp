@@ -22,7 +22,7 @@ TYPED_TEST_SUITE(SwigluRow, Types);
 constexpr double kReach = 12;  // gates on both sides of where e^z is much and little beside 1
 constexpr double kSize = 20;   // of what cancels: nothing but the last bits of double
 
-double logistic(double z) {
+double sigmoid(double z) {
   return 1 / (1 + std::exp(-z));
 }
 
@@ -43,7 +43,7 @@ TYPED_TEST(SwigluRow, FollowsItsFormulaAtEveryWidth) {
     std::vector<double> truth;
     for (std::size_t i = 0; i < width; ++i) {
       const double z = exact(gate)[i];
-      truth.push_back(exact(up)[i] * z * logistic(z));
+      truth.push_back(exact(up)[i] * z * sigmoid(z));
     }
     EXPECT_TRUE(is_row(y, truth, kSize)) << width;
   }
@@ -62,7 +62,7 @@ TYPED_TEST(SwigluRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
                                    static_cast<std::int64_t>(width));
     std::vector<double> of_up, of_gate;
     for (std::size_t i = 0; i < width; ++i) {
-      const double z = exact(gate)[i], s = logistic(z), upstream = exact(dy)[i];
+      const double z = exact(gate)[i], s = sigmoid(z), upstream = exact(dy)[i];
       of_up.push_back(upstream * z * s);
       of_gate.push_back(upstream * exact(up)[i] * s * (1 + z * (1 - s)));
     }
@@ -72,7 +72,7 @@ TYPED_TEST(SwigluRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
 }
 
 // What the forward pass wrote comes back bit for bit, in the place of the upstream gradient.
-TYPED_TEST(SwigluRow, IsWrittenAgainInPlaceOfItsGradient) {
+TYPED_TEST(SwigluRow, RecomputesItsOutputInPlaceOfDy) {
   for (std::size_t width = 1; width <= 70; ++width) {
     const auto up = wavy<TypeParam>(width, 0.3), gate = wavy<TypeParam>(width, 1.1, kReach);
     auto dy = wavy<TypeParam>(width, 0.7);

@@ -78,7 +78,7 @@ TEST_F(Swiglu, HasTheGradientsOfBfloat16) {
 }
 
 // Around the ends of vectors, in every dtype.
-TEST_F(Swiglu, MakesItselfAgainInThePlaceOfItsGradient) {
+TEST_F(Swiglu, RecomputesItsOutputInPlaceOfDy) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     for (const std::int64_t width : {3, 16, 24, 50, 176}) {
       const auto in = (8 * at::randn({2, 7, 2 * width}, at::kDouble)).to(type);
@@ -91,7 +91,7 @@ TEST_F(Swiglu, MakesItselfAgainInThePlaceOfItsGradient) {
   }
 }
 
-TEST_F(Swiglu, RefusesAPlaceThatIsNotThatOfItsGradient) {
+TEST_F(Swiglu, RejectsDyThatCannotHoldItsOutput) {
   const auto refusal = [this](const at::Tensor& place) {
     return message_of([&] { ops::swiglu_backward_(place, products); });
   };
@@ -110,7 +110,7 @@ TEST_F(Swiglu, RefusesAPlaceThatIsNotThatOfItsGradient) {
             wanted + "[2, 3] of float32 with strides [3, 1] and [2, 7] of float32");
 }
 
-TEST_F(Swiglu, MakesItselfAgainOfAnyProducts) {
+TEST_F(Swiglu, RecomputesItsOutputForNonContiguousInput) {
   const auto turned = products.transpose(0, 1);
   const auto place = at::ones({3, 2, 7}, at::kDouble);
   ops::swiglu_backward_(place, turned);
@@ -118,7 +118,7 @@ TEST_F(Swiglu, MakesItselfAgainOfAnyProducts) {
   EXPECT_EQ(ops::swiglu_backward_(at::empty({0, 3}), at::empty({0, 6})).numel(), 0);
 }
 
-TEST_F(Swiglu, TakesWhatIsNotContiguousAndWhatIsEmpty) {
+TEST_F(Swiglu, TakesNonContiguousAndEmptyInput) {
   const auto turned = products.transpose(0, 1);
   EXPECT_TRUE(ops::swiglu(turned).equal(ops::swiglu(turned.contiguous())));
   EXPECT_EQ(ops::swiglu(at::empty({0, 6})).sizes(), at::IntArrayRef({0, 3}));

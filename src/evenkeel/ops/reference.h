@@ -203,8 +203,8 @@ inline at::Tensor layer_norm(const at::Tensor& x, const std::optional<at::Tensor
 }
 
 /// up * silu(gate), the halves of the last axis.
-inline at::Tensor swiglu(const at::Tensor& products) {
-  const auto halves = products.chunk(2, -1);
+inline at::Tensor swiglu(const at::Tensor& up_gate) {
+  const auto halves = up_gate.chunk(2, -1);
   return at::silu(halves[1]) * halves[0];
 }
 

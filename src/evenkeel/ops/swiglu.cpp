@@ -18,11 +18,11 @@ using Backward = Tensor(const Tensor&, const Tensor&);
 
 class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
  public:
-  static Tensor forward(AutogradContext* ctx, const Tensor& products) {
+  static Tensor forward(AutogradContext* ctx, const Tensor& up_gate) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Op>("evenkeel::swiglu_forward");
-    ctx->save_for_backward({products});
-    return op.call(products);
+    ctx->save_for_backward({up_gate});
+    return op.call(up_gate);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
@@ -31,37 +31,37 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& products) {
-  check_rows("swiglu", products, "products");
-  TORCH_CHECK(products.sym_size(-1) % 2 == 0,
+Tensor differentiable(const Tensor& up_gate) {
+  check_rows("swiglu", up_gate, "products");
+  TORCH_CHECK(up_gate.sym_size(-1) % 2 == 0,
               "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
-              products.sym_sizes());
-  return SwigluFunction::apply(products);
+              up_gate.sym_sizes());
+  return SwigluFunction::apply(up_gate);
 }
 
 }  // namespace
 
-Tensor swiglu(const Tensor& products) {
+Tensor swiglu(const Tensor& up_gate) {
   static const auto op = registered_operator<Op>("evenkeel::swiglu");
-  return op.call(products);
+  return op.call(up_gate);
 }
 
-void check_in_place(const Tensor& dy, const Tensor& products) {
-  check_rows("swiglu_backward_", products, "products");
-  auto sizes = products.sizes().vec();
+void check_in_place(const Tensor& dy, const Tensor& up_gate) {
+  check_rows("swiglu_backward_", up_gate, "products");
+  auto sizes = up_gate.sizes().vec();
   sizes.back() /= 2;
   TORCH_CHECK(dy.is_contiguous() && dy.sizes() == at::IntArrayRef(sizes) &&
-                  2 * dy.numel() == products.numel() && dy.device() == products.device() &&
-                  dy.scalar_type() == products.scalar_type(),
+                  2 * dy.numel() == up_gate.numel() && dy.device() == up_gate.device() &&
+                  dy.scalar_type() == up_gate.scalar_type(),
               "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of "
               "the same dtype and device, but they are ",
               dy.sizes(), " of ", dtype_name(dy.scalar_type()), " with strides ", dy.strides(),
-              " and ", products.sizes(), " of ", dtype_name(products.scalar_type()));
+              " and ", up_gate.sizes(), " of ", dtype_name(up_gate.scalar_type()));
 }
 
-Tensor swiglu_backward_(const Tensor& dy, const Tensor& products) {
+Tensor swiglu_backward_(const Tensor& dy, const Tensor& up_gate) {
   static const auto op = registered_operator<Backward>("evenkeel::swiglu_backward_");
-  return op.call(dy, products);
+  return op.call(dy, up_gate);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

@@ -17,56 +17,56 @@ using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
 
-Tensor forward(const Tensor& products) {
-  const auto rows = products.contiguous();
-  const auto inner = width_of(products) / 2;
-  auto sizes = products.sizes().vec();
-  sizes.back() = inner;
-  auto y = at::empty(sizes, products.options());
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
-    const auto* const from = const_data<scalar_t>(rows, row_count(products) * 2 * inner);
+Tensor forward(const Tensor& up_gate) {
+  const auto rows = up_gate.contiguous();
+  const auto ffn_width = width_of(up_gate) / 2;
+  auto sizes = up_gate.sizes().vec();
+  sizes.back() = ffn_width;
+  auto y = at::empty(sizes, up_gate.options());
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, up_gate.scalar_type(), "swiglu_forward", [&] {
+    const auto* const from = const_data<scalar_t>(rows, row_count(up_gate) * 2 * ffn_width);
     auto* const to = mutable_data<scalar_t>(y);
-    cpu::for_each_row(row_count(products), [&](std::int64_t row) {
-      const auto* const up = from + row * 2 * inner;
-      kernels::cpu::swiglu_row(up, up + inner, to + row * inner, inner);
+    cpu::for_each_row(row_count(up_gate), [&](std::int64_t row) {
+      const auto* const up = from + row * 2 * ffn_width;
+      kernels::cpu::swiglu_row(up, up + ffn_width, to + row * ffn_width, ffn_width);
     });
   });
   return y;
 }
 
-/// \param y  contiguous, written; perhaps dy. Undefined: nobody asks
-Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
+/// \param y  contiguous, written; may be dy. Undefined: not wanted
+Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
   const auto upstream = dy.contiguous();
-  const auto rows = products.contiguous();
-  const auto inner = width_of(products) / 2;
-  auto gradient = empty_contiguous_like(products);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
-    const auto* const dy_rows = const_data<scalar_t>(upstream, row_count(products) * inner);
-    const auto* const from = const_data<scalar_t>(rows, row_count(products) * 2 * inner);
+  const auto rows = up_gate.contiguous();
+  const auto ffn_width = width_of(up_gate) / 2;
+  auto gradient = empty_contiguous_like(up_gate);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, up_gate.scalar_type(), "swiglu_backward", [&] {
+    const auto* const dy_rows = const_data<scalar_t>(upstream, row_count(up_gate) * ffn_width);
+    const auto* const from = const_data<scalar_t>(rows, row_count(up_gate) * 2 * ffn_width);
     auto* const to = mutable_data<scalar_t>(gradient);
-    auto* const again = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
-    cpu::for_each_row(row_count(products), [&](std::int64_t row) {
-      const auto at = row * 2 * inner;
-      kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * inner,
+    auto* const y_data = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
+    cpu::for_each_row(row_count(up_gate), [&](std::int64_t row) {
+      const auto at = row * 2 * ffn_width;
+      kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * ffn_width,
                                                         .up = from + at,
-                                                        .gate = from + at + inner,
+                                                        .gate = from + at + ffn_width,
                                                         .dup = to + at,
-                                                        .dgate = to + at + inner,
-                                                        .y = again ? again + row * inner : nullptr},
-                                                       inner);
+                                                        .dgate = to + at + ffn_width,
+                                                        .y = y_data ? y_data + row * ffn_width : nullptr},
+                                                       ffn_width);
     });
   });
   return gradient;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& products) {
-  return backward_and(dy, products, {});
+Tensor backward(const Tensor& dy, const Tensor& up_gate) {
+  return backward_with_output(dy, up_gate, {});
 }
 
-Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
-  check_in_place(dy, products);
+Tensor backward_in_place(const Tensor& dy, const Tensor& up_gate) {
+  check_in_place(dy, up_gate);
   bump_version(dy);
-  return backward_and(dy, products, dy);
+  return backward_with_output(dy, up_gate, dy);
 }
 
 }  // namespace

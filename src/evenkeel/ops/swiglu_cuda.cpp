@@ -17,46 +17,46 @@ using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
 
-Tensor forward(const Tensor& products) {
-  const c10::cuda::CUDAGuard on_device_of_products(products.device());
-  const auto rows = products.contiguous();
-  const auto inner = width_of(products) / 2;
-  auto sizes = products.sizes().vec();
-  sizes.back() = inner;
-  auto y = at::empty(sizes, products.options());
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_forward", [&] {
+Tensor forward(const Tensor& up_gate) {
+  const c10::cuda::CUDAGuard on_device_of_up_gate(up_gate.device());
+  const auto rows = up_gate.contiguous();
+  const auto ffn_width = width_of(up_gate) / 2;
+  auto sizes = up_gate.sizes().vec();
+  sizes.back() = ffn_width;
+  auto y = at::empty(sizes, up_gate.options());
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, up_gate.scalar_type(), "swiglu_forward", [&] {
     cuda::check(kernels::cuda::swiglu<KernelType<scalar_t>>(
-        {.products = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, row_count(products), inner,
+        {.up_gate = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, row_count(up_gate), ffn_width,
         cuda::stream()));
   });
   return y;
 }
 
-/// \param y  contiguous, written; perhaps dy. Undefined: nobody asks
-Tensor backward_and(const Tensor& dy, const Tensor& products, const Tensor& y) {
-  const c10::cuda::CUDAGuard on_device_of_products(products.device());
+/// \param y  contiguous, written; may be dy. Undefined: not wanted
+Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
+  const c10::cuda::CUDAGuard on_device_of_up_gate(up_gate.device());
   const auto upstream = dy.contiguous();
-  const auto rows = products.contiguous();
-  auto gradient = empty_contiguous_like(products);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, products.scalar_type(), "swiglu_backward", [&] {
+  const auto rows = up_gate.contiguous();
+  auto gradient = empty_contiguous_like(up_gate);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, up_gate.scalar_type(), "swiglu_backward", [&] {
     cuda::check(kernels::cuda::swiglu_backward<KernelType<scalar_t>>(
         {.dy = const_data<scalar_t>(upstream),
-         .products = const_data<scalar_t>(rows),
+         .up_gate = const_data<scalar_t>(rows),
          .gradient = mutable_data<scalar_t>(gradient),
          .y = y.defined() ? mutable_data<scalar_t>(y) : nullptr},
-        row_count(products), width_of(products) / 2, cuda::stream()));
+        row_count(up_gate), width_of(up_gate) / 2, cuda::stream()));
   });
   return gradient;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& products) {
-  return backward_and(dy, products, {});
+Tensor backward(const Tensor& dy, const Tensor& up_gate) {
+  return backward_with_output(dy, up_gate, {});
 }
 
-Tensor backward_in_place(const Tensor& dy, const Tensor& products) {
-  check_in_place(dy, products);
+Tensor backward_in_place(const Tensor& dy, const Tensor& up_gate) {
+  check_in_place(dy, up_gate);
   bump_version(dy);
-  return backward_and(dy, products, dy);
+  return backward_with_output(dy, up_gate, dy);
 }
 
 }  // namespace

@@ -10,14 +10,14 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& products) {
-  auto sizes = products.sym_sizes().vec();
+Tensor forward(const Tensor& up_gate) {
+  auto sizes = up_gate.sym_sizes().vec();
   sizes.back() = sizes.back() / 2;
-  return at::empty_symint(sizes, products.options());
+  return at::empty_symint(sizes, up_gate.options());
 }
 
-Tensor backward(const Tensor& /*dy*/, const Tensor& products) {
-  return empty_contiguous_like(products);
+Tensor backward(const Tensor& /*dy*/, const Tensor& up_gate) {
+  return empty_contiguous_like(up_gate);
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ namespace {
 
 /// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
 template <typename F>
-struct Logistic {
-  F value, rest;
+struct Sigmoid {
+  F value, complement;
 };
 
 template <typename F>
-[[gnu::always_inline]] inline Logistic<F> logistic(F z) {
+[[gnu::always_inline]] inline Sigmoid<F> sigmoid(F z) {
   const F e = exp_nonpositive(z < 0 ? z : -z);
   const F large = 1 / (1 + e);
   const F small = e * large;
@@ -38,10 +38,10 @@ template <bool kWritesY, typename T>
     const F z = static_cast<F>(load(gate + i));
     const F upstream = static_cast<F>(load(dy + i));
     const F factor = static_cast<F>(load(up + i));
-    const auto s = logistic(z);
+    const auto s = sigmoid(z);
     const F gated = z * s.value;
     store(dup + i, upstream * gated);
-    store(dgate + i, upstream * factor * (s.value * (1 + z * s.rest)));
+    store(dgate + i, upstream * factor * (s.value * (1 + z * s.complement)));
     if constexpr (kWritesY) store(y + i, factor * gated);
   }
 }
@@ -58,7 +58,7 @@ EK_CLONES void swiglu_row(const T* __restrict up, const T* __restrict gate, T* _
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const F z = static_cast<F>(load(gate + i));
-    store(y + i, static_cast<F>(load(up + i)) * (z * logistic(z).value));
+    store(y + i, static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
   }
 }
 

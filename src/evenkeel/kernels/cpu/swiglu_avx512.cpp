@@ -12,18 +12,18 @@ namespace evenkeel::kernels::cpu {
 namespace {
 
 /// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
-struct Logistic {
-  __m512 value, rest;
+struct Sigmoid {
+  __m512 value, complement;
 };
 
-/// 1 / x for 1 <= x <= 2, to a unit in the last place: a quotient of sixteen takes as long as all
-/// else of a logistic.
+/// 1 / x for 1 <= x <= 2, to a unit in the last place: a vector division takes as long as all
+/// else of a sigmoid.
 EK_AMX_INLINE __m512 inverse_of(__m512 x) {
   const __m512 near = _mm512_rcp14_ps(x);
   return _mm512_fmadd_ps(near, _mm512_fnmadd_ps(x, near, _mm512_set1_ps(1)), near);
 }
 
-EK_AMX_INLINE Logistic logistic(__m512 z) {
+EK_AMX_INLINE Sigmoid sigmoid(__m512 z) {
   const __m512 one = _mm512_set1_ps(1);
   const __m512 below =
       _mm512_mul_ps(_mm512_abs_ps(z), _mm512_set1_ps(static_cast<float>(-kLog2OfE)));
@@ -38,7 +38,7 @@ EK_AMX_INLINE Logistic logistic(__m512 z) {
 template <typename Mask>
 EK_AMX_INLINE void forward_16(const Bf16* up, const Bf16* gate, Bf16* y, Mask mask) {
   const __m512 z = avx512::load_16(gate, mask);
-  const __m512 gated = _mm512_mul_ps(z, logistic(z).value);
+  const __m512 gated = _mm512_mul_ps(z, sigmoid(z).value);
   avx512::store_16(y, _mm512_mul_ps(avx512::load_16(up, mask), gated), mask);
 }
 
@@ -58,8 +58,8 @@ EK_AMX_INLINE void backward_16(const SwigluGradient<Bf16>& row, std::int64_t i, 
   const __m512 z = avx512::load_16(row.gate + i, mask);
   const __m512 upstream = avx512::load_16(row.dy + i, mask);
   const __m512 up = avx512::load_16(row.up + i, mask);
-  const auto s = logistic(z);
-  const __m512 slope = _mm512_mul_ps(s.value, _mm512_fmadd_ps(z, s.rest, _mm512_set1_ps(1)));
+  const auto s = sigmoid(z);
+  const __m512 slope = _mm512_mul_ps(s.value, _mm512_fmadd_ps(z, s.complement, _mm512_set1_ps(1)));
   const __m512 gated = _mm512_mul_ps(z, s.value);
   avx512::store_16(row.dup + i, _mm512_mul_ps(upstream, gated), mask);
   avx512::store_16(row.dgate + i, _mm512_mul_ps(_mm512_mul_ps(upstream, up), slope), mask);

@@ -9,61 +9,61 @@ namespace {
 
 /// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
 template <typename F>
-struct Logistic {
-  F value, rest;
+struct Sigmoid {
+  F value, complement;
 };
 template <typename F>
-__device__ Logistic<F> logistic(F z) {
+__device__ Sigmoid<F> sigmoid(F z) {
   const F e = exponential(z < 0 ? z : -z);
   const F large = 1 / (1 + e);
   const F small = e * large;
-  return z < 0 ? Logistic<F>{small, large} : Logistic<F>{large, small};
+  return z < 0 ? Sigmoid<F>{small, large} : Sigmoid<F>{large, small};
 }
 
 template <typename T>
-__global__ void forward_kernel(SwigluRows<T> of, std::int64_t inner) {
+__global__ void forward_kernel(SwigluRows<T> of, std::int64_t ffn_width) {
   using F = OpMathType<T>;
-  const T* const up = of.products + blockIdx.x * 2 * inner;
-  const T* const gate = up + inner;
-  for (std::int64_t i = threadIdx.x; i < inner; i += kThreads) {
+  const T* const up = of.up_gate + blockIdx.x * 2 * ffn_width;
+  const T* const gate = up + ffn_width;
+  for (std::int64_t i = threadIdx.x; i < ffn_width; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
-    store(of.y + blockIdx.x * inner + i, static_cast<F>(load(up + i)) * (z * logistic(z).value));
+    store(of.y + blockIdx.x * ffn_width + i, static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
   }
 }
 
 template <typename T>
-__global__ void backward_kernel(SwigluGradientRows<T> of, std::int64_t inner) {
+__global__ void backward_kernel(SwigluGradientRows<T> of, std::int64_t ffn_width) {
   using F = OpMathType<T>;
-  const std::int64_t at = blockIdx.x * 2 * inner;
-  const T* const up = of.products + at;
-  const T* const gate = up + inner;
-  for (std::int64_t i = threadIdx.x; i < inner; i += kThreads) {
+  const std::int64_t at = blockIdx.x * 2 * ffn_width;
+  const T* const up = of.up_gate + at;
+  const T* const gate = up + ffn_width;
+  for (std::int64_t i = threadIdx.x; i < ffn_width; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
-    const F upstream = static_cast<F>(load(of.dy + blockIdx.x * inner + i));
+    const F upstream = static_cast<F>(load(of.dy + blockIdx.x * ffn_width + i));
     const F factor = static_cast<F>(load(up + i));
-    const auto s = logistic(z);
+    const auto s = sigmoid(z);
     const F gated = z * s.value;
     store(of.gradient + at + i, upstream * gated);
-    store(of.gradient + at + inner + i, upstream * factor * (s.value * (1 + z * s.rest)));
-    if (of.y != nullptr) store(of.y + blockIdx.x * inner + i, factor * gated);
+    store(of.gradient + at + ffn_width + i, upstream * factor * (s.value * (1 + z * s.complement)));
+    if (of.y != nullptr) store(of.y + blockIdx.x * ffn_width + i, factor * gated);
   }
 }
 
 }  // namespace
 
 template <typename T>
-cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t inner,
+cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
                    cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, inner);
+  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, ffn_width);
   return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t inner,
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
                             cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, inner);
+  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, ffn_width);
   return cudaGetLastError();
 }
 

@@ -11,22 +11,22 @@ namespace evenkeel::kernels::cuda {
 /// y = up * silu(gate)
 template <typename T>
 struct SwigluRows {
-  const T* products;  // [rows, 2 * inner]: up, then gate
-  T* y;               // [rows, inner], written
+  const T* up_gate;  // [rows, 2 * ffn_width]: up, then gate
+  T* y;               // [rows, ffn_width], written
 };
 template <typename T>
-cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t inner,
+cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
                    cudaStream_t stream);
 
 template <typename T>
 struct SwigluGradientRows {
-  const T* dy;        // [rows, inner]
-  const T* products;  // [rows, 2 * inner]
-  T* gradient;        // [rows, 2 * inner], written
-  T* y = nullptr;     // [rows, inner], written unless null; may be dy itself
+  const T* dy;        // [rows, ffn_width]
+  const T* up_gate;  // [rows, 2 * ffn_width]
+  T* gradient;        // [rows, 2 * ffn_width], written
+  T* y = nullptr;     // [rows, ffn_width], written unless null; may be dy itself
 };
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t inner,
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
                             cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda
