@@ -149,7 +149,7 @@ TEST_F(AmxMatmul, WeightGradientsAreAddedForEverySize) {
     const Matrix dy(count, rows, 0.1), x(count, columns, 0.2);
     const auto stride = columns + 3;
     std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);
-    WeightGradient of = {.dy = dy.values.data(),
+    WeightGradient args = {.dy = dy.values.data(),
                          .x = x.values.data(),
                          .sum = sum.data(),
                          .dy_stride = dy.stride,
@@ -158,11 +158,11 @@ TEST_F(AmxMatmul, WeightGradientsAreAddedForEverySize) {
                          .count = count,
                          .rows = rows,
                          .columns = columns};
-    auto scratch = scratch_of(of.scratch());
+    auto scratch = scratch_of(args.scratch());
     // 1/2 + g, then g, then g + g.
     for (const double before : {0.5, 0.0, 1.0}) {
-      of.is_first = before == 0;
-      add_weight_gradient_amx(of, scratch.data());
+      args.is_first = before == 0;
+      add_weight_gradient_amx(args, scratch.data());
       for (std::int64_t i = 0; i < rows; i += 13) {
         for (std::int64_t j = 0; j < stride; ++j) {
           const double found = sum[static_cast<std::size_t>(i * stride + j)];

@@ -207,13 +207,13 @@ TYPED_TEST(LayerNormRow, TakesRowsTogetherAsOneByOne) {
                                  kRows, kWidth);
   std::vector<double> gains(kWidth, 1.0), biases(kWidth, 2.0), unused(kWidth);
   for (std::size_t row = 0; row < kRows; ++row) {
-    const auto at = row * kWidth;
+    const auto offset = row * kWidth;
     for (std::size_t i = 0; i < kWidth; ++i) {
-      gains[i] += exact(dy)[at + i] * (exact(x)[at + i] - mean[row]) * rstd[row];
-      biases[i] += exact(dy)[at + i];
+      gains[i] += exact(dy)[offset + i] * (exact(x)[offset + i] - mean[row]) * rstd[row];
+      biases[i] += exact(dy)[offset + i];
     }
-    layer_norm_backward<TypeParam>({.dy = dy.data() + at,
-                                    .x = x.data() + at,
+    layer_norm_backward<TypeParam>({.dy = dy.data() + offset,
+                                    .x = x.data() + offset,
                                     .gain = gain.data(),
                                     .mean = &mean[row],
                                     .rstd = &rstd[row],
@@ -221,7 +221,7 @@ TYPED_TEST(LayerNormRow, TakesRowsTogetherAsOneByOne) {
                                     .dgain = unused.data(),
                                     .dbias = unused.data()},
                                    1, kWidth);
-    const std::vector<TypeParam> together(&dx[at], &dx[at] + kWidth);
+    const std::vector<TypeParam> together(&dx[offset], &dx[offset] + kWidth);
     EXPECT_EQ(exact(together), exact(alone)) << "row " << row;
   }
   const double slack = kRows * (1e-13 + kInFloat<TypeParam>);

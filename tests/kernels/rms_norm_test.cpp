@@ -137,10 +137,10 @@ TYPED_TEST(RmsNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
     const bool is_along = row == 1 || row == 5;
     double dot = 0;
     for (std::size_t i = 0; i < kWidth; ++i) {
-      const auto at = row * kWidth + i;
+      const auto offset = row * kWidth + i;
       const double along = 2 * values[i] * rstd[row] / gains[i];
-      store(&dy[at], is_along ? along * (1 + 1e-3 * ripple[at]) : ripple[at]);
-      dot += exact(dy)[at] * gains[i] * values[i] * rstd[row] / kWidth;
+      store(&dy[offset], is_along ? along * (1 + 1e-3 * ripple[offset]) : ripple[offset]);
+      dot += exact(dy)[offset] * gains[i] * values[i] * rstd[row] / kWidth;
     }
     for (std::size_t i = 0; i < kWidth; ++i) {
       const double upstream = exact(dy)[row * kWidth + i], x_hat = values[i] * rstd[row];
@@ -202,19 +202,19 @@ TYPED_TEST(RmsNormRow, TakesRowsTogetherAsOneByOne) {
                                kRows, kWidth);
   std::vector<double> sums(kWidth, 1.0);
   for (std::size_t row = 0; row < kRows; ++row) {
-    const auto at = row * kWidth;
+    const auto offset = row * kWidth;
     for (std::size_t i = 0; i < kWidth; ++i) {
-      sums[i] += exact(dy)[at + i] * exact(x)[at + i] * rstd[row];
+      sums[i] += exact(dy)[offset + i] * exact(x)[offset + i] * rstd[row];
     }
-    rms_norm_backward<TypeParam>({.dy = dy.data() + at,
-                                  .skip = skip.data() + at,
-                                  .x = x.data() + at,
+    rms_norm_backward<TypeParam>({.dy = dy.data() + offset,
+                                  .skip = skip.data() + offset,
+                                  .x = x.data() + offset,
                                   .gain = gain.data(),
                                   .rstd = &rstd[row],
                                   .dx = alone.data(),
                                   .dgain = expected.data()},
                                  1, kWidth);
-    const std::vector<TypeParam> together(&dx[at], &dx[at] + kWidth);
+    const std::vector<TypeParam> together(&dx[offset], &dx[offset] + kWidth);
     EXPECT_EQ(exact(together), exact(alone)) << "row " << row;
   }
   const double slack = kRows * (kSlack + kInFloat<TypeParam>);

@@ -31,14 +31,14 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, sum.scalar_type(), "add_rms_norm_forward", [&] {
     const auto* const left_rows = const_data<scalar_t>(left, sum.numel());
     const auto* const right_rows = const_data<scalar_t>(right, sum.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const sum_rows = mutable_data<scalar_t>(sum);
     auto* const y_rows = mutable_data<scalar_t>(y);
-    auto* const scales = mutable_data<double>(rstd);
+    auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(sum), [&](std::int64_t row) {
-      const auto at = row * width;
-      scales[row] = kernels::cpu::add_rms_norm_row(left_rows + at, right_rows + at, by,
-                                                   sum_rows + at, y_rows + at, width, epsilon);
+      const auto offset = row * width;
+      rstd_data[row] = kernels::cpu::add_rms_norm_row(left_rows + offset, right_rows + offset, gain_data,
+                                                   sum_rows + offset, y_rows + offset, width, epsilon);
     });
   });
   return {sum, y, rstd};

@@ -26,11 +26,11 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const plus = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const bias_data = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::affine_row(from + row * width, by, plus, to + row * width, width);
+      kernels::cpu::affine_row(from + row * width, gain_data, bias_data, to + row * width, width);
     });
   });
   return y;
@@ -49,14 +49,14 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = mutable_data<double>(bias_sums);
     cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::affine_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * width,
                                                         .x = x_rows + row * width,
-                                                        .gain = by,
+                                                        .gain = gain_data,
                                                         .dx = to + row * width,
                                                         .dgain = dgain + block * width,
                                                         .dbias = dbias + block * width},

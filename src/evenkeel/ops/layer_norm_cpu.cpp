@@ -31,17 +31,17 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const plus = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const bias_data = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
-    auto* const means = mutable_data<double>(mean);
-    auto* const scales = mutable_data<double>(rstd);
+    auto* const mean_data = mutable_data<double>(mean);
+    auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      const auto at = row * width;
+      const auto offset = row * width;
       const auto moments =
-          kernels::cpu::layer_norm_row(from + at, by, plus, to + at, width, epsilon);
-      means[row] = moments.mean;
-      scales[row] = moments.rstd;
+          kernels::cpu::layer_norm_row(from + offset, gain_data, bias_data, to + offset, width, epsilon);
+      mean_data[row] = moments.mean;
+      rstd_data[row] = moments.rstd;
     });
   });
   return {y, mean, rstd};
@@ -60,22 +60,22 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const means = const_data<double>(mean, row_count(x));
-    const auto* const scales = const_data<double>(rstd, row_count(x));
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const mean_data = const_data<double>(mean, row_count(x));
+    const auto* const rstd_data = const_data<double>(rstd, row_count(x));
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
     auto* const dbias = mutable_data<double>(bias_sums);
     cpu::for_each_block(row_count(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          const auto at = begin * width;
+                          const auto offset = begin * width;
                           kernels::cpu::layer_norm_backward<KernelType<scalar_t>>(
-                              {.dy = dy_rows + at,
-                               .x = x_rows + at,
-                               .gain = by,
-                               .mean = means + begin,
-                               .rstd = scales + begin,
-                               .dx = to + at,
+                              {.dy = dy_rows + offset,
+                               .x = x_rows + offset,
+                               .gain = gain_data,
+                               .mean = mean_data + begin,
+                               .rstd = rstd_data + begin,
+                               .dx = to + offset,
                                .dgain = dgain + block * width,
                                .dbias = dbias + block * width},
                               end - begin, width);

@@ -27,12 +27,12 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(y);
-    auto* const scales = mutable_data<double>(rstd);
+    auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      const auto at = row * width;
-      scales[row] = kernels::cpu::rms_norm_row(from + at, by, to + at, width, epsilon);
+      const auto offset = row * width;
+      rstd_data[row] = kernels::cpu::rms_norm_row(from + offset, gain_data, to + offset, width, epsilon);
     });
   });
   return {y, rstd};
@@ -52,20 +52,20 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const skip_rows = skip ? const_data<scalar_t>(beside, x.numel()) : nullptr;
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
-    const auto* const by = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    const auto* const scales = const_data<double>(rstd, row_count(x));
+    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
+    const auto* const rstd_data = const_data<double>(rstd, row_count(x));
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(sums);
     cpu::for_each_block(row_count(x), kernels::kBlockRows,
                         [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          const auto at = begin * width;
+                          const auto offset = begin * width;
                           kernels::cpu::rms_norm_backward<KernelType<scalar_t>>(
-                              {.dy = dy_rows + at,
-                               .skip = skip ? skip_rows + at : nullptr,
-                               .x = x_rows + at,
-                               .gain = by,
-                               .rstd = scales + begin,
-                               .dx = to + at,
+                              {.dy = dy_rows + offset,
+                               .skip = skip ? skip_rows + offset : nullptr,
+                               .x = x_rows + offset,
+                               .gain = gain_data,
+                               .rstd = rstd_data + begin,
+                               .dx = to + offset,
                                .dgain = dgain + block * width},
                               end - begin, width);
                         });

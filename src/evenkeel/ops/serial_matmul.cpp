@@ -58,7 +58,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && is_row_major(x) && is_row_major(y) &&
       (is_row_major(w) || is_row_major(w.t()))) {
     const bool no_transpose = is_row_major(w);
-    const kernels::cpu::GemmArguments of = {.x = cpu::const_data<at::BFloat16>(x),
+    const kernels::cpu::GemmArguments args = {.x = cpu::const_data<at::BFloat16>(x),
                                           .w = cpu::const_data<at::BFloat16>(w),
                                           .y = cpu::mutable_data<at::BFloat16>(y),
                                           .x_stride = x.stride(0),
@@ -69,7 +69,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
                                           .width = y.size(1),
                                           .no_transpose = no_transpose,
                                           .non_temporal = y.storage().nbytes() > kCacheBytes};
-    return gemm_amx(of, scratch_buffer(of.scratch()).mutable_data_ptr());
+    return gemm_amx(args, scratch_buffer(args.scratch()).mutable_data_ptr());
   }
 #endif
   const auto rows = zero_padded_rows(x);

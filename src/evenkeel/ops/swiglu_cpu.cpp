@@ -46,12 +46,12 @@ Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tenso
     auto* const to = mutable_data<scalar_t>(gradient);
     auto* const y_data = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
     cpu::for_each_row(row_count(up_gate), [&](std::int64_t row) {
-      const auto at = row * 2 * ffn_width;
+      const auto offset = row * 2 * ffn_width;
       kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * ffn_width,
-                                                        .up = from + at,
-                                                        .gate = from + at + ffn_width,
-                                                        .dup = to + at,
-                                                        .dgate = to + at + ffn_width,
+                                                        .up = from + offset,
+                                                        .gate = from + offset + ffn_width,
+                                                        .dup = to + offset,
+                                                        .dgate = to + offset + ffn_width,
                                                         .y = y_data ? y_data + row * ffn_width : nullptr},
                                                        ffn_width);
     });

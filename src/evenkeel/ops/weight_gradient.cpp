@@ -81,10 +81,10 @@ void add_in_amx_tiles(const WeightGradient& whole) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
     for (auto part = begin; part < end; ++part) {
       const auto m = part / column_parts * rows, n = part % column_parts * columns;
-      auto of = whole;
-      of.dy += m, of.x += n, of.sum += m * of.sum_stride + n;
-      of.rows = std::min(rows, whole.rows - m), of.columns = std::min(columns, whole.columns - n);
-      add_weight_gradient_amx(of, scratch.mutable_data_ptr());
+      auto args = whole;
+      args.dy += m, args.x += n, args.sum += m * args.sum_stride + n;
+      args.rows = std::min(rows, whole.rows - m), args.columns = std::min(columns, whole.columns - n);
+      add_weight_gradient_amx(args, scratch.mutable_data_ptr());
     }
   });
 }

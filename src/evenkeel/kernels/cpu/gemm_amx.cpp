@@ -17,11 +17,11 @@ constexpr std::int64_t kPackedValues = 256 << 10;  // values that are packed at 
 
 /// Of a product, as it is packed.
 struct PackedShape {
-  explicit PackedShape(const GemmArguments& of)
-      : depth(up_to(kSide, of.depth)),
+  explicit PackedShape(const GemmArguments& args)
+      : depth(up_to(kSide, args.depth)),
         panel(depth / 2 * kTile),
         columns(
-            std::min(up_to(kSide, of.width), std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
+            std::min(up_to(kSide, args.width), std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
   std::int64_t depth, panel;
   std::int64_t columns;  // at once
 };
@@ -53,17 +53,17 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
 
 /// Columns [first, first + wide) of y. A square is rounded while the next one is made: the tile
 /// unit works by itself once it has its instructions.
-EK_AMX_INLINE void gemm_columns(const GemmArguments& of, const PackedShape& shape,
+EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& shape,
                                const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
                                Bf16* copied) {
   alignas(64) float sums[2][kSide * kSide];
   OutputTile pending;
   int buffer = 0;
-  for (std::int64_t m = 0; m < of.count; m += kSide) {
-    const auto rows = std::min(kSide, of.count - m);
-    AmxLeft left = {of.x + m * of.x_stride, of.x_stride};
-    if (rows < kSide || shape.depth > of.depth) {
-      copy_rows({{left.values, left.stride}, 0, rows, kSide, of.depth}, shape.depth, copied);
+  for (std::int64_t m = 0; m < args.count; m += kSide) {
+    const auto rows = std::min(kSide, args.count - m);
+    AmxLeft left = {args.x + m * args.x_stride, args.x_stride};
+    if (rows < kSide || shape.depth > args.depth) {
+      copy_rows({{left.values, left.stride}, 0, rows, kSide, args.depth}, shape.depth, copied);
       left = {copied, shape.depth};
     }
     for (std::int64_t n = 0; n < wide; n += kSide) {
@@ -71,8 +71,8 @@ EK_AMX_INLINE void gemm_columns(const GemmArguments& of, const PackedShape& shap
       multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel}, sums[buffer],
                                   kSide, shape.depth);
       store_output_tile(pending);
-      pending = {sums[buffer], of.y + m * of.y_stride + first + n, of.y_stride,
-              rows,       std::min(kSide, wide - n),          of.non_temporal};
+      pending = {sums[buffer], args.y + m * args.y_stride + first + n, args.y_stride,
+              rows,       std::min(kSide, wide - n),          args.non_temporal};
       buffer = 1 - buffer;
     }
   }
@@ -87,21 +87,21 @@ std::int64_t GemmArguments::scratch() const {
   return 2 * shape.depth * (shape.columns + kSide);
 }
 
-EK_AMX void gemm_amx(const GemmArguments& of, void* scratch) {
+EK_AMX void gemm_amx(const GemmArguments& args, void* scratch) {
   const AmxTiles tiles;
-  const PackedShape shape(of);
+  const PackedShape shape(args);
   auto* const pairs = static_cast<std::uint32_t*>(scratch);
   auto* const copied = reinterpret_cast<Bf16*>(pairs + shape.depth / 2 * shape.columns);
-  for (std::int64_t n = 0; n < of.width; n += shape.columns) {
-    const auto wide = std::min(shape.columns, of.width - n);
-    if (of.no_transpose) {
-      pack_as_rows({{of.w + n, of.w_stride}, 0, of.depth, shape.depth, wide}, up_to(kSide, wide),
+  for (std::int64_t n = 0; n < args.width; n += shape.columns) {
+    const auto wide = std::min(shape.columns, args.width - n);
+    if (args.no_transpose) {
+      pack_as_rows({{args.w + n, args.w_stride}, 0, args.depth, shape.depth, wide}, up_to(kSide, wide),
                    pairs, shape.panel);
     } else {
-      pack_as_columns({{of.w, of.w_stride}, n, wide, up_to(kSide, wide), of.depth}, shape.depth,
+      pack_as_columns({{args.w, args.w_stride}, n, wide, up_to(kSide, wide), args.depth}, shape.depth,
                       pairs);
     }
-    gemm_columns(of, shape, pairs, n, wide, copied);
+    gemm_columns(args, shape, pairs, n, wide, copied);
   }
   _mm_sfence();  // what went past the caches comes before whatever this thread says next
 }

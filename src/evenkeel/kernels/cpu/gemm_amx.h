@@ -25,6 +25,6 @@ struct GemmArguments {
 };
 
 /// Computes it.
-void gemm_amx(const GemmArguments& of, void* scratch);
+void gemm_amx(const GemmArguments& args, void* scratch);
 
 }  // namespace evenkeel::kernels::cpu

@@ -30,13 +30,13 @@ struct RowOf {
   double mean, rstd, mean_g, slope;  // slope: mean(g * x_hat)
 };
 template <typename T>
-[[gnu::always_inline]] inline RowOf row_of(const LayerNormGradient<T>& of, std::int64_t row,
+[[gnu::always_inline]] inline RowOf row_of(const LayerNormGradient<T>& args, std::int64_t row,
                                            std::int64_t width) {
-  const double mean = of.mean[row], rstd = of.rstd[row];
-  const auto g = [dy = of.dy + row * width, gain = of.gain](std::int64_t i) {
+  const double mean = args.mean[row], rstd = args.rstd[row];
+  const auto g = [dy = args.dy + row * width, gain = args.gain](std::int64_t i) {
     return load(dy + i) * load(gain + i);
   };
-  const auto x_hat = [x = of.x + row * width, mean, rstd](std::int64_t i) {
+  const auto x_hat = [x = args.x + row * width, mean, rstd](std::int64_t i) {
     return (load(x + i) - mean) * rstd;
   };
   const double sum = sum_over(width, g);
@@ -47,15 +47,15 @@ template <typename T>
 
 /// One row in double.
 template <typename T>
-[[gnu::always_inline]] inline void backward(const LayerNormGradient<T>& of, std::int64_t row,
+[[gnu::always_inline]] inline void backward(const LayerNormGradient<T>& args, std::int64_t row,
                                             std::int64_t width) {
-  const T* __restrict const dy = of.dy + row * width;
-  const T* __restrict const x = of.x + row * width;
-  const OpMathType<T>* __restrict const gain = of.gain;
-  T* __restrict const dx = of.dx + row * width;
-  double* __restrict const dgain = of.dgain;
-  double* __restrict const dbias = of.dbias;
-  const auto [mean, rstd, mean_g, slope] = row_of(of, row, width);
+  const T* __restrict const dy = args.dy + row * width;
+  const T* __restrict const x = args.x + row * width;
+  const OpMathType<T>* __restrict const gain = args.gain;
+  T* __restrict const dx = args.dx + row * width;
+  double* __restrict const dgain = args.dgain;
+  double* __restrict const dbias = args.dbias;
+  const auto [mean, rstd, mean_g, slope] = row_of(args, row, width);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const double upstream = load(dy + i);
@@ -69,30 +69,30 @@ template <typename T>
 /// kRows rows from `first` on in float32, in one pass over the gradients of gain and bias; false
 /// where one of them must be in double.
 template <int kRows, typename T>
-[[gnu::always_inline]] inline bool backward_in_float(const LayerNormGradient<T>& of,
+[[gnu::always_inline]] inline bool backward_in_float(const LayerNormGradient<T>& args,
                                                      std::int64_t first, std::int64_t width) {
-  CentredRow by[kRows];
+  CentredRow row_params[kRows];
   GradientMeans means[kRows];
-  for (int r = 0; r < kRows; ++r) by[r] = centred_by(of.mean[first + r], of.rstd[first + r]);
-  if (!means_of_rows(of, first, width, by, means)) return false;
-  const T* __restrict const dy = of.dy + first * width;
-  const T* __restrict const x = of.x + first * width;
-  const float* __restrict const gain = of.gain;
-  T* __restrict const dx = of.dx + first * width;
-  double* __restrict const dgain = of.dgain;
-  double* __restrict const dbias = of.dbias;
+  for (int r = 0; r < kRows; ++r) row_params[r] = centred_by(args.mean[first + r], args.rstd[first + r]);
+  if (!means_of_rows(args, first, width, row_params, means)) return false;
+  const T* __restrict const dy = args.dy + first * width;
+  const T* __restrict const x = args.x + first * width;
+  const float* __restrict const gain = args.gain;
+  T* __restrict const dx = args.dx + first * width;
+  double* __restrict const dgain = args.dgain;
+  double* __restrict const dbias = args.dbias;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     float gains = 0, biases = 0;
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r) {
-      const auto at = r * width + i;
-      const auto upstream = static_cast<float>(load(dy + at));
-      auto x_hat = static_cast<float>(load(x + at));
-      normalize(by[r], x_hat);
+      const auto offset = r * width + i;
+      const auto upstream = static_cast<float>(load(dy + offset));
+      auto x_hat = static_cast<float>(load(x + offset));
+      normalize(row_params[r], x_hat);
       gains += upstream * x_hat;
       biases += upstream;
-      store(dx + at, by[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
+      store(dx + offset, row_params[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
     }
     dgain[i] += static_cast<double>(gains);
     dbias[i] += static_cast<double>(biases);
@@ -134,20 +134,20 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const OpMathType<T>* 
 }
 
 template <typename T>
-EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t rows,
+EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& args, std::int64_t rows,
                                    std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
-      row += layer_norm_backward_avx512(of, row, rows, width);
+      row += layer_norm_backward_avx512(args, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
       constexpr int kAtOnce = 2;
-      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width)) row += kAtOnce;
+      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(args, row, width)) row += kAtOnce;
     }
     if (row == rows) return;
     if constexpr (!std::is_same_v<T, double>) {
-      if (backward_in_float<1>(of, row, width)) continue;
+      if (backward_in_float<1>(args, row, width)) continue;
     }
-    backward(of, row, width);
+    backward(args, row, width);
   }
 }
 

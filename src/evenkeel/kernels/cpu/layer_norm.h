@@ -40,6 +40,6 @@ struct LayerNormGradient {
 /// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dgain += dy * x_hat and dbias += dy,
 /// with g = dy * gain and x_hat = (x - mean(x)) * rstd.
 template <typename T>
-void layer_norm_backward(const LayerNormGradient<T>& of, std::int64_t rows, std::int64_t width);
+void layer_norm_backward(const LayerNormGradient<T>& args, std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

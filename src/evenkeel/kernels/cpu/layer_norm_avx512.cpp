@@ -114,33 +114,33 @@ struct Partial {
 /// \tparam kNear  dot: of g * x instead
 template <bool kNear, typename Mask>
 EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
-                     const Centred& by, Mask mask) {
+                     const Centred& row_params, Mask mask) {
   const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
   const __m512 value = avx512::load_16(x, mask);
   to.sum = _mm512_add_ps(to.sum, g);
-  to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, by, mask), to.dot);
+  to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, row_params, mask), to.dot);
   if constexpr (kNear) to.squares = _mm512_fmadd_ps(value, value, to.squares);
   to.largest = avx512::max_abs(to.largest, g);
 }
 
 /// False where the row does not fit float32, or not near although it was to be.
 template <bool kNear>
-EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row, std::int64_t width,
-                       const Centred& by, Means& means) {
-  const double rstd = of.rstd[row], mean = of.mean[row];
+EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
+                       const Centred& row_params, Means& means) {
+  const double rstd = args.rstd[row], mean = args.mean[row];
   if (!fits_float32(rstd)) return false;
-  const Bf16* const dy = of.dy + row * width;
-  const Bf16* const x = of.x + row * width;
+  const Bf16* const dy = args.dy + row * width;
+  const Bf16* const x = args.x + row * width;
   const __m512 none = _mm512_setzero_ps();
   Partial of_row = {none, none, none, none};
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
     prefetch_ahead(dy + i);
     prefetch_ahead(x + i);
-    add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, avx512::AllLanes{});
+    add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row_params, avx512::AllLanes{});
   }
   const auto rest = avx512::tail_mask_16(width - i);
-  if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, of.gain + i, by, rest);
+  if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row_params, rest);
 
   const auto features = static_cast<double>(width);
   const auto total = static_cast<double>(_mm512_reduce_add_ps(of_row.sum));
@@ -152,54 +152,54 @@ EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& of, std::int64_t row,
   }
   means = {_mm512_set1_ps(static_cast<float>(total * rstd / features)),
            _mm512_set1_ps(static_cast<float>(slope * rstd / features))};
-  return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, by.rstd));
+  return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, row_params.rstd));
 }
 
-/// Sixteen columns of kRows rows from value `at` on.
+/// Sixteen columns of kRows rows from value `offset` on.
 template <bool kNear, int kRows, typename Mask>
-EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
-                               std::int64_t width, std::int64_t i, const Centred (&by)[kRows],
+EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
+                               std::int64_t width, std::int64_t i, const Centred (&row_params)[kRows],
                                const Means (&means)[kRows], Mask mask) {
-  const __m512 gain = avx512::load_16(of.gain + i, mask);
+  const __m512 gain = avx512::load_16(args.gain + i, mask);
   __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-    const auto at = (first + r) * width + i;
-    const __m512 upstream = avx512::load_16(of.dy + at, mask);
-    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(of.x + at, mask), by[r], mask);
+    const auto offset = (first + r) * width + i;
+    const __m512 upstream = avx512::load_16(args.dy + offset, mask);
+    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), row_params[r], mask);
     dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
     dbias = _mm512_add_ps(dbias, upstream);
     const __m512 g = _mm512_mul_ps(upstream, gain);
     const __m512 through = _mm512_fmadd_ps(x_hat, means[r].slope, means[r].g);
-    avx512::store_16(of.dx + at, _mm512_fmsub_ps(g, by[r].rstd, through), mask);
+    avx512::store_16(args.dx + offset, _mm512_fmsub_ps(g, row_params[r].rstd, through), mask);
   }
-  avx512::add_16(of.dgain + i, dgain, mask);
-  avx512::add_16(of.dbias + i, dbias, mask);
+  avx512::add_16(args.dgain + i, dgain, mask);
+  avx512::add_16(args.dbias + i, dbias, mask);
 }
 
 /// kRows rows from `first` on, in one pass over the gradients of gain and bias.
 template <bool kNear, int kRows>
-EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& of, std::int64_t first,
+EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
                             std::int64_t width) {
-  Centred by[kRows];
+  Centred row_params[kRows];
   Means means[kRows];
   for (int r = 0; r < kRows; ++r) {
-    by[r] = centred({.mean = of.mean[first + r], .rstd = of.rstd[first + r]});
-    if (!means_of<kNear>(of, first + r, width, by[r], means[r])) return false;
+    row_params[r] = centred({.mean = args.mean[first + r], .rstd = args.rstd[first + r]});
+    if (!means_of<kNear>(args, first + r, width, row_params[r], means[r])) return false;
   }
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    columns_backward<kNear>(of, first, width, i, by, means, avx512::AllLanes{});
+    columns_backward<kNear>(args, first, width, i, row_params, means, avx512::AllLanes{});
   }
   const auto rest = avx512::tail_mask_16(width - i);
-  if (rest != 0) columns_backward<kNear>(of, first, width, i, by, means, rest);
+  if (rest != 0) columns_backward<kNear>(args, first, width, i, row_params, means, rest);
   return true;
 }
 
 template <int kRows>
-EK_AMX bool backward(const LayerNormGradient<Bf16>& of, std::int64_t first, std::int64_t width) {
-  return rows_backward<true, kRows>(of, first, width) ||
-         rows_backward<false, kRows>(of, first, width);
+EK_AMX bool backward(const LayerNormGradient<Bf16>& args, std::int64_t first, std::int64_t width) {
+  return rows_backward<true, kRows>(args, first, width) ||
+         rows_backward<false, kRows>(args, first, width);
 }
 
 }  // namespace
@@ -217,12 +217,12 @@ std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain
   return moments;
 }
 
-std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& of, std::int64_t first,
+std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std::int64_t first,
                                           std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
   return processed_rows(
-      first, rows, [&](std::int64_t row) { return backward<4>(of, row, width); },
-      [&](std::int64_t row) { return backward<1>(of, row, width); });
+      first, rows, [&](std::int64_t row) { return backward<4>(args, row, width); },
+      [&](std::int64_t row) { return backward<1>(args, row, width); });
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -162,12 +162,12 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
 /// The same of kRows rows from `first` on of a norm's backward `args`; false where one of them
 /// must be in double.
 template <int kRows, typename Gradient, typename Row>
-[[gnu::always_inline]] inline bool means_of_rows(const Gradient& of, std::int64_t first,
-                                                 std::int64_t width, const Row (&by)[kRows],
+[[gnu::always_inline]] inline bool means_of_rows(const Gradient& args, std::int64_t first,
+                                                 std::int64_t width, const Row (&row_params)[kRows],
                                                  GradientMeans (&means)[kRows]) {
   for (int r = 0; r < kRows; ++r) {
-    const auto at = (first + r) * width;
-    if (!means_in_float<true>(of.dy + at, of.gain, of.x + at, by[r], of.rstd[first + r], width,
+    const auto offset = (first + r) * width;
+    if (!means_in_float<true>(args.dy + offset, args.gain, args.x + offset, row_params[r], args.rstd[first + r], width,
                               means[r])) {
       return false;
     }

@@ -121,16 +121,16 @@ template <typename T>
   const float* __restrict const gain = heads.gain;
   const T* __restrict const x = heads.x + h * width;
   T* __restrict const dx = heads.dx + h * width;
-  const auto by = scaled_by(heads.rstd[h]);
+  const auto row_params = scaled_by(heads.rstd[h]);
   GradientMeans means;
-  if (!means_in_float<false>(g, gain, x, by, heads.rstd[h], width, means)) return false;
+  if (!means_in_float<false>(g, gain, x, row_params, heads.rstd[h], width, means)) return false;
   const float mean = means.slope;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     auto x_hat = static_cast<float>(load(x + i));
-    normalize(by, x_hat);
+    normalize(row_params, x_hat);
     dgain[i] += g[i] * x_hat;
-    store(dx + i, by.rstd * (g[i] * gain[i] - x_hat * mean));
+    store(dx + i, row_params.rstd * (g[i] * gain[i] - x_hat * mean));
   }
   return true;
 }

@@ -210,16 +210,16 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
     if constexpr (kRotate) cos_sin = with_gain(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    const auto at = h * heads.width;
-    if constexpr (!kNorm) prefetch_head<kCount>(heads.x + at);
-    auto z = load<kCount>(heads.x + at);
+    const auto offset = h * heads.width;
+    if constexpr (!kNorm) prefetch_head<kCount>(heads.x + offset);
+    auto z = load<kCount>(heads.x + offset);
     if constexpr (kRotate) {
       z = rotated(z, cos_sin);
     } else {
       z = times(z, gain);
     }
     if constexpr (kNorm) z = times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
-    store(heads.y + at, z);
+    store(heads.y + offset, z);
     if constexpr (!kNorm) {
       if (has_subnormal(z)) return false;
     }
@@ -252,18 +252,18 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   if constexpr (kNorm) gain = load<kCount>(heads.gain);
   if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
   for (std::int64_t h = 0; h < heads.count; ++h) {
-    const auto at = h * heads.width;
-    prefetch_head<kCount>(heads.dy + at);
-    if constexpr (kNorm) prefetch_head<kCount>(heads.x + at);
-    auto g = load<kCount>(heads.dy + at);
+    const auto offset = h * heads.width;
+    prefetch_head<kCount>(heads.dy + offset);
+    if constexpr (kNorm) prefetch_head<kCount>(heads.x + offset);
+    auto g = load<kCount>(heads.dy + offset);
     if constexpr (kRotate) g = rotated(g, cos_sin);
     if constexpr (!kNorm) {
-      store(heads.dx + at, g);
+      store(heads.dx + offset, g);
       if (has_subnormal(g)) return false;
       continue;
     }
     const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
-    const auto x_hat = times(load<kCount>(heads.x + at), rstd);
+    const auto x_hat = times(load<kCount>(heads.x + offset), rstd);
     const auto slope = times(g, gain);
     if (!fits_float32(heads.rstd[h])) return false;
     if (!avx512::max_fits_float32(_mm512_mul_ps(largest_of(slope), rstd))) return false;
@@ -274,7 +274,7 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
       dgain.v[j] = _mm512_fmadd_ps(g.v[j], x_hat.v[j], dgain.v[j]);
       dx.v[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.v[j], mean, slope.v[j]));
     }
-    store(heads.dx + at, dx);
+    store(heads.dx + offset, dx);
   }
   if constexpr (kNorm) {
 #pragma GCC unroll 16

@@ -66,14 +66,14 @@ namespace {
 
 /// One row, in double. \param beside  index -> the gradient that reaches x beside the norm
 template <typename T, typename Beside>
-[[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& of, std::int64_t row,
+[[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& args, std::int64_t row,
                                             std::int64_t width, const Beside& beside) {
-  const T* __restrict const dy = of.dy + row * width;
-  const T* __restrict const x = of.x + row * width;
-  const OpMathType<T>* __restrict const gain = of.gain;
-  T* __restrict const dx = of.dx + row * width;
-  double* __restrict const dgain = of.dgain;
-  const double rstd = of.rstd[row];
+  const T* __restrict const dy = args.dy + row * width;
+  const T* __restrict const x = args.x + row * width;
+  const OpMathType<T>* __restrict const gain = args.gain;
+  T* __restrict const dx = args.dx + row * width;
+  double* __restrict const dgain = args.dgain;
+  const double rstd = args.rstd[row];
   const double dot = sum_over(
       width, [=](std::int64_t i) { return load(dy + i) * load(gain + i) * (load(x + i) * rstd); });
   const double mean = dot / static_cast<double>(width);
@@ -91,30 +91,30 @@ template <typename T, typename Beside>
 /// kRows rows from `first` on in float32, in one pass over the gradient of the gain; false where
 /// one of them must be in double.
 template <int kRows, typename T, typename Beside>
-[[gnu::always_inline]] inline bool backward_in_float(const RmsNormGradient<T>& of,
+[[gnu::always_inline]] inline bool backward_in_float(const RmsNormGradient<T>& args,
                                                      std::int64_t first, std::int64_t width,
                                                      const Beside& beside) {
-  ScaledRow by[kRows];
+  ScaledRow row_params[kRows];
   GradientMeans means[kRows];
-  for (int r = 0; r < kRows; ++r) by[r] = scaled_by(of.rstd[first + r]);
-  if (!means_of_rows(of, first, width, by, means)) return false;
-  const T* __restrict const dy = of.dy + first * width;
-  const T* __restrict const x = of.x + first * width;
-  const float* __restrict const gain = of.gain;
-  T* __restrict const dx = of.dx + first * width;
-  double* __restrict const dgain = of.dgain;
+  for (int r = 0; r < kRows; ++r) row_params[r] = scaled_by(args.rstd[first + r]);
+  if (!means_of_rows(args, first, width, row_params, means)) return false;
+  const T* __restrict const dy = args.dy + first * width;
+  const T* __restrict const x = args.x + first * width;
+  const float* __restrict const gain = args.gain;
+  T* __restrict const dx = args.dx + first * width;
+  double* __restrict const dgain = args.dgain;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     float gains = 0;
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r) {
-      const auto at = r * width + i;
-      const auto upstream = static_cast<float>(load(dy + at));
-      auto x_hat = static_cast<float>(load(x + at));
-      normalize(by[r], x_hat);
+      const auto offset = r * width + i;
+      const auto upstream = static_cast<float>(load(dy + offset));
+      auto x_hat = static_cast<float>(load(x + offset));
+      normalize(row_params[r], x_hat);
       gains += upstream * x_hat;
-      const float through = by[r].rstd * (upstream * gain[i] - x_hat * means[r].slope);
-      store(dx + at, static_cast<float>(beside(first * width + at)) + through);
+      const float through = row_params[r].rstd * (upstream * gain[i] - x_hat * means[r].slope);
+      store(dx + offset, static_cast<float>(beside(first * width + offset)) + through);
     }
     dgain[i] += static_cast<double>(gains);
   }
@@ -122,33 +122,33 @@ template <int kRows, typename T, typename Beside>
 }
 
 template <typename T, typename Beside>
-[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& of, std::int64_t rows,
+[[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& args, std::int64_t rows,
                                                std::int64_t width, const Beside& beside) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
-      row += rms_norm_backward_avx512(of, row, rows, width);
+      row += rms_norm_backward_avx512(args, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
       constexpr int kAtOnce = 2;
-      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(of, row, width, beside))
+      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(args, row, width, beside))
         row += kAtOnce;
     }
     if (row == rows) return;
     if constexpr (!std::is_same_v<T, double>) {
-      if (backward_in_float<1>(of, row, width, beside)) continue;
+      if (backward_in_float<1>(args, row, width, beside)) continue;
     }
-    backward(of, row, width, beside);
+    backward(args, row, width, beside);
   }
 }
 
 }  // namespace
 
 template <typename T>
-EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows,
+EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& args, std::int64_t rows,
                                  std::int64_t width) {
-  if (of.skip == nullptr) {
-    backward_of(of, rows, width, [](std::int64_t) { return 0.0; });
+  if (args.skip == nullptr) {
+    backward_of(args, rows, width, [](std::int64_t) { return 0.0; });
   } else {
-    backward_of(of, rows, width, [skip = of.skip](std::int64_t i) { return load(skip + i); });
+    backward_of(args, rows, width, [skip = args.skip](std::int64_t i) { return load(skip + i); });
   }
 }
 

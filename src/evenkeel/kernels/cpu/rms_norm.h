@@ -38,6 +38,6 @@ struct RmsNormGradient {
 /// dx = skip + rstd * (g - x_hat * mean(g * x_hat)) and dgain += dy * x_hat,
 /// with g = dy * gain and x_hat = x * rstd.
 template <typename T>
-void rms_norm_backward(const RmsNormGradient<T>& of, std::int64_t rows, std::int64_t width);
+void rms_norm_backward(const RmsNormGradient<T>& args, std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

@@ -22,7 +22,7 @@ bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::in
 
 /// From row `first` on, four at a time: the gradient of the gain is read and written once for them.
 /// \return how many rows are done, up to the first that does not fit float32
-std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& of, std::int64_t first,
+std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::int64_t first,
                                         std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

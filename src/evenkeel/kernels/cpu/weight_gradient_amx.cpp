@@ -63,19 +63,19 @@ RowBlock row_block(const Bf16* factor, std::int64_t stride, std::int64_t first, 
 }
 
 /// A gradient of at most kBlock x kBlock. A square is written while the next one is made.
-EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
+EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
   OutputTile pending;
-  for (std::int64_t k = 0; k < of.count; k += kDepth) {
-    const auto count = std::min(kDepth, of.count - k), depth = up_to(kSide, count);
-    const bool is_last = k + kDepth >= of.count;
-    copy_transposed(row_block(of.dy, of.dy_stride, k, count, 0, of.rows), up_to(kSide, of.rows),
+  for (std::int64_t k = 0; k < args.count; k += kDepth) {
+    const auto count = std::min(kDepth, args.count - k), depth = up_to(kSide, count);
+    const bool is_last = k + kDepth >= args.count;
+    copy_transposed(row_block(args.dy, args.dy_stride, k, count, 0, args.rows), up_to(kSide, args.rows),
                     scratch.left, kLeftStride);
-    pack_as_rows(row_block(of.x, of.x_stride, k, count, 0, of.columns), up_to(kSide, of.columns),
+    pack_as_rows(row_block(args.x, args.x_stride, k, count, 0, args.columns), up_to(kSide, args.columns),
                  scratch.right, kPanel);
     float* sums = scratch.sums;
-    for (std::int64_t n = 0; n < of.columns; n += kSide) {
+    for (std::int64_t n = 0; n < args.columns; n += kSide) {
       const AmxRight right = {scratch.right + n / kTile * kPanel, kPanel};
-      for (std::int64_t m = 0; m < of.rows; m += kSide, sums += kSide * kSide) {
+      for (std::int64_t m = 0; m < args.rows; m += kSide, sums += kSide * kSide) {
         const AmxLeft left = {scratch.left + m * kLeftStride, kLeftStride};
         asm volatile("" ::: "memory");  // the compiler does not know what tiles read and write
         if (k == 0) {
@@ -86,11 +86,11 @@ EK_AMX_INLINE void add_block(const WeightGradient& of, Scratch& scratch) {
         if (!is_last) continue;
         store_output_tile(pending);
         pending = {sums,
-                of.sum + m * of.sum_stride + n,
-                of.sum_stride,
-                std::min(kSide, of.rows - m),
-                std::min(kSide, of.columns - n),
-                of.is_first};
+                args.sum + m * args.sum_stride + n,
+                args.sum_stride,
+                std::min(kSide, args.rows - m),
+                std::min(kSide, args.columns - n),
+                args.is_first};
       }
     }
   }
@@ -106,13 +106,13 @@ std::int64_t WeightGradient::scratch() {
   return kHugePage;
 }
 
-EK_AMX void add_weight_gradient_amx(const WeightGradient& of, void* scratch) {
+EK_AMX void add_weight_gradient_amx(const WeightGradient& args, void* scratch) {
   const AmxTiles tiles;
-  for (std::int64_t m = 0; m < of.rows; m += kBlock) {
-    for (std::int64_t n = 0; n < of.columns; n += kBlock) {
-      auto block = of;
-      block.dy += m, block.x += n, block.sum += m * of.sum_stride + n;
-      block.rows = std::min(kBlock, of.rows - m), block.columns = std::min(kBlock, of.columns - n);
+  for (std::int64_t m = 0; m < args.rows; m += kBlock) {
+    for (std::int64_t n = 0; n < args.columns; n += kBlock) {
+      auto block = args;
+      block.dy += m, block.x += n, block.sum += m * args.sum_stride + n;
+      block.rows = std::min(kBlock, args.rows - m), block.columns = std::min(kBlock, args.columns - n);
       add_block(block, *static_cast<Scratch*>(scratch));
     }
   }

@@ -26,6 +26,6 @@ struct WeightGradient {
 };
 
 /// Computes it.
-void add_weight_gradient_amx(const WeightGradient& of, void* scratch);
+void add_weight_gradient_amx(const WeightGradient& args, void* scratch);
 
 }  // namespace evenkeel::kernels::cpu

@@ -7,21 +7,21 @@ namespace evenkeel::kernels::cuda {
 namespace {
 
 template <typename T>
-__global__ void affine_kernel(AffineRows<T> of, std::int64_t width) {
-  const std::int64_t at = blockIdx.x * width;
+__global__ void affine_kernel(AffineRows<T> args, std::int64_t width) {
+  const std::int64_t offset = blockIdx.x * width;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    const double bias = of.bias == nullptr ? 0 : load(of.bias + i);
-    store(of.y + at + i, load(of.x + at + i) * load(of.gain + i) + bias);
+    const double bias = args.bias == nullptr ? 0 : load(args.bias + i);
+    store(args.y + offset + i, load(args.x + offset + i) * load(args.gain + i) + bias);
   }
 }
 
 }  // namespace
 
 template <typename T>
-cudaError_t affine(const AffineRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t affine(const AffineRows<T>& args, std::int64_t rows, std::int64_t width,
                    cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  affine_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  affine_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
   return cudaGetLastError();
 }
 

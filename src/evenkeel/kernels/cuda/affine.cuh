@@ -19,7 +19,7 @@ struct AffineRows {
   T* y;                 // [rows, width], written
 };
 template <typename T>
-cudaError_t affine(const AffineRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t affine(const AffineRows<T>& args, std::int64_t rows, std::int64_t width,
                    cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -9,7 +9,7 @@ namespace {
 
 /// One thread a column and block of rows: it adds from the first row to the last.
 template <typename T>
-__global__ void row_blocks_kernel(RowGradientArguments<T> of, std::int64_t rows, std::int64_t width) {
+__global__ void row_blocks_kernel(RowGradientArguments<T> args, std::int64_t rows, std::int64_t width) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (column >= width) return;
   const std::int64_t begin = blockIdx.x * kBlockRows;
@@ -17,14 +17,14 @@ __global__ void row_blocks_kernel(RowGradientArguments<T> of, std::int64_t rows,
   double dgain = 0;
   double dbias = 0;
   for (std::int64_t row = begin; row < end; ++row) {
-    const double dy = load(of.dy + row * width + column);
-    const double mean = of.mean == nullptr ? 0 : of.mean[row];
-    const double rstd = of.rstd == nullptr ? 1 : of.rstd[row];
-    dgain += dy * ((load(of.x + row * width + column) - mean) * rstd);
+    const double dy = load(args.dy + row * width + column);
+    const double mean = args.mean == nullptr ? 0 : args.mean[row];
+    const double rstd = args.rstd == nullptr ? 1 : args.rstd[row];
+    dgain += dy * ((load(args.x + row * width + column) - mean) * rstd);
     dbias += dy;
   }
-  of.dgain[blockIdx.x * width + column] = dgain;
-  if (of.dbias != nullptr) of.dbias[blockIdx.x * width + column] = dbias;
+  args.dgain[blockIdx.x * width + column] = dgain;
+  if (args.dbias != nullptr) args.dbias[blockIdx.x * width + column] = dbias;
 }
 
 template <typename T>
@@ -54,11 +54,11 @@ dim3 grid(std::int64_t blocks, std::int64_t width) {
 }  // namespace
 
 template <typename T>
-cudaError_t add_row_blocks(const RowGradientArguments<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows, std::int64_t width,
                            cudaStream_t stream) {
   if (rows == 0 || width == 0) return cudaSuccess;
   row_blocks_kernel<T>
-      <<<grid(blocks_of(rows, kBlockRows), width), kThreads, 0, stream>>>(of, rows, width);
+      <<<grid(blocks_of(rows, kBlockRows), width), kThreads, 0, stream>>>(args, rows, width);
   return cudaGetLastError();
 }
 

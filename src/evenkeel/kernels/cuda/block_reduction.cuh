@@ -22,7 +22,7 @@ struct RowGradientArguments {
 
 /// The sums over each block of kBlockRows rows.
 template <typename T>
-cudaError_t add_row_blocks(const RowGradientArguments<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows, std::int64_t width,
                            cudaStream_t stream);
 
 /// The sum of x^2 over each block of kBlockValues values: sums [blocks], written.

@@ -7,9 +7,9 @@ namespace evenkeel::kernels::cuda {
 namespace {
 
 template <typename T>
-__global__ void forward_kernel(LayerNormRows<T> of, std::int64_t width, double epsilon) {
-  const std::int64_t at = blockIdx.x * width;
-  const T* const x = of.x + at;
+__global__ void forward_kernel(LayerNormRows<T> args, std::int64_t width, double epsilon) {
+  const std::int64_t offset = blockIdx.x * width;
+  const T* const x = args.x + offset;
   const auto features = static_cast<double>(width);
   const double scale = row_scale(x, width, epsilon);
   const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
@@ -25,45 +25,45 @@ __global__ void forward_kernel(LayerNormRows<T> of, std::int64_t width, double e
   });
   const double rstd = inverse_root(squares / features + epsilon * scale * scale);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    store(of.y + at + i, (scaled(i) - mean) * rstd * load(of.gain + i) + load(of.bias + i));
+    store(args.y + offset + i, (scaled(i) - mean) * rstd * load(args.gain + i) + load(args.bias + i));
   }
   if (threadIdx.x == 0) {
-    of.mean[blockIdx.x] = mean / scale;
-    of.rstd[blockIdx.x] = rstd * scale;
+    args.mean[blockIdx.x] = mean / scale;
+    args.rstd[blockIdx.x] = rstd * scale;
   }
 }
 
 template <typename T>
-__global__ void backward_kernel(LayerNormGradientRows<T> of, std::int64_t width) {
-  const std::int64_t at = blockIdx.x * width;
+__global__ void backward_kernel(LayerNormGradientRows<T> args, std::int64_t width) {
+  const std::int64_t offset = blockIdx.x * width;
   const auto features = static_cast<double>(width);
-  const double mean = of.mean[blockIdx.x];
-  const double rstd = of.rstd[blockIdx.x];
-  const auto x_hat = [=](std::int64_t i) { return (load(of.x + at + i) - mean) * rstd; };
-  const auto g = [=](std::int64_t i) { return load(of.dy + at + i) * load(of.gain + i); };
+  const double mean = args.mean[blockIdx.x];
+  const double rstd = args.rstd[blockIdx.x];
+  const auto x_hat = [=](std::int64_t i) { return (load(args.x + offset + i) - mean) * rstd; };
+  const auto g = [=](std::int64_t i) { return load(args.dy + offset + i) * load(args.gain + i); };
 
   const double mean_g = sum_over(width, g) / features;
   const double slope = sum_over(width, [=](std::int64_t i) { return g(i) * x_hat(i); }) / features;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    store(of.dx + at + i, rstd * (g(i) - mean_g - x_hat(i) * slope));
+    store(args.dx + offset + i, rstd * (g(i) - mean_g - x_hat(i) * slope));
   }
 }
 
 }  // namespace
 
 template <typename T>
-cudaError_t layer_norm_forward(const LayerNormRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t layer_norm_forward(const LayerNormRows<T>& args, std::int64_t rows, std::int64_t width,
                                double epsilon, cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width, epsilon);
+  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width, epsilon);
   return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& of, std::int64_t rows,
+cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& args, std::int64_t rows,
                                 std::int64_t width, cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
   return cudaGetLastError();
 }
 

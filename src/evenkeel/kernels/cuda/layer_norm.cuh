@@ -22,7 +22,7 @@ struct LayerNormRows {
   double* rstd;         // [rows], written
 };
 template <typename T>
-cudaError_t layer_norm_forward(const LayerNormRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t layer_norm_forward(const LayerNormRows<T>& args, std::int64_t rows, std::int64_t width,
                                double epsilon, cudaStream_t stream);
 
 /// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), with g = dy * gain and
@@ -37,7 +37,7 @@ struct LayerNormGradientRows {
   T* dx;                // [rows, width], written
 };
 template <typename T>
-cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& of, std::int64_t rows,
+cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& args, std::int64_t rows,
                                 std::int64_t width, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -25,30 +25,30 @@ struct CappedLogit {
 };
 
 template <typename T>
-__global__ void rows_kernel(LogitsRows<T> of, std::int64_t width) {
+__global__ void rows_kernel(LogitsRows<T> args, std::int64_t width) {
   using F = OpMathType<T>;
-  T* const row = of.logits + blockIdx.x * width;
-  const std::int64_t target = of.targets[blockIdx.x];
+  T* const row = args.logits + blockIdx.x * width;
+  const std::int64_t target = args.targets[blockIdx.x];
   if (target < 0) {
-    for (std::int64_t i = threadIdx.x; of.with_gradient && i < width; i += kThreads) {
+    for (std::int64_t i = threadIdx.x; args.with_gradient && i < width; i += kThreads) {
       store(row + i, 0.0);
     }
-    if (threadIdx.x == 0) of.losses[blockIdx.x] = 0;
+    if (threadIdx.x == 0) args.losses[blockIdx.x] = 0;
     return;
   }
-  const auto capped = [&](std::int64_t i) { return CappedLogit<F>(load(row + i), of.scale, of.cap); };
+  const auto capped = [&](std::int64_t i) { return CappedLogit<F>(load(row + i), args.scale, args.cap); };
   const F chosen = capped(target).z;
   double largest = -HUGE_VAL;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
     largest = fmax(largest, static_cast<double>(capped(i).z));
   }
-  const F max_logit = static_cast<F>(over_block(largest, Larger{}));
+  const F max_logit = static_cast<F>(block_reduce(largest, Larger{}));
   const double sum = sum_over(
       width, [&](std::int64_t i) { return static_cast<double>(exponential(capped(i).z - max_logit)); });
   if (threadIdx.x == 0) {
-    of.losses[blockIdx.x] = log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
+    args.losses[blockIdx.x] = log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
   }
-  if (!of.with_gradient) return;
+  if (!args.with_gradient) return;
   __syncthreads();  // all have read the target's logit
   const F inverse_sum = static_cast<F>(1 / sum);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
@@ -61,10 +61,10 @@ __global__ void rows_kernel(LogitsRows<T> of, std::int64_t width) {
 }  // namespace
 
 template <typename T>
-cudaError_t cross_entropy_rows(const LogitsRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t cross_entropy_rows(const LogitsRows<T>& args, std::int64_t rows, std::int64_t width,
                                cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  rows_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  rows_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
   return cudaGetLastError();
 }
 

@@ -20,7 +20,7 @@ struct LogitsRows {
 };
 
 template <typename T>
-cudaError_t cross_entropy_rows(const LogitsRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t cross_entropy_rows(const LogitsRows<T>& args, std::int64_t rows, std::int64_t width,
                                cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

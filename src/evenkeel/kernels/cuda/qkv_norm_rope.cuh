@@ -22,7 +22,7 @@ struct Heads {
 
 /// y [tokens, count, width] = R(gain * x * rstd), rstd = 1 / sqrt(mean(x^2) + epsilon).
 template <typename T>
-cudaError_t norm_rope(const Heads<T>& of, T* y, double epsilon, cudaStream_t stream);
+cudaError_t norm_rope(const Heads<T>& args, T* y, double epsilon, cudaStream_t stream);
 
 template <typename T>
 struct HeadsGradient {
@@ -33,7 +33,7 @@ struct HeadsGradient {
 };
 
 template <typename T>
-cudaError_t norm_rope_backward(const Heads<T>& of, const HeadsGradient<T>& gradients,
+cudaError_t norm_rope_backward(const Heads<T>& args, const HeadsGradient<T>& gradients,
                                    cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

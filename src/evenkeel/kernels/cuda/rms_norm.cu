@@ -7,13 +7,13 @@ namespace evenkeel::kernels::cuda {
 namespace {
 
 template <typename T>
-__global__ void forward_kernel(RmsNormRows<T> of, std::int64_t width, double epsilon) {
-  const std::int64_t at = blockIdx.x * width;
-  const T* x = of.x + at;
-  if (of.branch != nullptr) {
-    T* const sum = of.sum + at;
+__global__ void forward_kernel(RmsNormRows<T> args, std::int64_t width, double epsilon) {
+  const std::int64_t offset = blockIdx.x * width;
+  const T* x = args.x + offset;
+  if (args.branch != nullptr) {
+    T* const sum = args.sum + offset;
     for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-      store(sum + i, load(x + i) + load(of.branch + at + i));
+      store(sum + i, load(x + i) + load(args.branch + offset + i));
     }
     x = sum;  // below, each thread reads only what it wrote itself
   }
@@ -23,41 +23,41 @@ __global__ void forward_kernel(RmsNormRows<T> of, std::int64_t width, double eps
   const double squares = sum_over(width, [=](std::int64_t i) { return scaled(i) * scaled(i); });
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon * scale * scale);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    store(of.y + at + i, scaled(i) * rstd * load(of.gain + i));
+    store(args.y + offset + i, scaled(i) * rstd * load(args.gain + i));
   }
-  if (threadIdx.x == 0) of.rstd[blockIdx.x] = rstd * scale;
+  if (threadIdx.x == 0) args.rstd[blockIdx.x] = rstd * scale;
 }
 
 template <typename T>
-__global__ void backward_kernel(RmsNormGradientRows<T> of, std::int64_t width) {
-  const std::int64_t at = blockIdx.x * width;
-  const double rstd = of.rstd[blockIdx.x];
-  const auto x_hat = [=](std::int64_t i) { return load(of.x + at + i) * rstd; };
-  const auto g = [=](std::int64_t i) { return load(of.dy + at + i) * load(of.gain + i); };
+__global__ void backward_kernel(RmsNormGradientRows<T> args, std::int64_t width) {
+  const std::int64_t offset = blockIdx.x * width;
+  const double rstd = args.rstd[blockIdx.x];
+  const auto x_hat = [=](std::int64_t i) { return load(args.x + offset + i) * rstd; };
+  const auto g = [=](std::int64_t i) { return load(args.dy + offset + i) * load(args.gain + i); };
 
   const double dot = sum_over(width, [=](std::int64_t i) { return g(i) * x_hat(i); });
   const double mean = dot / static_cast<double>(width);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    const double skip = of.skip == nullptr ? 0 : load(of.skip + at + i);
-    store(of.dx + at + i, skip + rstd * (g(i) - x_hat(i) * mean));
+    const double skip = args.skip == nullptr ? 0 : load(args.skip + offset + i);
+    store(args.dx + offset + i, skip + rstd * (g(i) - x_hat(i) * mean));
   }
 }
 
 }  // namespace
 
 template <typename T>
-cudaError_t rms_norm_forward(const RmsNormRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t rms_norm_forward(const RmsNormRows<T>& args, std::int64_t rows, std::int64_t width,
                              double epsilon, cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width, epsilon);
+  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width, epsilon);
   return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& of, std::int64_t rows,
+cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& args, std::int64_t rows,
                               std::int64_t width, cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, width);
+  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
   return cudaGetLastError();
 }
 

@@ -24,7 +24,7 @@ struct RmsNormRows {
   double* rstd;         // [rows], written
 };
 template <typename T>
-cudaError_t rms_norm_forward(const RmsNormRows<T>& of, std::int64_t rows, std::int64_t width,
+cudaError_t rms_norm_forward(const RmsNormRows<T>& args, std::int64_t rows, std::int64_t width,
                              double epsilon, cudaStream_t stream);
 
 /// dx = skip + rstd * (g - x_hat * mean(g * x_hat)), with g = dy * gain and x_hat = x * rstd. The
@@ -39,7 +39,7 @@ struct RmsNormGradientRows {
   T* dx;                // [rows, width], written
 };
 template <typename T>
-cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& of, std::int64_t rows,
+cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& args, std::int64_t rows,
                               std::int64_t width, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -44,7 +44,7 @@ struct Larger {
 
 /// The values of all threads of the block, combined in a binary tree; the same for every thread.
 template <typename Combine>
-__device__ double over_block(double value, Combine combine) {
+__device__ double block_reduce(double value, Combine combine) {
   __shared__ double lane[kThreads];
   __syncthreads();  // the result of the last call may still be read
   lane[threadIdx.x] = value;
@@ -62,7 +62,7 @@ template <typename Term>
 __device__ double sum_over(std::int64_t width, const Term& term) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) sum += term(i);
-  return over_block(sum, Add{});
+  return block_reduce(sum, Add{});
 }
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
@@ -75,7 +75,7 @@ __device__ double row_scale(const T* x, std::int64_t width, double epsilon) {
     double largest = sqrt(epsilon);
     for (std::int64_t i = threadIdx.x; i < width; i += kThreads)
       largest = fmax(largest, fabs(x[i]));
-    largest = over_block(largest, Larger{});
+    largest = block_reduce(largest, Larger{});
     if (!isfinite(largest) || largest == 0) return 1;
     constexpr int kNormal = 1022;  // both 2^1022 and 2^-1022 are normal numbers
     return ldexp(1.0, -max(-kNormal, min(kNormal, ilogb(largest))));

@@ -21,49 +21,49 @@ __device__ Sigmoid<F> sigmoid(F z) {
 }
 
 template <typename T>
-__global__ void forward_kernel(SwigluRows<T> of, std::int64_t ffn_width) {
+__global__ void forward_kernel(SwigluRows<T> args, std::int64_t ffn_width) {
   using F = OpMathType<T>;
-  const T* const up = of.up_gate + blockIdx.x * 2 * ffn_width;
+  const T* const up = args.up_gate + blockIdx.x * 2 * ffn_width;
   const T* const gate = up + ffn_width;
   for (std::int64_t i = threadIdx.x; i < ffn_width; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
-    store(of.y + blockIdx.x * ffn_width + i, static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
+    store(args.y + blockIdx.x * ffn_width + i, static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
   }
 }
 
 template <typename T>
-__global__ void backward_kernel(SwigluGradientRows<T> of, std::int64_t ffn_width) {
+__global__ void backward_kernel(SwigluGradientRows<T> args, std::int64_t ffn_width) {
   using F = OpMathType<T>;
-  const std::int64_t at = blockIdx.x * 2 * ffn_width;
-  const T* const up = of.up_gate + at;
+  const std::int64_t offset = blockIdx.x * 2 * ffn_width;
+  const T* const up = args.up_gate + offset;
   const T* const gate = up + ffn_width;
   for (std::int64_t i = threadIdx.x; i < ffn_width; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
-    const F upstream = static_cast<F>(load(of.dy + blockIdx.x * ffn_width + i));
+    const F upstream = static_cast<F>(load(args.dy + blockIdx.x * ffn_width + i));
     const F factor = static_cast<F>(load(up + i));
     const auto s = sigmoid(z);
     const F gated = z * s.value;
-    store(of.gradient + at + i, upstream * gated);
-    store(of.gradient + at + ffn_width + i, upstream * factor * (s.value * (1 + z * s.complement)));
-    if (of.y != nullptr) store(of.y + blockIdx.x * ffn_width + i, factor * gated);
+    store(args.gradient + offset + i, upstream * gated);
+    store(args.gradient + offset + ffn_width + i, upstream * factor * (s.value * (1 + z * s.complement)));
+    if (args.y != nullptr) store(args.y + blockIdx.x * ffn_width + i, factor * gated);
   }
 }
 
 }  // namespace
 
 template <typename T>
-cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
+cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
                    cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, ffn_width);
+  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, ffn_width);
   return cudaGetLastError();
 }
 
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
                             cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(of, ffn_width);
+  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, ffn_width);
   return cudaGetLastError();
 }
 

@@ -15,7 +15,7 @@ struct SwigluRows {
   T* y;               // [rows, ffn_width], written
 };
 template <typename T>
-cudaError_t swiglu(const SwigluRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
+cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
                    cudaStream_t stream);
 
 template <typename T>
@@ -26,7 +26,7 @@ struct SwigluGradientRows {
   T* y = nullptr;     // [rows, ffn_width], written unless null; may be dy itself
 };
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& of, std::int64_t rows, std::int64_t ffn_width,
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
                             cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda
