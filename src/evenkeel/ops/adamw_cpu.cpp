@@ -17,18 +17,18 @@ using at::Tensor;
 constexpr std::int64_t kChunk = 4096;
 
 template <typename W, typename G>
-void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& by) {
+void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
   auto* const weight = cpu::mutable_data<W>(buffers.weight);
   auto* const first = cpu::mutable_data<W>(buffers.first);
   auto* const second = cpu::mutable_data<W>(buffers.second);
   const auto* const gradient = cpu::const_data<G>(buffers.gradient, buffers.weight.numel());
   auto* const copy = buffers.copy ? cpu::mutable_data<at::BFloat16>(*buffers.copy) : nullptr;
   cpu::for_each_block(buffers.weight.numel(), kChunk,
-                      [&](std::int64_t /*block*/, std::int64_t at, std::int64_t end) {
-                        kernels::cpu::adamw(weight + at, first + at, second + at, gradient + at,
-                                            end - at, by);
+                      [&](std::int64_t /*block*/, std::int64_t begin, std::int64_t end) {
+                        kernels::cpu::adamw(weight + begin, first + begin, second + begin, gradient + begin,
+                                            end - begin, factors);
                         if (copy == nullptr) return;
-                        kernels::cpu::round_to_bf16(weight + at, copy + at, end - at);
+                        kernels::cpu::round_to_bf16(weight + begin, copy + begin, end - begin);
                       });
 }
 
@@ -36,15 +36,15 @@ void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradi
               const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
               double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
   const AdamwBuffers buffers{weight, first, second, gradient, copy};
-  const AdamwStep by{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
-  check_adamw(buffers, by);
+  const AdamwStep options{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
+  check_adamw(buffers, options);
   for (const auto& written : {weight, first, second}) bump_version(written);
   if (copy) bump_version(*copy);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
     if (weight.scalar_type() == at::kDouble) {
-      update<double, scalar_t>(buffers, factors_of(by));
+      update<double, scalar_t>(buffers, factors_of(options));
     } else {
-      update<float, scalar_t>(buffers, factors_of(by));
+      update<float, scalar_t>(buffers, factors_of(options));
     }
   });
 }

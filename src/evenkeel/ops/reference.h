@@ -216,16 +216,16 @@ inline at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& 
   return at::where(targets >= 0, losses, 0.0).sum().to(logits.scalar_type());
 }
 
-inline void adamw_(const AdamwBuffers& at, const AdamwStep& by) {
-  const auto g = at.gradient.to(at.weight.scalar_type()) * by.gradient_scale;
-  at.weight.mul_(1 - by.lr * by.weight_decay);
-  at.first.mul_(by.beta1).add_(g, 1 - by.beta1);
-  at.second.mul_(by.beta2).addcmul_(g, g, 1 - by.beta2);
-  const auto steps = static_cast<double>(by.step);
-  const auto mean = at.first / (1 - std::pow(by.beta1, steps));
-  const auto mean_square = at.second / (1 - std::pow(by.beta2, steps));
-  at.weight.sub_(by.lr * mean / (mean_square.sqrt() + by.epsilon));
-  if (at.copy) at.copy->copy_(at.weight);
+inline void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
+  const auto g = buffers.gradient.to(buffers.weight.scalar_type()) * step.gradient_scale;
+  buffers.weight.mul_(1 - step.lr * step.weight_decay);
+  buffers.first.mul_(step.beta1).add_(g, 1 - step.beta1);
+  buffers.second.mul_(step.beta2).addcmul_(g, g, 1 - step.beta2);
+  const auto steps = static_cast<double>(step.step);
+  const auto mean = buffers.first / (1 - std::pow(step.beta1, steps));
+  const auto mean_square = buffers.second / (1 - std::pow(step.beta2, steps));
+  buffers.weight.sub_(step.lr * mean / (mean_square.sqrt() + step.epsilon));
+  if (buffers.copy) buffers.copy->copy_(buffers.weight);
 }
 
 inline double sum_of_squares(const at::Tensor& x) {

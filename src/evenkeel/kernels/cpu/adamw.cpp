@@ -7,20 +7,20 @@ namespace evenkeel::kernels::cpu {
 
 template <typename W, typename G>
 EK_CLONES void adamw(W* __restrict weight, W* __restrict first, W* __restrict second,
-                     const G* __restrict gradient, std::int64_t count, const AdamwFactors& by) {
-  const auto gradient_scale = static_cast<W>(by.gradient_scale);
-  const auto fresh1 = static_cast<W>(1 - by.beta1);
-  const auto beta2 = static_cast<W>(by.beta2);
-  const auto fresh2 = static_cast<W>(1 - by.beta2);
-  const auto decay = static_cast<W>(by.decay);
-  const auto step_size = static_cast<W>(by.step_size);
-  const auto root_scale = static_cast<W>(by.root_scale);
-  const auto epsilon = static_cast<W>(by.epsilon);
+                     const G* __restrict gradient, std::int64_t count, const AdamwFactors& factors) {
+  const auto gradient_scale = static_cast<W>(factors.gradient_scale);
+  const auto one_minus_beta1 = static_cast<W>(1 - factors.beta1);
+  const auto beta2 = static_cast<W>(factors.beta2);
+  const auto one_minus_beta2 = static_cast<W>(1 - factors.beta2);
+  const auto decay = static_cast<W>(factors.decay);
+  const auto step_size = static_cast<W>(factors.step_size);
+  const auto root_scale = static_cast<W>(factors.root_scale);
+  const auto epsilon = static_cast<W>(factors.epsilon);
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
     const W g = gradient_scale * static_cast<W>(load(gradient + i));
-    const W mean = first[i] + fresh1 * (g - first[i]);
-    const W mean_square = beta2 * second[i] + fresh2 * g * g;
+    const W mean = first[i] + one_minus_beta1 * (g - first[i]);
+    const W mean_square = beta2 * second[i] + one_minus_beta2 * g * g;
     const W divisor = root_scale * std::sqrt(mean_square) + epsilon;
     first[i] = mean;
     second[i] = mean_square;

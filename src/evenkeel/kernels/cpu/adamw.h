@@ -15,7 +15,7 @@ namespace evenkeel::kernels::cpu {
 /// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
 template <typename W, typename G>
 void adamw(W* weight, W* first, W* second, const G* gradient, std::int64_t count,
-           const AdamwFactors& by);
+           const AdamwFactors& factors);
 
 /// to = from, rounded to bfloat16.
 template <typename W>

@@ -8,30 +8,30 @@ namespace evenkeel::kernels::cuda {
 namespace {
 
 template <typename W, typename G>
-__global__ void adamw_kernel(AdamwPointers<W, G> at, std::int64_t count, AdamwFactors by) {
+__global__ void adamw_kernel(AdamwPointers<W, G> buffers, std::int64_t count, AdamwFactors factors) {
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (i >= count) return;
-  const W g = static_cast<W>(by.gradient_scale) * static_cast<W>(load(at.gradient + i));
-  const W mean = at.first[i] + static_cast<W>(1 - by.beta1) * (g - at.first[i]);
+  const W g = static_cast<W>(factors.gradient_scale) * static_cast<W>(load(buffers.gradient + i));
+  const W mean = buffers.first[i] + static_cast<W>(1 - factors.beta1) * (g - buffers.first[i]);
   const W mean_square =
-      static_cast<W>(by.beta2) * at.second[i] + static_cast<W>(1 - by.beta2) * g * g;
-  const W divisor = static_cast<W>(by.root_scale) * sqrt(mean_square) + static_cast<W>(by.epsilon);
+      static_cast<W>(factors.beta2) * buffers.second[i] + static_cast<W>(1 - factors.beta2) * g * g;
+  const W divisor = static_cast<W>(factors.root_scale) * sqrt(mean_square) + static_cast<W>(factors.epsilon);
   const W weight =
-      static_cast<W>(by.decay) * at.weight[i] - static_cast<W>(by.step_size) * mean / divisor;
-  at.first[i] = mean;
-  at.second[i] = mean_square;
-  at.weight[i] = weight;
-  if (at.copy != nullptr) store(at.copy + i, static_cast<double>(weight));
+      static_cast<W>(factors.decay) * buffers.weight[i] - static_cast<W>(factors.step_size) * mean / divisor;
+  buffers.first[i] = mean;
+  buffers.second[i] = mean_square;
+  buffers.weight[i] = weight;
+  if (buffers.copy != nullptr) store(buffers.copy + i, static_cast<double>(weight));
 }
 
 }  // namespace
 
 template <typename W, typename G>
-cudaError_t adamw(const AdamwPointers<W, G>& at, std::int64_t count, const AdamwFactors& by,
+cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count, const AdamwFactors& factors,
                   cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   const auto blocks = static_cast<unsigned>(blocks_of(count, kThreads));
-  adamw_kernel<W, G><<<blocks, kThreads, 0, stream>>>(at, count, by);
+  adamw_kernel<W, G><<<blocks, kThreads, 0, stream>>>(buffers, count, factors);
   return cudaGetLastError();
 }
 
