@@ -32,7 +32,7 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
                       });
 }
 
-void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
+void adamw_in_place_cpu(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
               const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
               double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
   const AdamwBuffers buffers{weight, first, second, gradient, copy};
@@ -52,7 +52,7 @@ void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradi
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("adamw_", in_place);
+  m.impl("adamw_", adamw_in_place_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -24,7 +24,7 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
       buffers.weight.numel(), factors, cuda::stream()));
 }
 
-void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
+void adamw_in_place_cuda(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
               const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
               double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
   const c10::cuda::CUDAGuard on_device_of_weight(weight.device());
@@ -45,7 +45,7 @@ void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradi
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("adamw_", in_place);
+  m.impl("adamw_", adamw_in_place_cuda);
 }
 
 }  // namespace evenkeel::ops

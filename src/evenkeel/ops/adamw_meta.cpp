@@ -9,7 +9,7 @@ namespace {
 
 using at::Tensor;
 
-void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
+void adamw_in_place_meta(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
               const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
               double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
   check_adamw({weight, first, second, gradient, copy},
@@ -19,7 +19,7 @@ void in_place(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradi
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("adamw_", in_place);
+  m.impl("adamw_", adamw_in_place_meta);
 }
 
 }  // namespace evenkeel::ops

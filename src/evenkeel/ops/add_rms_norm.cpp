@@ -43,7 +43,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
   }
 };
 
-std::tuple<Tensor, Tensor> differentiable(const Tensor& residual, const Tensor& branch,
+std::tuple<Tensor, Tensor> add_rms_norm_autograd(const Tensor& residual, const Tensor& branch,
                                           const OptionalTensor& gain, double epsilon) {
   check_rows("add_rms_norm", residual);
   check_same("add_rms_norm", "branch", branch, "residual", residual);
@@ -71,7 +71,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("add_rms_norm", differentiable);
+  m.impl("add_rms_norm", add_rms_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -18,7 +18,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::OpMathType;
 
-std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cpu(const Tensor& residual, const Tensor& branch,
                                            const OptionalTensor& gain, double epsilon) {
   const auto left = residual.contiguous();
   const auto right = branch.contiguous();
@@ -47,7 +47,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("add_rms_norm_forward", forward);
+  m.impl("add_rms_norm_forward", add_rms_norm_forward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -18,7 +18,7 @@ using cuda::mutable_data;
 using cuda::KernelType;
 using kernels::cuda::OpMathType;
 
-std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& branch,
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cuda(const Tensor& residual, const Tensor& branch,
                                            const OptionalTensor& gain, double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_residual(residual.device());
   const auto left = residual.contiguous();
@@ -44,7 +44,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("add_rms_norm_forward", forward);
+  m.impl("add_rms_norm_forward", add_rms_norm_forward_cuda);
 }
 
 }  // namespace evenkeel::ops

@@ -11,7 +11,7 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor& /*branch*/,
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_meta(const Tensor& residual, const Tensor& /*branch*/,
                                            const OptionalTensor& /*gain*/, double /*epsilon*/) {
   return {empty_contiguous_like(residual), empty_contiguous_like(residual), empty_row_statistic(residual)};
 }
@@ -19,7 +19,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& residual, const Tensor&
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("add_rms_norm_forward", forward);
+  m.impl("add_rms_norm_forward", add_rms_norm_forward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -39,7 +39,7 @@ class AffineFunction : public torch::autograd::Function<AffineFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
+Tensor affine_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   check_rows("affine", x);
   check_vector_or_value("affine", "gain", gain, x);
   check_vector_or_value("affine", "bias", bias, x);
@@ -62,7 +62,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("affine", differentiable);
+  m.impl("affine", affine_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

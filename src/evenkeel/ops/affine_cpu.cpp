@@ -18,7 +18,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::OpMathType;
 
-Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
+Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
@@ -36,7 +36,7 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> affine_backward_cpu(const Tensor& dy, const Tensor& x,
                                             const OptionalTensor& gain,
                                             const OptionalTensor& bias) {
   const auto upstream = dy.contiguous();
@@ -69,8 +69,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("affine_forward", forward);
-  m.impl("affine_backward", backward);
+  m.impl("affine_forward", affine_forward_cpu);
+  m.impl("affine_backward", affine_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

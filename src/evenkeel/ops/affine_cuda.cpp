@@ -18,7 +18,7 @@ using cuda::mutable_data;
 using cuda::KernelType;
 using kernels::cuda::OpMathType;
 
-Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
+Tensor affine_forward_cuda(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -34,7 +34,7 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> affine_backward_cuda(const Tensor& dy, const Tensor& x,
                                             const OptionalTensor& gain,
                                             const OptionalTensor& bias) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
@@ -72,8 +72,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("affine_forward", forward);
-  m.impl("affine_backward", backward);
+  m.impl("affine_forward", affine_forward_cuda);
+  m.impl("affine_backward", affine_backward_cuda);
 }
 
 }  // namespace evenkeel::ops

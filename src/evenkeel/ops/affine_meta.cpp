@@ -11,11 +11,11 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/) {
+Tensor affine_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> affine_backward_meta(const Tensor& /*dy*/, const Tensor& x,
                                             const OptionalTensor& gain,
                                             const OptionalTensor& bias) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
@@ -24,8 +24,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("affine_forward", forward);
-  m.impl("affine_backward", backward);
+  m.impl("affine_forward", affine_forward_meta);
+  m.impl("affine_backward", affine_backward_meta);
 }
 
 }  // namespace evenkeel::ops

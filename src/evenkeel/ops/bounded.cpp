@@ -46,7 +46,7 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+Tensor bounded_autograd(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
                       const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   check_rows("bounded", x);
   check_double("bounded", "alpha", alpha, x, /*is_value=*/true);
@@ -78,7 +78,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("bounded", differentiable);
+  m.impl("bounded", bounded_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

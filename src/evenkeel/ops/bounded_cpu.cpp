@@ -27,7 +27,7 @@ BoundedParameters bounded_parameters(const Tensor& alpha, const OptionalTensor& 
           .shift = shift ? *const_data<double>(*shift, 1) : 0};
 }
 
-Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+Tensor bounded_forward_cpu(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
                const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -47,7 +47,7 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(const Tensor& dy, const Tensor& x,
                                                             const Tensor& alpha,
                                                             const OptionalTensor& shift,
                                                             const OptionalTensor& gain,
@@ -90,8 +90,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("bounded_forward", forward);
-  m.impl("bounded_backward", backward);
+  m.impl("bounded_forward", bounded_forward_cpu);
+  m.impl("bounded_backward", bounded_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -11,12 +11,12 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& x, const Tensor& /*alpha*/, const OptionalTensor& /*shift*/,
+Tensor bounded_forward_meta(const Tensor& x, const Tensor& /*alpha*/, const OptionalTensor& /*shift*/,
                const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/, bool /*erf*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_meta(
     const Tensor& /*dy*/, const Tensor& x, const Tensor& alpha, const OptionalTensor& /*shift*/,
     const OptionalTensor& gain, const OptionalTensor& bias, bool /*erf*/) {
   return {empty_contiguous_like(x), empty_contiguous_like(alpha), empty_contiguous_like(alpha), empty_vector_gradient(gain, x),
@@ -26,8 +26,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("bounded_forward", forward);
-  m.impl("bounded_backward", backward);
+  m.impl("bounded_forward", bounded_forward_meta);
+  m.impl("bounded_backward", bounded_backward_meta);
 }
 
 }  // namespace evenkeel::ops

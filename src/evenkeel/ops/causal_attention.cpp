@@ -74,7 +74,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 namespace {
 
-Tensor differentiable(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+Tensor causal_attention_autograd(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                       std::optional<double> softcap, const DocumentStarts& document_starts) {
   check_attention(q, k, v, document_starts);
   check_softcap("causal_attention", softcap);
@@ -110,7 +110,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("causal_attention", differentiable);
+  m.impl("causal_attention", causal_attention_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

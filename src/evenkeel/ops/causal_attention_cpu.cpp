@@ -152,7 +152,7 @@ void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, doubl
   });
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+std::tuple<Tensor, Tensor> causal_attention_forward_cpu(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                                    std::optional<double> softcap,
                                    const std::optional<Tensor>& document_starts) {
   const AttentionOutput output(q);
@@ -160,7 +160,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& k, const Tenso
   return {output.y, output.lse};
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& q_any,
+std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_cpu(const Tensor& dy_any, const Tensor& q_any,
                                             const Tensor& k_any, const Tensor& v_any,
                                             const Tensor& y_any, const Tensor& lse_any,
                                             double scale, std::optional<double> softcap,
@@ -210,7 +210,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy_any, const Tensor& 
 }
 
 /// A forward pass whose keys are its values, too, for what it finds on the way.
-Tensor largest_scores_of(const Tensor& q, const Tensor& k, double scale,
+Tensor largest_scores_cpu(const Tensor& q, const Tensor& k, double scale,
                          const std::optional<Tensor>& document_starts) {
   AttentionOutput output(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
@@ -222,9 +222,9 @@ Tensor largest_scores_of(const Tensor& q, const Tensor& k, double scale,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("causal_attention_forward", forward);
-  m.impl("causal_attention_backward", backward);
-  m.impl("largest_scores", largest_scores_of);
+  m.impl("causal_attention_forward", causal_attention_forward_cpu);
+  m.impl("causal_attention_backward", causal_attention_backward_cpu);
+  m.impl("largest_scores", largest_scores_cpu);
 }
 
 }  // namespace evenkeel::ops

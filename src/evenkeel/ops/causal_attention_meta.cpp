@@ -13,14 +13,14 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor> forward(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
+std::tuple<Tensor, Tensor> causal_attention_forward_meta(const Tensor& q, const Tensor& /*k*/, const Tensor& /*v*/,
                                    double /*scale*/, std::optional<double> /*softcap*/,
                                    const std::optional<Tensor>& /*document_starts*/) {
   return {empty_contiguous_like(q), at::empty_symint({q.sym_size(0), q.sym_size(2), q.sym_size(1)},
                                     q.options().dtype(opmath_dtype(q.scalar_type())))};
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& q, const Tensor& k,
+std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_meta(const Tensor& /*dy*/, const Tensor& q, const Tensor& k,
                                             const Tensor& v, const Tensor& /*y*/,
                                             const Tensor& /*lse*/, double /*scale*/,
                                             std::optional<double> /*softcap*/,
@@ -28,7 +28,7 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
   return {empty_contiguous_like(q), empty_contiguous_like(k), empty_contiguous_like(v)};
 }
 
-Tensor largest_scores_of(const Tensor& q, const Tensor& k, double /*scale*/,
+Tensor largest_scores_meta(const Tensor& q, const Tensor& k, double /*scale*/,
                          const std::optional<Tensor>& document_starts) {
   check_attention(q, k, k, document_starts);
   return at::empty_symint({q.sym_size(2)}, q.options().dtype(at::kDouble));
@@ -37,9 +37,9 @@ Tensor largest_scores_of(const Tensor& q, const Tensor& k, double /*scale*/,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("causal_attention_forward", forward);
-  m.impl("causal_attention_backward", backward);
-  m.impl("largest_scores", largest_scores_of);
+  m.impl("causal_attention_forward", causal_attention_forward_meta);
+  m.impl("causal_attention_backward", causal_attention_backward_meta);
+  m.impl("largest_scores", largest_scores_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -51,7 +51,7 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
   }
 };
 
-Tensor3 differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                        double epsilon, std::int64_t epsilon_at) {
   check_dtype("column_norm", "x", x);
   TORCH_CHECK(x.dim() == 3 && x.sym_size(1) > 0,
@@ -96,7 +96,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("column_norm", differentiable);
+  m.impl("column_norm", column_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

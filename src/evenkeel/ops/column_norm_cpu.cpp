@@ -62,7 +62,7 @@ Tensor double_vector_or(const OptionalTensor& vector, double value, std::int64_t
   return vector ? vector->contiguous() : at::full({width}, value, at::kDouble);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(const Tensor& x,
                                                            const OptionalTensor& gain,
                                                            const OptionalTensor& bias,
                                                            double epsilon, std::int64_t epsilon_at) {
@@ -96,7 +96,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   return {y, means, variances, rhos, slopes};
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> column_norm_backward_cpu(const Tensor& dy, const Tensor& x,
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             const Tensor& mean, const Tensor& rho,
                                             const Tensor& slope) {
@@ -135,8 +135,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("column_norm_forward", forward);
-  m.impl("column_norm_backward", backward);
+  m.impl("column_norm_forward", column_norm_forward_cpu);
+  m.impl("column_norm_backward", column_norm_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -12,7 +12,7 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_meta(const Tensor& x,
                                                            const OptionalTensor& /*gain*/,
                                                            const OptionalTensor& /*bias*/,
                                                            double /*epsilon*/,
@@ -23,7 +23,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> forward(const Tensor& x,
   return {empty_contiguous_like(x), of_columns(), of_columns(), of_columns(), of_columns()};
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> column_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x,
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             const Tensor& /*mean*/, const Tensor& /*rho*/,
                                             const Tensor& /*slope*/) {
@@ -33,8 +33,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("column_norm_forward", forward);
-  m.impl("column_norm_backward", backward);
+  m.impl("column_norm_forward", column_norm_forward_meta);
+  m.impl("column_norm_backward", column_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

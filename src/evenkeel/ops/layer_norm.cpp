@@ -41,7 +41,7 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor layer_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                       double epsilon) {
   check_rows("layer_norm", x);
   check_vector("layer_norm", "gain", gain, x);
@@ -69,7 +69,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("layer_norm", differentiable);
+  m.impl("layer_norm", layer_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

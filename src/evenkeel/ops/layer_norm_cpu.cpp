@@ -19,7 +19,7 @@ using cpu::KernelType;
 using kernels::cpu::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor3 layer_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                 double epsilon) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -47,7 +47,7 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   return {y, mean, rstd};
 }
 
-Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
+Tensor3 layer_norm_backward_cpu(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                  const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
@@ -88,8 +88,8 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("layer_norm_forward", forward);
-  m.impl("layer_norm_backward", backward);
+  m.impl("layer_norm_forward", layer_norm_forward_cpu);
+  m.impl("layer_norm_backward", layer_norm_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -19,7 +19,7 @@ using cuda::KernelType;
 using kernels::cuda::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                 double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
@@ -42,7 +42,7 @@ Tensor3 forward(const Tensor& x, const OptionalTensor& gain, const OptionalTenso
   return {y, mean, rstd};
 }
 
-Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
+Tensor3 layer_norm_backward_cuda(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
                  const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
@@ -78,8 +78,8 @@ Tensor3 backward(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("layer_norm_forward", forward);
-  m.impl("layer_norm_backward", backward);
+  m.impl("layer_norm_forward", layer_norm_forward_cuda);
+  m.impl("layer_norm_backward", layer_norm_backward_cuda);
 }
 
 }  // namespace evenkeel::ops

@@ -12,12 +12,12 @@ namespace {
 using at::Tensor;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor3 forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+Tensor3 layer_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
                 double /*epsilon*/) {
   return {empty_contiguous_like(x), empty_row_statistic(x), empty_row_statistic(x)};
 }
 
-Tensor3 backward(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain,
+Tensor3 layer_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain,
                  const OptionalTensor& bias, const Tensor& /*mean*/, const Tensor& /*rstd*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
@@ -25,8 +25,8 @@ Tensor3 backward(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& ga
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("layer_norm_forward", forward);
-  m.impl("layer_norm_backward", backward);
+  m.impl("layer_norm_forward", layer_norm_forward_meta);
+  m.impl("layer_norm_backward", layer_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

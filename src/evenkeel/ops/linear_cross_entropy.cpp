@@ -100,19 +100,19 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
   return {fixed_order_sum(losses).to(opmath_dtype(x.scalar_type())), dx};
 }
 
-Tensor2 into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
+Tensor2 linear_cross_entropy_into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
              double scale, std::optional<double> softcap, const Tensor& dweight) {
   bump_version(dweight);
   return forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
 }
 
-Tensor2 into_meta(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
+Tensor2 linear_cross_entropy_into_meta(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
                     std::int64_t /*vocabulary*/, double /*scale*/,
                     std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
   return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), empty_contiguous_like(x)};
 }
 
-Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
+Tensor3 linear_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
                 std::int64_t vocabulary, double scale, std::optional<double> softcap, bool for_x,
                 bool for_weight) {
   const auto dweight =
@@ -122,7 +122,7 @@ Tensor3 forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
   return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
 }
 
-Tensor3 forward_meta(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
+Tensor3 linear_cross_entropy_forward_meta(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
                std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
                bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
@@ -210,7 +210,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const L
   check_softcap("linear_cross_entropy", options.softcap);
 }
 
-Tensor differentiable(const Tensor& x, const Tensor& weight, const Tensor& targets,
+Tensor linear_cross_entropy_autograd(const Tensor& x, const Tensor& weight, const Tensor& targets,
                       std::int64_t vocabulary, double scale, std::optional<double> softcap) {
   check(x, weight, targets, {vocabulary, scale, softcap});
   const bool recorded = at::GradMode::is_enabled();
@@ -250,22 +250,22 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("linear_cross_entropy", differentiable);
+  m.impl("linear_cross_entropy", linear_cross_entropy_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("linear_cross_entropy_forward", forward);
-  m.impl("linear_cross_entropy_into", into);
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("linear_cross_entropy_forward", forward);
-  m.impl("linear_cross_entropy_into", into);
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("linear_cross_entropy_forward", forward_meta);
-  m.impl("linear_cross_entropy_into", into_meta);
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward_meta);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into_meta);
   m.impl("cross_entropy_rows_", cross_entropy_rows_meta);
 }
 

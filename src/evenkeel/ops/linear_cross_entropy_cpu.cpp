@@ -18,7 +18,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 
 /// The loss of each row, [n], double; with its gradient written over the logits [n, V].
-Tensor cross_entropy_rows(const Tensor& logits, const Tensor& targets, double scale,
+Tensor cross_entropy_rows_cpu(const Tensor& logits, const Tensor& targets, double scale,
             std::optional<double> softcap, bool with_gradient) {
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
@@ -47,7 +47,7 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& targets, double sc
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("cross_entropy_rows_", cross_entropy_rows);
+  m.impl("cross_entropy_rows_", cross_entropy_rows_cpu);
 }
 
 }  // namespace evenkeel::ops

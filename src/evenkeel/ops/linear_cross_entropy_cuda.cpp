@@ -17,7 +17,7 @@ using at::Tensor;
 using cuda::mutable_data;
 using cuda::KernelType;
 
-Tensor cross_entropy_rows(const Tensor& logits, const Tensor& targets, double scale,
+Tensor cross_entropy_rows_cuda(const Tensor& logits, const Tensor& targets, double scale,
             std::optional<double> softcap, bool with_gradient) {
   const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
@@ -41,7 +41,7 @@ Tensor cross_entropy_rows(const Tensor& logits, const Tensor& targets, double sc
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("cross_entropy_rows_", cross_entropy_rows);
+  m.impl("cross_entropy_rows_", cross_entropy_rows_cuda);
 }
 
 }  // namespace evenkeel::ops

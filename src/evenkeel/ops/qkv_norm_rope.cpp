@@ -72,7 +72,7 @@ void check_gain(const char* name, const OptionalTensor& gain, const Tensor& qkv,
               gain->sym_sizes(), " of ", dtype_name(gain->scalar_type()), " on ", gain->device());
 }
 
-Tensor3 differentiable(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
+Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                        std::int64_t kv_heads, const OptionalTensor& q_gain,
                        const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                        Numbers epsilon) {
@@ -129,7 +129,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("qkv_norm_rope", differentiable);
+  m.impl("qkv_norm_rope", qkv_norm_rope_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -33,7 +33,7 @@ auto gains_of(const std::array<QkvPart, 3>& parts, std::int64_t width) {
   return gains;
 }
 
-Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
+Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
   const auto rows = qkv.contiguous();
@@ -76,7 +76,7 @@ Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
   return {results[0], results[1], results[2], rstd};
 }
 
-Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
+Tensor4 qkv_norm_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
                  const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
@@ -137,8 +137,8 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("qkv_norm_rope_forward", forward);
-  m.impl("qkv_norm_rope_backward", backward);
+  m.impl("qkv_norm_rope_forward", qkv_norm_rope_forward_cpu);
+  m.impl("qkv_norm_rope_backward", qkv_norm_rope_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -41,7 +41,7 @@ Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv, c
           .width = width};
 }
 
-Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
+Tensor4 qkv_norm_rope_forward_cuda(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                 const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
   const c10::cuda::CUDAGuard on_device_of_qkv(qkv.device());
@@ -65,7 +65,7 @@ Tensor4 forward(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
   return {results[0], results[1], results[2], rstd};
 }
 
-Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
+Tensor4 qkv_norm_rope_backward_cuda(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
                  const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
                  const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                  const OptionalTensor& v_gain, const Tensor& rstd) {
@@ -100,8 +100,8 @@ Tensor4 backward(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("qkv_norm_rope_forward", forward);
-  m.impl("qkv_norm_rope_backward", backward);
+  m.impl("qkv_norm_rope_forward", qkv_norm_rope_forward_cuda);
+  m.impl("qkv_norm_rope_backward", qkv_norm_rope_backward_cuda);
 }
 
 }  // namespace evenkeel::ops

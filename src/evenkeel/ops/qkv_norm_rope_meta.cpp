@@ -13,7 +13,7 @@ namespace {
 using at::Tensor;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-Tensor4 forward(const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t heads,
+Tensor4 qkv_norm_rope_forward_meta(const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t heads,
                 std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
                 const OptionalTensor& /*k_gain*/, const OptionalTensor& /*v_gain*/,
                 at::ArrayRef<double> /*epsilon*/) {
@@ -27,7 +27,7 @@ Tensor4 forward(const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t heads
           at::empty_symint({batch * positions, all}, qkv.options().dtype(at::kDouble))};
 }
 
-Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
+Tensor4 qkv_norm_rope_backward_meta(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
                  const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
                  std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
@@ -39,8 +39,8 @@ Tensor4 backward(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("qkv_norm_rope_forward", forward);
-  m.impl("qkv_norm_rope_backward", backward);
+  m.impl("qkv_norm_rope_forward", qkv_norm_rope_forward_meta);
+  m.impl("qkv_norm_rope_backward", qkv_norm_rope_backward_meta);
 }
 
 }  // namespace evenkeel::ops

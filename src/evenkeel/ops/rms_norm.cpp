@@ -41,7 +41,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
 
 /// One body for every key: apply() costs little when no gradient is wanted, and torch.compile
 /// traces through it to the forward and backward operators, which alone have kernels.
-Tensor differentiable(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+Tensor rms_norm_autograd(const Tensor& x, const OptionalTensor& gain, double epsilon) {
   check_rows("rms_norm", x);
   check_vector("rms_norm", "gain", gain, x);
   check_epsilon("rms_norm", epsilon);
@@ -64,7 +64,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("rms_norm", differentiable);
+  m.impl("rms_norm", rms_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -18,7 +18,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::OpMathType;
 
-std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor> rms_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, double epsilon) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   return {y, rstd};
 }
 
-std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
+std::tuple<Tensor, Tensor> rms_norm_backward_cpu(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
                                     const OptionalTensor& gain, const Tensor& rstd) {
   const auto upstream = dy.contiguous();
   const auto beside = skip ? skip->contiguous() : Tensor();
@@ -76,8 +76,8 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("rms_norm_forward", forward);
-  m.impl("rms_norm_backward", backward);
+  m.impl("rms_norm_forward", rms_norm_forward_cpu);
+  m.impl("rms_norm_backward", rms_norm_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

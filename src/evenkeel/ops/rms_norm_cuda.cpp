@@ -18,7 +18,7 @@ using cuda::mutable_data;
 using cuda::KernelType;
 using kernels::cuda::OpMathType;
 
-std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain, double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -38,7 +38,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& gain, 
   return {y, rstd};
 }
 
-std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
+std::tuple<Tensor, Tensor> rms_norm_backward_cuda(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
                                     const OptionalTensor& gain, const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
@@ -73,8 +73,8 @@ std::tuple<Tensor, Tensor> backward(const Tensor& dy, const OptionalTensor& skip
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("rms_norm_forward", forward);
-  m.impl("rms_norm_backward", backward);
+  m.impl("rms_norm_forward", rms_norm_forward_cuda);
+  m.impl("rms_norm_backward", rms_norm_backward_cuda);
 }
 
 }  // namespace evenkeel::ops

@@ -13,12 +13,12 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor> forward(const Tensor& x, const OptionalTensor& /*gain*/,
+std::tuple<Tensor, Tensor> rms_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
                                    double /*epsilon*/) {
   return {empty_contiguous_like(x), empty_row_statistic(x)};
 }
 
-std::tuple<Tensor, Tensor> backward(const Tensor& /*dy*/, const OptionalTensor& /*skip*/,
+std::tuple<Tensor, Tensor> rms_norm_backward_meta(const Tensor& /*dy*/, const OptionalTensor& /*skip*/,
                                     const Tensor& x, const OptionalTensor& gain,
                                     const Tensor& /*rstd*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x)};
@@ -27,8 +27,8 @@ std::tuple<Tensor, Tensor> backward(const Tensor& /*dy*/, const OptionalTensor& 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("rms_norm_forward", forward);
-  m.impl("rms_norm_backward", backward);
+  m.impl("rms_norm_forward", rms_norm_forward_meta);
+  m.impl("rms_norm_backward", rms_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

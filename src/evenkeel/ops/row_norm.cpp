@@ -50,7 +50,7 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor row_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                       std::int64_t groups, bool centred, double partial, bool length,
                       double epsilon, std::int64_t epsilon_at, bool absmax8) {
   check_rows("row_norm", x);
@@ -91,7 +91,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("row_norm", differentiable);
+  m.impl("row_norm", row_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -39,7 +39,7 @@ RowDenominator denominator_of(std::int64_t width, bool centred, double partial, 
           .absmax8 = absmax8};
 }
 
-Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+Tensor row_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                std::int64_t groups, bool centred, double partial, bool length, double epsilon,
                std::int64_t epsilon_at, bool absmax8) {
   const auto rows = x.contiguous();
@@ -64,7 +64,7 @@ Tensor forward(const Tensor& x, const OptionalTensor& gain, const OptionalTensor
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(const Tensor& dy, const Tensor& x,
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             std::int64_t groups, bool centred, double partial,
                                             bool length, double epsilon, std::int64_t epsilon_at,
@@ -104,8 +104,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("row_norm_forward", forward);
-  m.impl("row_norm_backward", backward);
+  m.impl("row_norm_forward", row_norm_forward_cpu);
+  m.impl("row_norm_backward", row_norm_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -11,13 +11,13 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+Tensor row_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
                std::int64_t /*groups*/, bool /*centred*/, double /*partial*/, bool /*length*/,
                double /*epsilon*/, std::int64_t /*epsilon_at*/, bool /*absmax8*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor> row_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x,
                                             const OptionalTensor& gain, const OptionalTensor& bias,
                                             std::int64_t /*groups*/, bool /*centred*/,
                                             double /*partial*/, bool /*length*/, double /*epsilon*/,
@@ -28,8 +28,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("row_norm_forward", forward);
-  m.impl("row_norm_backward", backward);
+  m.impl("row_norm_forward", row_norm_forward_meta);
+  m.impl("row_norm_backward", row_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

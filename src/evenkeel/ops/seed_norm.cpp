@@ -44,7 +44,7 @@ class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& x, const Tensor& alpha, const Tensor& beta,
+Tensor seed_norm_autograd(const Tensor& x, const Tensor& alpha, const Tensor& beta,
                       const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
   check_rows("seed_norm", x);
   check_vector_or_value("seed_norm", "alpha", alpha, x);
@@ -77,7 +77,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("seed_norm", differentiable);
+  m.impl("seed_norm", seed_norm_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

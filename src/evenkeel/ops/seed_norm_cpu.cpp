@@ -35,7 +35,7 @@ struct SeedNormVectors {
   Tensor alpha, beta, gain, bias;
 };
 
-Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const OptionalTensor& gain,
+Tensor seed_norm_forward_cpu(const Tensor& x, const Tensor& alpha, const Tensor& beta, const OptionalTensor& gain,
                const OptionalTensor& bias, double epsilon) {
   const auto rows = x.contiguous();
   const SeedNormVectors vectors(x, alpha, beta, gain, bias);
@@ -52,7 +52,7 @@ Tensor forward(const Tensor& x, const Tensor& alpha, const Tensor& beta, const O
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(const Tensor& dy, const Tensor& x,
                                                             const Tensor& alpha, const Tensor& beta,
                                                             const OptionalTensor& gain,
                                                             const OptionalTensor& bias,
@@ -92,8 +92,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& dy, co
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("seed_norm_forward", forward);
-  m.impl("seed_norm_backward", backward);
+  m.impl("seed_norm_forward", seed_norm_forward_cpu);
+  m.impl("seed_norm_backward", seed_norm_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

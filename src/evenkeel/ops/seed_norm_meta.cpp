@@ -11,12 +11,12 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& x, const Tensor& /*alpha*/, const Tensor& /*beta*/,
+Tensor seed_norm_forward_meta(const Tensor& x, const Tensor& /*alpha*/, const Tensor& /*beta*/,
                const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/, double /*epsilon*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x,
                                                             const Tensor& alpha, const Tensor& beta,
                                                             const OptionalTensor& gain,
                                                             const OptionalTensor& bias,
@@ -28,8 +28,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(const Tensor& /*dy*/
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("seed_norm_forward", forward);
-  m.impl("seed_norm_backward", backward);
+  m.impl("seed_norm_forward", seed_norm_forward_meta);
+  m.impl("seed_norm_backward", seed_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

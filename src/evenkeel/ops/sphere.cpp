@@ -60,14 +60,14 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
   }
 };
 
-Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
+Tensor sphere_step_autograd(const Tensor& start, const Tensor& towards, const Tensor& step) {
   check_rows("sphere_step", start, "start");
   check_same("sphere_step", "towards", towards, "start", start);
   check_double("sphere_step", "step", step, start, /*is_value=*/false);
   return SphereStepFunction::apply(start, towards, step);
 }
 
-Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+Tensor geodesic_step_autograd(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
                 double decay) {
   check_rows("geodesic_step", x);
   check_same("geodesic_step", "g", g, "x", x);
@@ -105,8 +105,8 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("sphere_step", sphere);
-  m.impl("geodesic_step", geodesic);
+  m.impl("sphere_step", sphere_step_autograd);
+  m.impl("geodesic_step", geodesic_step_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

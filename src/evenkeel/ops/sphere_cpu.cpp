@@ -19,7 +19,7 @@ using cpu::mutable_data;
 using cpu::KernelType;
 using kernels::cpu::GeodesicParameters;
 
-Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
+Tensor sphere_step_forward_cpu(const Tensor& start, const Tensor& towards, const Tensor& step) {
   const auto starts = start.contiguous(), ends = towards.contiguous();
   const auto width = width_of(start);
   const auto steps = step.expand({width}).contiguous();
@@ -37,7 +37,7 @@ Tensor sphere(const Tensor& start, const Tensor& towards, const Tensor& step) {
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& dy, const Tensor& start,
+std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_cpu(const Tensor& dy, const Tensor& start,
                                                    const Tensor& towards, const Tensor& step) {
   const auto upstream = dy.contiguous(), starts = start.contiguous(), ends = towards.contiguous();
   const auto width = width_of(start);
@@ -71,7 +71,7 @@ GeodesicParameters geodesic_parameters(const Tensor& scale, const Tensor& bias, 
   return {*const_data<double>(scale, 1), *const_data<double>(bias, 1), decay};
 }
 
-Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+Tensor geodesic_step_forward_cpu(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
                 double decay) {
   const auto starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x);
@@ -89,7 +89,7 @@ Tensor geodesic(const Tensor& x, const Tensor& g, const Tensor& scale, const Ten
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_cpu(const Tensor& dy, const Tensor& x,
                                                              const Tensor& g, const Tensor& scale,
                                                              const Tensor& bias, double decay) {
   const auto upstream = dy.contiguous(), starts = x.contiguous(), pulls = g.contiguous();
@@ -123,10 +123,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& dy, c
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("sphere_step_forward", sphere);
-  m.impl("sphere_step_backward", sphere_backward);
-  m.impl("geodesic_step_forward", geodesic);
-  m.impl("geodesic_step_backward", geodesic_backward);
+  m.impl("sphere_step_forward", sphere_step_forward_cpu);
+  m.impl("sphere_step_backward", sphere_step_backward_cpu);
+  m.impl("geodesic_step_forward", geodesic_step_forward_cpu);
+  m.impl("geodesic_step_backward", geodesic_step_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

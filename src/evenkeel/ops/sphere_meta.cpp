@@ -11,21 +11,21 @@ namespace {
 
 using at::Tensor;
 
-Tensor sphere(const Tensor& start, const Tensor& /*towards*/, const Tensor& /*step*/) {
+Tensor sphere_step_forward_meta(const Tensor& start, const Tensor& /*towards*/, const Tensor& /*step*/) {
   return empty_contiguous_like(start);
 }
 
-std::tuple<Tensor, Tensor, Tensor> sphere_backward(const Tensor& /*dy*/, const Tensor& start,
+std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_meta(const Tensor& /*dy*/, const Tensor& start,
                                                    const Tensor& /*towards*/, const Tensor& step) {
   return {empty_contiguous_like(start), empty_contiguous_like(start), empty_contiguous_like(step)};
 }
 
-Tensor geodesic(const Tensor& x, const Tensor& /*g*/, const Tensor& /*scale*/,
+Tensor geodesic_step_forward_meta(const Tensor& x, const Tensor& /*g*/, const Tensor& /*scale*/,
                 const Tensor& /*bias*/, double /*decay*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& /*dy*/, const Tensor& x,
+std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_meta(const Tensor& /*dy*/, const Tensor& x,
                                                              const Tensor& /*g*/,
                                                              const Tensor& scale,
                                                              const Tensor& bias, double /*decay*/) {
@@ -35,10 +35,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_backward(const Tensor& /*dy*
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("sphere_step_forward", sphere);
-  m.impl("sphere_step_backward", sphere_backward);
-  m.impl("geodesic_step_forward", geodesic);
-  m.impl("geodesic_step_backward", geodesic_backward);
+  m.impl("sphere_step_forward", sphere_step_forward_meta);
+  m.impl("sphere_step_backward", sphere_step_backward_meta);
+  m.impl("geodesic_step_forward", geodesic_step_forward_meta);
+  m.impl("geodesic_step_backward", geodesic_step_backward_meta);
 }
 
 }  // namespace evenkeel::ops

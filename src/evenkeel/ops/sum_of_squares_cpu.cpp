@@ -11,7 +11,7 @@ namespace evenkeel::ops {
 
 namespace {
 
-at::Tensor sum_of_squares(const at::Tensor& x) {
+at::Tensor sum_of_squares_cpu(const at::Tensor& x) {
   check_dtype("sum_of_squares", "x", x);
   const auto values = x.contiguous();
   const auto count = values.numel();
@@ -32,7 +32,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("sum_of_squares", sum_of_squares);
+  m.impl("sum_of_squares", sum_of_squares_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -13,7 +13,7 @@ namespace evenkeel::ops {
 
 namespace {
 
-at::Tensor sum_of_squares(const at::Tensor& x) {
+at::Tensor sum_of_squares_cuda(const at::Tensor& x) {
   check_dtype("sum_of_squares", "x", x);
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto values = x.contiguous();
@@ -31,7 +31,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("sum_of_squares", sum_of_squares);
+  m.impl("sum_of_squares", sum_of_squares_cuda);
 }
 
 }  // namespace evenkeel::ops

@@ -8,7 +8,7 @@ namespace evenkeel::ops {
 
 namespace {
 
-at::Tensor sum_of_squares(const at::Tensor& x) {
+at::Tensor sum_of_squares_meta(const at::Tensor& x) {
   check_dtype("sum_of_squares", "x", x);
   return at::empty({}, x.options().dtype(at::kDouble));
 }
@@ -16,7 +16,7 @@ at::Tensor sum_of_squares(const at::Tensor& x) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("sum_of_squares", sum_of_squares);
+  m.impl("sum_of_squares", sum_of_squares_meta);
 }
 
 }  // namespace evenkeel::ops

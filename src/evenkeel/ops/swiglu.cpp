@@ -31,7 +31,7 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
   }
 };
 
-Tensor differentiable(const Tensor& up_gate) {
+Tensor swiglu_autograd(const Tensor& up_gate) {
   check_rows("swiglu", up_gate, "products");
   TORCH_CHECK(up_gate.sym_size(-1) % 2 == 0,
               "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
@@ -72,7 +72,7 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
-  m.impl("swiglu", differentiable);
+  m.impl("swiglu", swiglu_autograd);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

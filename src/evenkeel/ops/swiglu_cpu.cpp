@@ -17,7 +17,7 @@ using cpu::const_data;
 using cpu::mutable_data;
 using cpu::KernelType;
 
-Tensor forward(const Tensor& up_gate) {
+Tensor swiglu_forward_cpu(const Tensor& up_gate) {
   const auto rows = up_gate.contiguous();
   const auto ffn_width = width_of(up_gate) / 2;
   auto sizes = up_gate.sizes().vec();
@@ -35,7 +35,7 @@ Tensor forward(const Tensor& up_gate) {
 }
 
 /// \param y  contiguous, written; may be dy. Undefined: not wanted
-Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
+Tensor swiglu_backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
   const auto upstream = dy.contiguous();
   const auto rows = up_gate.contiguous();
   const auto ffn_width = width_of(up_gate) / 2;
@@ -59,22 +59,22 @@ Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tenso
   return gradient;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& up_gate) {
-  return backward_with_output(dy, up_gate, {});
+Tensor swiglu_backward_cpu(const Tensor& dy, const Tensor& up_gate) {
+  return swiglu_backward_with_output(dy, up_gate, {});
 }
 
-Tensor backward_in_place(const Tensor& dy, const Tensor& up_gate) {
+Tensor swiglu_backward_in_place_cpu(const Tensor& dy, const Tensor& up_gate) {
   check_in_place(dy, up_gate);
   bump_version(dy);
-  return backward_with_output(dy, up_gate, dy);
+  return swiglu_backward_with_output(dy, up_gate, dy);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("swiglu_forward", forward);
-  m.impl("swiglu_backward", backward);
-  m.impl("swiglu_backward_", backward_in_place);
+  m.impl("swiglu_forward", swiglu_forward_cpu);
+  m.impl("swiglu_backward", swiglu_backward_cpu);
+  m.impl("swiglu_backward_", swiglu_backward_in_place_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -17,7 +17,7 @@ using cuda::const_data;
 using cuda::mutable_data;
 using cuda::KernelType;
 
-Tensor forward(const Tensor& up_gate) {
+Tensor swiglu_forward_cuda(const Tensor& up_gate) {
   const c10::cuda::CUDAGuard on_device_of_up_gate(up_gate.device());
   const auto rows = up_gate.contiguous();
   const auto ffn_width = width_of(up_gate) / 2;
@@ -33,7 +33,7 @@ Tensor forward(const Tensor& up_gate) {
 }
 
 /// \param y  contiguous, written; may be dy. Undefined: not wanted
-Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
+Tensor swiglu_backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tensor& y) {
   const c10::cuda::CUDAGuard on_device_of_up_gate(up_gate.device());
   const auto upstream = dy.contiguous();
   const auto rows = up_gate.contiguous();
@@ -49,22 +49,22 @@ Tensor backward_with_output(const Tensor& dy, const Tensor& up_gate, const Tenso
   return gradient;
 }
 
-Tensor backward(const Tensor& dy, const Tensor& up_gate) {
-  return backward_with_output(dy, up_gate, {});
+Tensor swiglu_backward_cuda(const Tensor& dy, const Tensor& up_gate) {
+  return swiglu_backward_with_output(dy, up_gate, {});
 }
 
-Tensor backward_in_place(const Tensor& dy, const Tensor& up_gate) {
+Tensor swiglu_backward_in_place_cuda(const Tensor& dy, const Tensor& up_gate) {
   check_in_place(dy, up_gate);
   bump_version(dy);
-  return backward_with_output(dy, up_gate, dy);
+  return swiglu_backward_with_output(dy, up_gate, dy);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("swiglu_forward", forward);
-  m.impl("swiglu_backward", backward);
-  m.impl("swiglu_backward_", backward_in_place);
+  m.impl("swiglu_forward", swiglu_forward_cuda);
+  m.impl("swiglu_backward", swiglu_backward_cuda);
+  m.impl("swiglu_backward_", swiglu_backward_in_place_cuda);
 }
 
 }  // namespace evenkeel::ops

@@ -10,22 +10,22 @@ namespace {
 
 using at::Tensor;
 
-Tensor forward(const Tensor& up_gate) {
+Tensor swiglu_forward_meta(const Tensor& up_gate) {
   auto sizes = up_gate.sym_sizes().vec();
   sizes.back() = sizes.back() / 2;
   return at::empty_symint(sizes, up_gate.options());
 }
 
-Tensor backward(const Tensor& /*dy*/, const Tensor& up_gate) {
+Tensor swiglu_backward_meta(const Tensor& /*dy*/, const Tensor& up_gate) {
   return empty_contiguous_like(up_gate);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("swiglu_forward", forward);
-  m.impl("swiglu_backward", backward);
-  m.impl("swiglu_backward_", backward);
+  m.impl("swiglu_forward", swiglu_forward_meta);
+  m.impl("swiglu_backward", swiglu_backward_meta);
+  m.impl("swiglu_backward_", swiglu_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -41,7 +41,7 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
       sum.device(), ", ", dy.device(), " and ", x.device());
 }
 
-void by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
   check(sum, dy, x);
   bump_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
@@ -90,7 +90,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
 }
 #endif
 
-void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
+void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
   check(sum, dy_any, x_any);
   const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
@@ -108,10 +108,10 @@ void on_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool i
                          .is_first = is_first});
   }
 #endif
-  by_mm(sum, dy, x, is_first);
+  add_weight_gradient_by_mm(sum, dy, x, is_first);
 }
 
-void on_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_first*/) {
+void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_first*/) {
   check(sum, dy, x);
 }
 
@@ -132,15 +132,15 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("add_weight_gradient_", on_cpu);
+  m.impl("add_weight_gradient_", add_weight_gradient_cpu);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("add_weight_gradient_", by_mm);
+  m.impl("add_weight_gradient_", add_weight_gradient_by_mm);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("add_weight_gradient_", on_meta);
+  m.impl("add_weight_gradient_", add_weight_gradient_meta);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
