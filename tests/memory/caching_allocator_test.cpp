@@ -16,30 +16,30 @@ namespace {
 
 class CachingAllocator : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { cache_cpu_tensors(); }
+  static void SetUpTestSuite() { install_caching_allocator(); }
 
   static at::Tensor bytes(std::int64_t count) { return at::empty({count}, at::kByte); }
 };
 
-TEST_F(CachingAllocator, GivesAFreedBlockAgain) {
+TEST_F(CachingAllocator, ReusesAFreedBlock) {
   const auto* const first = bytes(4'000'000).const_data_ptr();
   EXPECT_EQ(bytes(4'000'000).const_data_ptr(), first);
   EXPECT_EQ(bytes(3'999'999).const_data_ptr(), first) << "the same class";
 }
 
-TEST_F(CachingAllocator, GivesNoBlockTwiceAtOnce) {
+TEST_F(CachingAllocator, GivesEachBlockOnce) {
   const auto first = bytes(5000).fill_(1);
   const auto second = bytes(5000).fill_(2);
   EXPECT_TRUE(first.eq(1).all().item<bool>());
   EXPECT_TRUE(second.eq(2).all().item<bool>());
 }
 
-TEST_F(CachingAllocator, AsksTheSystemForNothingInTheSteadyState) {
+TEST_F(CachingAllocator, ReservesNothingInTheSteadyState) {
   const auto step = [] { return at::ones({512, 512}).matmul(at::ones({512, 512})).sum(); };
   step();
-  const auto before = cached_bytes();
+  const auto before = reserved_bytes();
   for (int i = 0; i < 10; ++i) step();
-  EXPECT_EQ(cached_bytes(), before);
+  EXPECT_EQ(reserved_bytes(), before);
   EXPECT_GT(before, 0);
 }
 
@@ -59,19 +59,19 @@ TEST_F(CachingAllocator, WritesToTheLastByteOfLargeAndSmallBlocks) {
 // oneDNN asks through raw_allocate(), which aborts unless the context is the data itself.
 TEST_F(CachingAllocator, ServesRawAllocations) {
   auto* const allocator = c10::GetCPUAllocator();
-  const auto before = bytes_in_use();
+  const auto before = allocated_bytes();
   void* const raw = allocator->raw_allocate(100);
   ASSERT_NE(raw, nullptr);
-  EXPECT_EQ(bytes_in_use(), before + class_bytes(size_class(100)));
+  EXPECT_EQ(allocated_bytes(), before + class_bytes(size_class(100)));
   allocator->raw_deallocate(raw);
-  EXPECT_EQ(bytes_in_use(), before);
+  EXPECT_EQ(allocated_bytes(), before);
 }
 
-TEST_F(CachingAllocator, GivesNothingForAnEmptyTensor) {
-  const auto before = bytes_in_use();
+TEST_F(CachingAllocator, AllocatesNothingForAnEmptyTensor) {
+  const auto before = allocated_bytes();
   const auto empty = at::empty({0, 5});
   EXPECT_EQ(empty.const_data_ptr(), nullptr);
-  EXPECT_EQ(bytes_in_use(), before);
+  EXPECT_EQ(allocated_bytes(), before);
 }
 
 // 2^60 bytes are beyond every address, 2^46 beyond every machine's memory and swap. The latter the
@@ -82,8 +82,8 @@ constexpr int kTooLarge[] = {60};
 constexpr int kTooLarge[] = {60, 46};
 #endif
 
-TEST_F(CachingAllocator, SaysWhatTheSystemDoesNotHave) {
-  const auto before = cached_bytes();
+TEST_F(CachingAllocator, ThrowsOutOfMemoryWithTheSize) {
+  const auto before = reserved_bytes();
   for (const int power : kTooLarge) {
     try {
       bytes(std::int64_t{1} << power);
@@ -93,31 +93,31 @@ TEST_F(CachingAllocator, SaysWhatTheSystemDoesNotHave) {
       EXPECT_EQ(std::string(error.what_without_backtrace()).substr(0, start.size()), start);
     }
   }
-  EXPECT_EQ(cached_bytes(), before);
+  EXPECT_EQ(reserved_bytes(), before);
 }
 
-TEST_F(CachingAllocator, TakesBackFromAnotherThread) {
+TEST_F(CachingAllocator, FreesFromAnotherThread) {
   auto tensor = bytes(123'456);
   const auto* const data = tensor.const_data_ptr();
   std::thread([moved = std::move(tensor)] {}).join();
   EXPECT_EQ(bytes(123'456).const_data_ptr(), data);
 }
 
-TEST_F(CachingAllocator, CountsWhatIsInUseAndItsPeak) {
-  const auto before = bytes_in_use();
-  reset_peak();
+TEST_F(CachingAllocator, CountsAllocatedBytesAndTheirPeak) {
+  const auto before = allocated_bytes();
+  reset_peak_stats();
   const auto block = class_bytes(size_class(1'000'000));
   {
     const auto first = bytes(1'000'000);
     const auto second = bytes(1'000'000);
-    EXPECT_EQ(bytes_in_use(), before + 2 * block);
+    EXPECT_EQ(allocated_bytes(), before + 2 * block);
   }
   const auto third = bytes(1'000'000);
-  EXPECT_EQ(bytes_in_use(), before + block);
-  EXPECT_EQ(peak_bytes_in_use(), before + 2 * block);
-  reset_peak();
-  EXPECT_EQ(peak_bytes_in_use(), before + block);
-  EXPECT_LE(peak_bytes_in_use(), cached_bytes());
+  EXPECT_EQ(allocated_bytes(), before + block);
+  EXPECT_EQ(peak_allocated_bytes(), before + 2 * block);
+  reset_peak_stats();
+  EXPECT_EQ(peak_allocated_bytes(), before + block);
+  EXPECT_LE(peak_allocated_bytes(), reserved_bytes());
 }
 
 }  // namespace

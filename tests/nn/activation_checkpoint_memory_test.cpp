@@ -17,7 +17,7 @@ using testing::TinyModel;
 
 class RecomputeMemory : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { memory::cache_cpu_tensors(); }
+  static void SetUpTestSuite() { memory::install_caching_allocator(); }
 
   /// 2 rows of 32 tokens. All sizes are powers of two, of which the allocator rounds none.
   static constexpr double kTokens = 64, kWidth = 64, kInner = 128, kBytes = 4;
@@ -44,9 +44,9 @@ class RecomputeMemory : public ::testing::Test {
       return tiny.model->loss_sum(ids, targets, {.mode = nn::Mode::training});
     };
     forward().backward();
-    const auto before = memory::bytes_in_use();
+    const auto before = memory::allocated_bytes();
     const auto loss = forward();
-    return static_cast<double>(memory::bytes_in_use() - before);
+    return static_cast<double>(memory::allocated_bytes() - before);
   }
 
   static double dropped(const std::string& scheme, const norm::Experts& experts = {}) {

@@ -100,7 +100,7 @@ int with_output_checked(int code) {
 
 int main(int argc, char** argv) {
   evenkeel::enable_mkl_cnr();
-  evenkeel::memory::cache_cpu_tensors();
+  evenkeel::memory::install_caching_allocator();
   evenkeel::ops::warm_up_mkl();
   return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
 }

@@ -13,18 +13,18 @@ namespace evenkeel::memory {
 /// Sizes are rounded up by an eighth at most. Nothing is given back to the system.
 /// Call it once, first thing in main(): tensors made earlier keep the allocator they came from.
 /// A tensor that the system has no memory for throws c10::OutOfMemoryError, which says its size.
-void cache_cpu_tensors();
+void install_caching_allocator();
 
-/// What the cache has taken from the system so far, in bytes, whether in use or free.
-std::size_t cached_bytes();
+/// What the cache has reserved from the system so far, in bytes, allocated or free.
+std::size_t reserved_bytes();
 
-/// What tensors hold at this moment, in bytes of their (rounded) blocks.
-std::size_t bytes_in_use();
+/// What tensors have allocated now, in bytes of their (rounded) blocks.
+std::size_t allocated_bytes();
 
-/// The most that bytes_in_use() has been since the start or the last reset_peak().
-std::size_t peak_bytes_in_use();
+/// The most that allocated_bytes() has been since the start or the last reset_peak_stats().
+std::size_t peak_allocated_bytes();
 
-/// Lets peak_bytes_in_use() start again from what is in use now.
-void reset_peak();
+/// Resets peak_allocated_bytes() to allocated_bytes().
+void reset_peak_stats();
 
 }  // namespace evenkeel::memory
