@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

@@ -9,7 +9,7 @@
 #include "evenkeel/kernels/cpu/amx.h"
 #include "evenkeel/kernels/cpu/gemm_amx.h"
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

@@ -19,7 +19,7 @@ double read(Bf16 value) {
   return load(&value);
 }
 
-TEST(Bf16, HoldsTheUpperHalfOfAFloat) {
+TEST(Bf16, IsTheUpperHalfOfAFloat) {
   EXPECT_EQ(rounded(1.0).bits, 0x3f80);
   EXPECT_EQ(rounded(-2.0).bits, 0xc000);
   EXPECT_EQ(read({0x4049}), 3.140625);

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using testing::exact;
 using testing::wavy;
 
-TEST(BlocksOf, CountsTheLastBlockThoughItIsNotFull) {
+TEST(BlocksOf, CountsAPartialLastBlock) {
   EXPECT_EQ(blocks_of(0, 64), 0);
   EXPECT_EQ(blocks_of(64, 64), 1);
   EXPECT_EQ(blocks_of(65, 64), 2);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/kernels/cpu/amx.h"
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {
@@ -53,7 +53,7 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
 // Where nearly all of a row is its mean, float32 would keep few bits of what is left: from less
 // than half a deviation (0.3 and 0.4: a deviation is 0.7) to a hundred, and backward with what the
 // forward pass has found.
-TYPED_TEST(LayerNormRow, KeepsItsBitsBesideAFarMean) {
+TYPED_TEST(LayerNormRow, KeepsDigitsUnderALargeMean) {
   constexpr std::int64_t kWidth = 96;
   for (const double far : {0.3, 0.4, 1.0, 2.0, 10.0, 100.0}) {
     const std::vector<double> ripple = exact(wavy<TypeParam>(kWidth, 0.3));
@@ -137,7 +137,7 @@ TYPED_TEST(LayerNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
 
 // Of a gradient along x_hat, or of equal values, next to nothing is left, which float32 would not
 // know.
-TYPED_TEST(LayerNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
+TYPED_TEST(LayerNormRow, KeepsDigitsUnderCancellation) {
   constexpr std::size_t kWidth = 96;
   const auto x = wavy<TypeParam>(kWidth, 0.3);
   const auto ripple = exact(wavy<double>(kWidth, 0.9));
@@ -186,7 +186,7 @@ TYPED_TEST(LayerNormRow, KeepsTinyResults) {
 
 // What rows share is summed over several at a time; the row whose factor is far from 1 is not
 // among them, but counts.
-TYPED_TEST(LayerNormRow, TakesRowsTogetherAsOneByOne) {
+TYPED_TEST(LayerNormRow, HasTheSameBitsInBlocksOfRows) {
   constexpr std::size_t kRows = 11, kWidth = 70;
   const auto dy = wavy<TypeParam>(kRows * kWidth, 0.9);
   auto x = wavy<TypeParam>(kRows * kWidth, 0.3);

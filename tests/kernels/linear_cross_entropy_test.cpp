@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {
@@ -76,7 +76,7 @@ TYPED_TEST(NormRope, IsItsFormula) {
 
 // Of a gradient along x_hat next to nothing is left, which float32 would not know; the head beside
 // it, of which much is left, is taken in float32.
-TYPED_TEST(NormRope, KeepTheBitsOfWhatIsLeftOfAGradient) {
+TYPED_TEST(NormRope, KeepsDigitsUnderCancellation) {
   constexpr std::size_t kHeads = 2;
   for (const std::size_t width : {16, 30, 48, 64, 128}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/kernels/cpu/amx.h"
-#include "kernels/rows.h"
+#include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {
@@ -59,7 +59,7 @@ TYPED_TEST(RmsNormRow, FollowsItsFormulaAtEveryWidth) {
 }
 
 // sum = residual + branch in the dtype of the rows, and the norm is that of the rounded sum.
-TYPED_TEST(RmsNormRow, AddsFirstWhereItIsAskedTo) {
+TYPED_TEST(RmsNormRow, AddsTheResidualFirst) {
   for (const std::size_t width : {1, 16, 37, 64, 70}) {
     const auto count = static_cast<std::int64_t>(width);
     const auto residual = wavy<TypeParam>(width, 0.3);
@@ -121,7 +121,7 @@ TYPED_TEST(RmsNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
 
 // Of a gradient along x_hat next to nothing is left, which float32 would not know: of two rows
 // here, beside others with which they would be taken together.
-TYPED_TEST(RmsNormRow, KeepsTheBitsOfWhatIsLeftOfAGradient) {
+TYPED_TEST(RmsNormRow, KeepsDigitsUnderCancellation) {
   constexpr std::size_t kRows = 6, kWidth = 96;
   const auto x = wavy<TypeParam>(kRows * kWidth, 0.3);
   const auto ripple = wavy<double>(kRows * kWidth, 0.9);
@@ -182,7 +182,7 @@ TYPED_TEST(RmsNormRow, KeepsTinyResults) {
 
 // What rows share is summed over several at a time; the row whose factor is far from 1 is not
 // among them, but counts.
-TYPED_TEST(RmsNormRow, TakesRowsTogetherAsOneByOne) {
+TYPED_TEST(RmsNormRow, HasTheSameBitsInBlocksOfRows) {
   constexpr std::size_t kRows = 11, kWidth = 70;
   const auto dy = wavy<TypeParam>(kRows * kWidth, 0.9);
   const auto skip = wavy<TypeParam>(kRows * kWidth, 4.0);

@@ -70,7 +70,7 @@ TEST_F(Adamw, FollowsItsFormulaInFloat) {
 }
 
 // arXiv:1711.05101, algorithm 2, by hand: from zero moments the first step is lr * sign(g).
-TEST_F(Adamw, MovesByTheRateInTheFirstStep) {
+TEST_F(Adamw, MovesByTheLearningRateInTheFirstStep) {
   const AdamwBuffers buffers{.weight = at::full({2}, 1.0, at::kDouble),
                              .first = at::zeros({2}, at::kDouble),
                              .second = at::zeros({2}, at::kDouble),
@@ -118,7 +118,7 @@ TEST_F(Adamw, HasTheSameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(one.copy->equal(*two.copy));
 }
 
-TEST_F(Adamw, UpdatesLeavesThatWantAGradient) {
+TEST_F(Adamw, UpdatesLeavesThatRequireGrad) {
   auto buffers = random(3, at::kFloat, at::kFloat);
   const auto before = buffers.weight.clone();
   buffers.weight.requires_grad_();
@@ -132,7 +132,7 @@ TEST_F(Adamw, TakesEmptyBuffersAndTheMetaDevice) {
   ops::adamw_({meta, meta, meta, meta, std::nullopt}, kStep);
 }
 
-TEST_F(Adamw, SaysWhatDoesNotFit) {
+TEST_F(Adamw, RejectsMismatchedArguments) {
   const auto message = [](const AdamwBuffers& buffers, std::int64_t step) {
     return testing::message_of([&] { ops::adamw_(buffers, {.lr = 1, .step = step}); });
   };

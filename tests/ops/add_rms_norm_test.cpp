@@ -120,13 +120,13 @@ TEST_F(AddRmsNorm, RoundsLittleForBfloat16) {
   EXPECT_TRUE(close(grads[2], wanted[1], 0x1p-24, size(1)));
 }
 
-TEST_F(AddRmsNorm, DoesNotCareHowItsInputLies) {
+TEST_F(AddRmsNorm, TakesNonContiguousInput) {
   const auto across = at::randn({5, 3, 2}, at::kDouble).permute({2, 1, 0});
   testing::expect_equal_gradients(fused, formula, {across, branch, gain}, upstream);
   testing::expect_equal_gradients(fused, formula, {residual, across, gain}, upstream);
 }
 
-TEST_F(AddRmsNorm, GivesNothingForNothing) {
+TEST_F(AddRmsNorm, TakesEmptyInput) {
   const auto none = at::empty({0, 5}, at::kDouble);
   const auto got = testing::gradients(fused, {none, none, gain}, {none, none});
   EXPECT_EQ(got[0].sizes(), none.sizes());
@@ -153,7 +153,7 @@ TEST_F(AddRmsNorm, GivesShapesWithoutDataOnTheMetaDevice) {
   }
 }
 
-TEST_F(AddRmsNorm, SaysWhatDoesNotFit) {
+TEST_F(AddRmsNorm, RejectsMismatchedArguments) {
   const auto message = [&](const at::Tensor& b, const at::Tensor& g) {
     return message_of([&] { ops::add_rms_norm(residual, b, g); });
   };

@@ -38,7 +38,7 @@ TEST(Bounded, IsItsFormula) {
   EXPECT_TRUE(close(bare, at::tanh(0.7 * x), 1e-14, 1e-15));
 }
 
-TEST(Bounded, RefusesWhatDoesNotFit) {
+TEST(Bounded, RejectsMismatchedArguments) {
   const auto x = at::zeros({2, 6});
   const auto said = [&](const at::Tensor& alpha, const at::Tensor& gain) {
     return message_of([&] { ops::bounded(x, alpha, std::nullopt, gain, std::nullopt, false); });

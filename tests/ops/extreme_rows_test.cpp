@@ -173,7 +173,7 @@ TEST(ExtremeRows, OfFloat64LeaveSmallRowsToEpsilon) {
 }
 
 // A NaN or an infinity in a row is seen in the row, and only there.
-TEST(ExtremeRows, WithANanAreNanAndLeaveTheOthersAlone) {
+TEST(ExtremeRows, WithANanAreNanAndLeaveOtherRowsUnchanged) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     for (const double poison : {std::nan(""), std::numeric_limits<double>::infinity()}) {
       auto x = at::ones({3, kWidth}, at::TensorOptions(dtype));

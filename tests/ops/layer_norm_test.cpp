@@ -87,14 +87,14 @@ TEST_F(LayerNorm, RoundsLittleForBfloat16) {
   EXPECT_TRUE(close(got[2], wanted[2], 0x1p-24 * 1.001, 1e-12));
 }
 
-TEST_F(LayerNorm, DoesNotCareHowItsInputLies) {
+TEST_F(LayerNorm, TakesNonContiguousInput) {
   const auto across = at::randn({5, 3, 2}, at::kDouble).permute({2, 1, 0});
   EXPECT_TRUE(fused({across, gain, bias})[0].equal(fused({across.contiguous(), gain, bias})[0]));
   const auto up = dy.transpose(0, 1).contiguous().transpose(0, 1);
   testing::expect_equal_gradients(fused, formula, {across, gain, bias}, {up});
 }
 
-TEST_F(LayerNorm, GivesNothingForNothing) {
+TEST_F(LayerNorm, TakesEmptyInput) {
   const auto none = at::empty({0, 5}, at::kDouble);
   const auto got = testing::gradients(fused, {none, gain, bias}, {none});
   EXPECT_EQ(got[0].sizes(), none.sizes());
@@ -120,7 +120,7 @@ TEST_F(LayerNorm, GivesShapesWithoutDataOnTheMetaDevice) {
   EXPECT_EQ(y.sizes(), x.sizes());
 }
 
-TEST_F(LayerNorm, SaysWhatDoesNotFit) {
+TEST_F(LayerNorm, RejectsMismatchedArguments) {
   EXPECT_EQ(message_of([&] { ops::layer_norm(x, at::ones({4}, at::kDouble), bias); }),
             "[layer_norm] gain must be [5] to fit x [2, 3, 5], but is [4]");
   EXPECT_EQ(message_of([&] { ops::layer_norm(x, gain, at::ones({5})); }),

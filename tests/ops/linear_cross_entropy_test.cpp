@@ -106,7 +106,7 @@ TEST_F(LinearCrossEntropy, HasTheSameBitsForAnyNumberOfThreads) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(all[0][i].equal(all[1][i])) << i;
 }
 
-TEST_F(LinearCrossEntropy, NamesWhatDoesNotFit) {
+TEST_F(LinearCrossEntropy, RejectsMismatchedArguments) {
   const auto call = [](const at::Tensor& rows, const at::Tensor& head, const at::Tensor& ids,
                        std::int64_t vocabulary) {
     return message_of([&] { ops::linear_cross_entropy(rows, head, ids, {vocabulary}); });

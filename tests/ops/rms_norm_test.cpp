@@ -100,7 +100,7 @@ TEST_F(RmsNorm, RoundsLittle) {
   }
 }
 
-TEST_F(RmsNorm, DoesNotCareHowItsInputLies) {
+TEST_F(RmsNorm, TakesNonContiguousInput) {
   const auto across = at::randn({5, 3, 2}, at::kDouble).permute({2, 1, 0});  // [2, 3, 5]
   const auto every_other = at::randn({10}, at::kDouble).slice(0, 0, 10, 2);  // [5]
   EXPECT_FALSE(across.is_contiguous());
@@ -111,7 +111,7 @@ TEST_F(RmsNorm, DoesNotCareHowItsInputLies) {
   testing::expect_equal_gradients(fused, formula, {across, every_other}, {up});
 }
 
-TEST_F(RmsNorm, GivesNothingForNothing) {
+TEST_F(RmsNorm, TakesEmptyInput) {
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{0, 5}, {3, 0}}) {
     const Tensors in = {at::empty(shape, at::kDouble), at::ones({shape[1]}, at::kDouble)};
     EXPECT_EQ(fused(in)[0].sizes(), at::IntArrayRef(shape));
@@ -157,7 +157,7 @@ TEST_F(RmsNorm, RefusesASecondDerivative) {
   EXPECT_THROW(torch::autograd::grad({dx[0].sum()}, {leaf}), c10::Error);
 }
 
-TEST_F(RmsNorm, SaysWhatDoesNotFit) {
+TEST_F(RmsNorm, RejectsMismatchedArguments) {
   const auto message = [](const at::Tensor& rows, const std::optional<at::Tensor>& g, double e) {
     return message_of([&] { ops::rms_norm(rows, g, e); });
   };

@@ -46,7 +46,7 @@ TEST(RowNorm, IsItsFormulaInEveryForm) {
   }
 }
 
-TEST(RowNorm, RefusesWhatDoesNotFit) {
+TEST(RowNorm, RejectsMismatchedArguments) {
   const auto x = at::zeros({2, 6});
   const auto message = [&](const ops::RowNormOptions& options, const at::Tensor& gain) {
     return refusal([&] { ops::row_norm(x, gain, std::nullopt, options); });
@@ -72,7 +72,7 @@ TEST(ColumnNorm, GivesMomentsAndItsFormula) {
   EXPECT_TRUE(close(got.variance, x.var(1, /*unbiased=*/false), 1e-12, 1e-14));
 }
 
-TEST(ColumnNorm, RefusesWhatDoesNotFit) {
+TEST(ColumnNorm, RejectsMismatchedArguments) {
   const auto message = [](const at::Tensor& x, const at::Tensor& gain) {
     return refusal([&] { ops::column_norm(x, gain, std::nullopt, 1e-5); });
   };

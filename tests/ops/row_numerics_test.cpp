@@ -202,7 +202,7 @@ TEST(Affine, TakesNoRowsAndNoGain) {
   EXPECT_TRUE(ops::affine(x, std::nullopt).equal(x));
 }
 
-TEST(Affine, NamesWhatDoesNotFit) {
+TEST(Affine, RejectsMismatchedArguments) {
   const auto x = at::ones({2, 3, 5});
   const auto message = [&](const at::Tensor& rows, const at::Tensor& gain) {
     return testing::message_of([&] { ops::affine(rows, gain); });

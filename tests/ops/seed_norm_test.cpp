@@ -76,7 +76,7 @@ TEST(SeedNorm, IsRmsNormWhereBetaIsZero) {
   EXPECT_TRUE(close(y, ops::reference::rms_rows(x, kEpsilon), 1e-14, 1e-15));
 }
 
-TEST(SeedNorm, RefusesWhatDoesNotFit) {
+TEST(SeedNorm, RejectsMismatchedArguments) {
   const auto x = at::zeros({2, 6});
   const auto said = [&](const at::Tensor& alpha, const at::Tensor& beta) {
     return message_of(

@@ -175,7 +175,7 @@ TEST(SphereSteps, DoNotHideNaN) {
   }
 }
 
-TEST(SphereSteps, RefuseWhatDoesNotFit) {
+TEST(SphereSteps, RejectMismatchedArguments) {
   const auto x = at::zeros({2, 6});
   const auto step = at::ones({6}, at::kDouble), one = at::ones({1}, at::kDouble);
   EXPECT_EQ(message_of([&] { ops::sphere_step(x, at::zeros({2, 5}), step); }),

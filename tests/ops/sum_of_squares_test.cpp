@@ -34,7 +34,7 @@ TEST_F(SumOfSquares, OfNothingIsZero) {
   EXPECT_EQ(ops::sum_of_squares(at::empty({0, 3})), 0);
 }
 
-TEST_F(SumOfSquares, DoesNotCareHowItsInputLies) {
+TEST_F(SumOfSquares, TakesNonContiguousInput) {
   const auto x = at::randn({30, 50}).t();
   EXPECT_EQ(ops::sum_of_squares(x), ops::sum_of_squares(x.contiguous()));
 }
@@ -45,7 +45,7 @@ TEST_F(SumOfSquares, OfFloatsDoesNotOverflow) {
   EXPECT_NEAR(ops::sum_of_squares(at::full({100'000}, 3e38)) / (1e5 * largest * largest), 1, 1e-12);
 }
 
-TEST_F(SumOfSquares, ShowsANanAndAnInfinity) {
+TEST_F(SumOfSquares, PropagatesNanAndInfinity) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     auto x = at::ones({100'000}, at::TensorOptions(dtype));
     x[77'777] = -kInfinity;

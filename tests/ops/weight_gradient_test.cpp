@@ -42,7 +42,7 @@ TEST(WeightGradient, AddsTheProduct) {
 }
 
 // NaN too: it is not read.
-TEST(WeightGradient, TakesThePlaceOfWhatDoesNotCount) {
+TEST(WeightGradient, OverwritesWhenFirst) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     for (const auto& [rows, columns, tokens] :
          {Case{3, 5, 7}, Case{64, 80, 100}, Case{2, 2, 0}, Case{1100, 640, 300}}) {
@@ -59,7 +59,7 @@ TEST(WeightGradient, TakesThePlaceOfWhatDoesNotCount) {
 }
 
 // Rows of a wider tensor; and columns of it, which lie apart.
-TEST(WeightGradient, TakesPartsOfTensors) {
+TEST(WeightGradient, TakesViewsOfTensors) {
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     const auto all = at::randn({100, 96}).to(type);
     const auto dy = all.narrow(1, 8, 48), x = all.narrow(1, 60, 32);
@@ -106,7 +106,7 @@ TEST(WeightGradient, HasTheSameBitsForAnyNumberOfThreads) {
   at::set_num_threads(threads);
 }
 
-TEST(WeightGradient, NamesWhatDoesNotFit) {
+TEST(WeightGradient, RejectsMismatchedArguments) {
   const auto message = testing::message_of(
       [] { ops::add_weight_gradient(at::zeros({2, 3}), at::zeros({4, 2}), at::zeros({5, 3})); });
   EXPECT_NE(

@@ -9,4 +9,4 @@
 #include "kernels/emulated/float32.h"
 #include "kernels/emulated/float64.h"
 #include "kernels/emulated/tiles.h"
-#include "kernels/emulated/words.h"
+#include "kernels/emulated/integers.h"
