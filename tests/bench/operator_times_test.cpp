@@ -19,7 +19,8 @@ TEST(StepPartOf, KnowsTheOperatorsOfAStep) {
   EXPECT_EQ(step_part_of("evenkeel::add_weight_gradient_"), "products");
   EXPECT_EQ(step_part_of("aten::mm"), "products");
   EXPECT_EQ(step_part_of("aten::linear"), "products");
-  EXPECT_EQ(step_part_of("aten::_scaled_dot_product_flash_attention_for_cpu_backward"), "attention");
+  EXPECT_EQ(step_part_of("aten::_scaled_dot_product_flash_attention_for_cpu_backward"),
+            "attention");
   EXPECT_EQ(step_part_of("evenkeel::add_rms_norm_forward"), "norms");
   EXPECT_EQ(step_part_of("evenkeel::qkv_norm_rope_backward"), "norms");
   EXPECT_EQ(step_part_of("evenkeel::linear_cross_entropy_forward"), "loss");

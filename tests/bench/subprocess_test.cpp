@@ -26,7 +26,8 @@ class SubprocessTest : public testing::Test {
 };
 
 TEST_F(SubprocessTest, AnswersLineByLine) {
-  Subprocess process({"sh", "-c", "echo '{\"n\":0}'; while read line; do echo \"$line\"; done"}, log_);
+  Subprocess process({"sh", "-c", "echo '{\"n\":0}'; while read line; do echo \"$line\"; done"},
+                     log_);
   EXPECT_EQ(process.read_reply().at("n"), 0);
   for (int n = 1; n < 4; ++n) EXPECT_EQ(process.request({{"n", n}}).at("n"), n);
 }

@@ -105,8 +105,9 @@ TEST_F(ToToml, HoldsAnInlineSchemeWhole) {
   write_file("theirs.toml",
              "title = \"Theirs\"\nextends = \"hybrid_norm_star\"\n"
              "norm = { kind = \"rms_norm\", epsilon = 1e-7 }");
-  const auto config = config_of_sets({"scheme=theirs.toml", "scheme.final=layer_norm",
-                               "scheme.name=theirs", "scheme.norm_parameters=N*(3*dk + d) + 3*d"});
+  const auto config =
+      config_of_sets({"scheme=theirs.toml", "scheme.final=layer_norm", "scheme.name=theirs",
+                      "scheme.norm_parameters=N*(3*dk + d) + 3*d"});
   const auto toml = to_toml(config);
   std::filesystem::remove("theirs.toml");
   expect_equal(config_of_file(toml), config);
@@ -164,7 +165,7 @@ bias_rate = 0.0
 TEST_F(ToToml, NamesEachDifference) {
   const auto before = config_of_sets({});
   const auto after = config_of_sets({"model.width=256", "train.tokens=5kt", "data.train=a.txt",
-                              "train.micro_batch=4", "scheme=pre_norm"});
+                                     "train.micro_batch=4", "scheme=pre_norm"});
   std::string all;
   for (const auto& each : differences(before, after)) {
     all += text(each.key, ": ", each.before, " -> ", each.after, "\n");

@@ -90,7 +90,8 @@ TEST(Catalogue, HasTheGoldenCountsOfNormParameters) {
   for (const auto& [name, numbers] : golden()["schemes"].items()) {
     const auto small = bind(find_scheme(name), golden_shape(golden()["small"], numbers["layers"]));
     EXPECT_EQ(norm::norm_parameter_count(small), numbers["small"].get<std::int64_t>()) << name;
-    EXPECT_EQ(norm::norm_parameter_count(large(name)), numbers["large"].get<std::int64_t>()) << name;
+    EXPECT_EQ(norm::norm_parameter_count(large(name)), numbers["large"].get<std::int64_t>())
+        << name;
   }
 }
 

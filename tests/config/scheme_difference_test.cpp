@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What differs between two schemes, and when two spellings are one function.
+#include "evenkeel/norm/scheme_difference.h"
+
 #include <gtest/gtest.h>
 
 #include "config/scheme_of.h"
 #include "evenkeel/norm/canonical_form.h"
-#include "evenkeel/norm/scheme_difference.h"
 #include "evenkeel/norm/scheme_relation.h"
 
 namespace evenkeel::config {
@@ -140,7 +141,8 @@ TEST(Relation, KnowsANormThatIsWrittenInAnotherPlace) {
       "attention = { input = 'norm', skip = 'normed' }\n"
       "feed_forward = { input = 'norm', skip = 'normed' }\nfinal = 'norm'\n";
   EXPECT_EQ(relation(post + "embedding.norm = 'norm'", inputs), SchemeRelation::moved);
-  EXPECT_EQ(relation(post, inputs), SchemeRelation::different) << "block 1 reads the bare embedding";
+  EXPECT_EQ(relation(post, inputs), SchemeRelation::different)
+      << "block 1 reads the bare embedding";
   EXPECT_EQ(relation(post + "embedding = { norm = 'norm', scale = 2 }", inputs),
             SchemeRelation::different);
 }

@@ -43,10 +43,13 @@ TEST_F(SchemeKey, ChangesTheKindOfANamedSchemeAndKeepsItsPlacement) {
 }
 
 TEST_F(SchemeKey, NamesAChangedSchemeAfterItsParent) {
-  const auto name = [](const std::vector<std::string>& sets) { return config_of_sets(sets).scheme.name; };
+  const auto name = [](const std::vector<std::string>& sets) {
+    return config_of_sets(sets).scheme.name;
+  };
   EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm=layer_norm"}), "pre_norm+layer_norm");
   EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm.epsilon=1e-6"}), "pre_norm+own");
-  const auto deeper = config_of_sets({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.final=none"});
+  const auto deeper =
+      config_of_sets({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.final=none"});
   EXPECT_EQ(deeper.scheme.name, "pre_norm+own");
   EXPECT_EQ(merged(deeper, "title"), "-");
   EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.name=mine"}), "mine");
@@ -123,7 +126,8 @@ TEST_F(SchemeKey, LetsASchemeDecideAboutItsHeadUnlessTheUserContradicts) {
             "model.tied must be false or left out, because the scheme apart says so, but is true");
   EXPECT_EQ(file_error("scheme = \"gemma2\"\nmodel.tied = false"),
             "model.tied must be true or left out, because the scheme gemma2 says so, but is false");
-  EXPECT_FALSE(config_of_sets({"model.tied=false"}).model.tied);  // the default scheme has no word on it
+  EXPECT_FALSE(
+      config_of_sets({"model.tied=false"}).model.tied);  // the default scheme has no word on it
   const auto written = to_toml(config_of_sets({untied}));
   EXPECT_FALSE(config_of_file(written).model.tied);
 }

@@ -87,7 +87,8 @@ TEST(Extends, NoneEmptiesASlotAndDropsARule) {
 }
 
 TEST(Extends, ATableMayChangeTheCountWithoutAFormula) {
-  EXPECT_EQ(norm::norm_parameter_count(scheme_of("extends = 'pre_norm'\nnorm = 'layer_norm'")), 288);
+  EXPECT_EQ(norm::norm_parameter_count(scheme_of("extends = 'pre_norm'\nnorm = 'layer_norm'")),
+            288);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ TEST(Template, IsItsParentAsItStands) {
   for (const auto& parent : catalogue()) {
     const auto toml = scheme_template("mine.toml", parent);
     const auto mine = scheme_of(toml);
-    EXPECT_EQ(norm::relation(mine, bind(find_scheme(parent), mine.shape)), norm::SchemeRelation::same)
+    EXPECT_EQ(norm::relation(mine, bind(find_scheme(parent), mine.shape)),
+              norm::SchemeRelation::same)
         << parent;
     EXPECT_NE(toml.find(text("\ntitle = \"mine\"\nextends = \"", parent, "\"")), std::string::npos);
     EXPECT_EQ(toml.find('@'), std::string::npos) << parent;

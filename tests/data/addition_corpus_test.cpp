@@ -104,7 +104,8 @@ TEST(Additions, HaveAnswersThatCostNothing) {
 }
 
 TEST(Additions, AreHeldOutTheSameWithoutTheirTrainingText) {
-  EXPECT_EQ(addition_validation_corpus(kAdditionTerms).tokens, addition_corpora(kAdditionTerms).validation.tokens);
+  EXPECT_EQ(addition_validation_corpus(kAdditionTerms).tokens,
+            addition_corpora(kAdditionTerms).validation.tokens);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ TEST(Categorical, StatesTheProbabilityOfItsSamples) {  // sum over a grid of 2^2
   for (std::uint32_t i = 0; i < kGrid; ++i) counts[distribution.sample(i * kStep)] += 1.0 / kGrid;
   double sum = 0;
   for (std::size_t i = 0; i < distribution.size(); ++i) {
-    EXPECT_NEAR(counts[i], std::exp(-distribution.nats(i)), 2.0 / kGrid);  // one grid point at each end
+    EXPECT_NEAR(counts[i], std::exp(-distribution.nats(i)),
+                2.0 / kGrid);  // one grid point at each end
     sum += std::exp(-distribution.nats(i));
   }
   EXPECT_NEAR(sum, 1, 1e-12);

@@ -42,9 +42,11 @@ TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
 
 TEST_F(LoadCorpora, MixesABuiltinAndFiles) {
   const auto a = file("a.txt", "a text");
-  EXPECT_EQ(text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
-            "a text");
-  EXPECT_TRUE(load_corpora({.train = {a}, .validation = {"builtin:sentences"}}, 4).validation.has_known_entropy);
+  EXPECT_EQ(
+      text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
+      "a text");
+  EXPECT_TRUE(load_corpora({.train = {a}, .validation = {"builtin:sentences"}}, 4)
+                  .validation.has_known_entropy);
 }
 
 TEST_F(LoadCorpora, SetsDocumentsBetweenEndsOfText) {
@@ -60,12 +62,13 @@ TEST_F(LoadCorpora, SetsDocumentsBetweenEndsOfText) {
 TEST_F(LoadCorpora, ReadsTextOfAnotherDistributionToMeasureOn) {
   EXPECT_FALSE(load_corpora({}, 4).ood);
   const auto files = load_corpora({.train = {file("a.txt", "train")},
-                           .ood = {file("c.txt", "else")},
-                           .validation_fraction = 0.5},
-                          2);
+                                   .ood = {file("c.txt", "else")},
+                                   .validation_fraction = 0.5},
+                                  2);
   ASSERT_TRUE(files.ood);
   EXPECT_EQ(text_of(*files.ood), "else");
-  const auto sums = load_corpora({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
+  const auto sums =
+      load_corpora({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
   EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 562.2 KiB");
   ASSERT_TRUE(sums.ood);
   EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 28.9 KiB");
@@ -73,8 +76,10 @@ TEST_F(LoadCorpora, ReadsTextOfAnotherDistributionToMeasureOn) {
 }
 
 TEST_F(LoadCorpora, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
-  const auto both = load_corpora({.train = {"builtin:addition"}, .validation = {"builtin:addition"}}, 64);
-  const auto other = load_corpora({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
+  const auto both =
+      load_corpora({.train = {"builtin:addition"}, .validation = {"builtin:addition"}}, 64);
+  const auto other =
+      load_corpora({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
   const auto one = load_corpora({.train = {"builtin:addition"}}, 64);
   EXPECT_EQ(both.validation.digest, one.validation.digest);
   EXPECT_EQ(both.validation.description, one.validation.description);

@@ -11,9 +11,9 @@
 namespace evenkeel::data {
 namespace {
 
-const std::string_view kPlain[] = {lexicon::kAdjectives, lexicon::kAdverbs,  lexicon::kPrepositions,
-                                   lexicon::kSpeakers,    lexicon::kSecondSpeakers, lexicon::kSingular,
-                                   lexicon::kPlural,     lexicon::kEither};
+const std::string_view kPlain[] = {
+    lexicon::kAdjectives,     lexicon::kAdverbs,  lexicon::kPrepositions, lexicon::kSpeakers,
+    lexicon::kSecondSpeakers, lexicon::kSingular, lexicon::kPlural,       lexicon::kEither};
 const std::string_view kInflected[] = {lexicon::kNouns, lexicon::kTransitive,
                                        lexicon::kIntransitive};
 

@@ -73,7 +73,8 @@ TEST(Evaluate, IsRecordedWithWhatIsKnown) {
             R"({"val_loss":2.0,"val_bits_per_byte":3.0})");
   EXPECT_EQ(
       evaluate::record(
-          {.nats_per_token = 2, .bits_per_byte = 3, .floor = 1, .gap = 0.5, .exact_match = 0.25}, "ood")
+          {.nats_per_token = 2, .bits_per_byte = 3, .floor = 1, .gap = 0.5, .exact_match = 0.25},
+          "ood")
           .dump(),
       R"({"ood_loss":2.0,"ood_bits_per_byte":3.0,"ood_floor":1.0,"ood_gap":0.5,"ood_exact":0.25})");
 }

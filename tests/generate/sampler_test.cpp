@@ -20,13 +20,15 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const std::vector<double> kLogits = {std::log(0.2), std::log(0.5), std::log(0.3)};
 
 /// The tokens sampled at 1,000 positions.
-std::vector<std::int64_t> sampled_tokens(const std::vector<double>& logits, const Sampling& sampling) {
+std::vector<std::int64_t> sampled_tokens(const std::vector<double>& logits,
+                                         const Sampling& sampling) {
   std::vector<std::int64_t> tokens;
   for (std::uint64_t i = 0; i < 1000; ++i) tokens.push_back(sample_token(logits, sampling, i));
   return tokens;
 }
 
-std::set<std::int64_t> distinct_tokens(const std::vector<double>& logits, const Sampling& sampling) {
+std::set<std::int64_t> distinct_tokens(const std::vector<double>& logits,
+                                       const Sampling& sampling) {
   const auto tokens = sampled_tokens(logits, sampling);
   return {tokens.begin(), tokens.end()};
 }
@@ -84,13 +86,15 @@ TEST(Sampler, IsAFunctionOfTheSeedAndThePosition) {
   EXPECT_EQ(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 3}));
   EXPECT_NE(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 4}));
   std::vector<std::int64_t> other;
-  for (std::uint64_t i = 0; i < 1000; ++i) other.push_back(sample_token(kLogits, {.seed = 3}, i, 1));
+  for (std::uint64_t i = 0; i < 1000; ++i)
+    other.push_back(sample_token(kLogits, {.seed = 3}, i, 1));
   EXPECT_NE(sampled_tokens(kLogits, {.seed = 3}), other) << "another sequence";
 }
 
 TEST(Sampler, NeverSamplesATokenOfMinusInfinity) {
   EXPECT_EQ(distinct_tokens({0, -kInfinity, 0}, {}), (std::set<std::int64_t>{0, 2}));
-  EXPECT_EQ(distinct_tokens({-kInfinity, 0, -kInfinity}, {.top_k = 2}), (std::set<std::int64_t>{1}));
+  EXPECT_EQ(distinct_tokens({-kInfinity, 0, -kInfinity}, {.top_k = 2}),
+            (std::set<std::int64_t>{1}));
 }
 
 // A NaN at either end: sorting would put it anywhere.

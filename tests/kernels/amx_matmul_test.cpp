@@ -150,14 +150,14 @@ TEST_F(AmxMatmul, WeightGradientsAreAddedForEverySize) {
     const auto stride = columns + 3;
     std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);
     WeightGradient args = {.dy = dy.values.data(),
-                         .x = x.values.data(),
-                         .sum = sum.data(),
-                         .dy_stride = dy.stride,
-                         .x_stride = x.stride,
-                         .sum_stride = stride,
-                         .count = count,
-                         .rows = rows,
-                         .columns = columns};
+                           .x = x.values.data(),
+                           .sum = sum.data(),
+                           .dy_stride = dy.stride,
+                           .x_stride = x.stride,
+                           .sum_stride = stride,
+                           .count = count,
+                           .rows = rows,
+                           .columns = columns};
     auto scratch = scratch_of(args.scratch());
     // 1/2 + g, then g, then g + g.
     for (const double before : {0.5, 0.0, 1.0}) {

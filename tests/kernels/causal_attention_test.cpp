@@ -25,7 +25,9 @@ struct Attention {
   Values q, k, v, dy;
   std::vector<std::int32_t> document_starts;  // empty: one document
 
-  std::int64_t first_visible(std::int64_t i) const { return document_starts.empty() ? 0 : document_starts[i]; }
+  std::int64_t first_visible(std::int64_t i) const {
+    return document_starts.empty() ? 0 : document_starts[i];
+  }
 };
 
 struct Results {
@@ -110,32 +112,33 @@ Results by_tiles(const Attention& in) {
   std::vector<F> lse(static_cast<std::size_t>(in.sizes.queries));
   // Neither may count on zeros there.
   std::vector<F> scratch(
-      static_cast<std::size_t>(
-          std::max(causal_attention_scratch<T>(in.sizes), causal_attention_backward_scratch<T>(in.sizes))),
+      static_cast<std::size_t>(std::max(causal_attention_scratch<T>(in.sizes),
+                                        causal_attention_backward_scratch<T>(in.sizes))),
       std::numeric_limits<F>::quiet_NaN());
   const auto width = in.sizes.width;
-  const auto* const document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data();
+  const auto* const document_starts =
+      in.document_starts.empty() ? nullptr : in.document_starts.data();
   causal_attention<T>(in.sizes,
-               {.q = {q.data(), width},
-                .k = {k.data(), width},
-                .v = {v.data(), width},
-                .y = {y.data(), width},
-                .lse = lse.data(),
-                .document_starts = document_starts},
-               scratch.data());
+                      {.q = {q.data(), width},
+                       .k = {k.data(), width},
+                       .v = {v.data(), width},
+                       .y = {y.data(), width},
+                       .lse = lse.data(),
+                       .document_starts = document_starts},
+                      scratch.data());
   std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
   causal_attention_backward<T>(in.sizes,
-                        {.q = {q.data(), width},
-                         .k = {k.data(), width},
-                         .v = {v.data(), width},
-                         .y = {y.data(), width},
-                         .dy = {dy.data(), width},
-                         .lse = lse.data(),
-                         .dq = {dq.data(), width},
-                         .dk = {dk.data(), width},
-                         .dv = {dv.data(), width},
-                         .document_starts = document_starts},
-                        scratch.data());
+                               {.q = {q.data(), width},
+                                .k = {k.data(), width},
+                                .v = {v.data(), width},
+                                .y = {y.data(), width},
+                                .dy = {dy.data(), width},
+                                .lse = lse.data(),
+                                .dq = {dq.data(), width},
+                                .dk = {dk.data(), width},
+                                .dv = {dv.data(), width},
+                                .document_starts = document_starts},
+                               scratch.data());
   const auto wide = [](const std::vector<T>& values) {
     Values result;
     for (const T& each : values) result.push_back(load(&each));
@@ -214,18 +217,20 @@ std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const st
   const auto width = in.sizes.width, head = in.sizes.queries * width;
   std::vector<T> y(q.size());
   std::vector<OpMathType<T>> lse(static_cast<std::size_t>(heads * in.sizes.queries));
-  std::vector<OpMathType<T>> scratch(static_cast<std::size_t>(causal_attention_scratch<T>(in.sizes)));
-  causal_attention<T>(in.sizes,
-               {.q = {q.data(), width},
-                .k = {k.data(), width},
-                .v = {k.data(), width},
-                .y = {y.data(), width},
-                .lse = lse.data(),
-                .document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data(),
-                .heads = heads,
-                .q_head = head,
-                .y_head = head},
-               scratch.data());
+  std::vector<OpMathType<T>> scratch(
+      static_cast<std::size_t>(causal_attention_scratch<T>(in.sizes)));
+  causal_attention<T>(
+      in.sizes,
+      {.q = {q.data(), width},
+       .k = {k.data(), width},
+       .v = {k.data(), width},
+       .y = {y.data(), width},
+       .lse = lse.data(),
+       .document_starts = in.document_starts.empty() ? nullptr : in.document_starts.data(),
+       .heads = heads,
+       .q_head = head,
+       .y_head = head},
+      scratch.data());
   return y;
 }
 

@@ -27,7 +27,7 @@ std::vector<F> head(const std::vector<F>& all, std::size_t h, std::size_t width)
 
 /// y = R(gain * x * factor) of one head in double; without a gain R x, without a rotation no R.
 std::vector<double> rotated(const std::vector<double>& x, const std::vector<double>& gain,
-                           double factor, const std::vector<double>& cos_sin) {
+                            double factor, const std::vector<double>& cos_sin) {
   auto y = x;
   for (std::size_t i = 0; i < gain.size(); ++i) y[i] *= factor * gain[i];
   const auto half = cos_sin.size() / 2;
@@ -46,19 +46,20 @@ TYPED_TEST(NormRope, IsItsFormula) {
   constexpr double kEpsilon = 1e-5;
   for (const std::size_t width : {16, 30, 32, 48, 64, 96, 128, 256}) {
     const auto x = wavy<TypeParam>(kHeads * width, 0.3);
-    for (const auto& [has_gain, is_rotated] : {std::pair(false, true), {true, false}, {true, true}}) {
+    for (const auto& [has_gain, is_rotated] :
+         {std::pair(false, true), {true, false}, {true, true}}) {
       const auto gain = wavy<OpMathType<TypeParam>>(has_gain ? width : 0, 1.1);
       const auto cos_sin = wavy<OpMathType<TypeParam>>(is_rotated ? width : 0, 0.5);  // any will do
       std::vector<TypeParam> y(kHeads * width);
       std::vector<double> rstd(kHeads, 1);
       norm_rope<TypeParam>({.x = x.data(),
-                                .gain = has_gain ? gain.data() : nullptr,
-                                .cos_sin = is_rotated ? cos_sin.data() : nullptr,
-                                .y = y.data(),
-                                .rstd = rstd.data(),
-                                .count = kHeads,
-                                .width = static_cast<std::int64_t>(width),
-                                .epsilon = kEpsilon});
+                            .gain = has_gain ? gain.data() : nullptr,
+                            .cos_sin = is_rotated ? cos_sin.data() : nullptr,
+                            .y = y.data(),
+                            .rstd = rstd.data(),
+                            .count = kHeads,
+                            .width = static_cast<std::int64_t>(width),
+                            .epsilon = kEpsilon});
       for (std::size_t h = 0; h < kHeads; ++h) {
         const auto of_head = [&](const auto& all) { return head(all, h, width); };
         double squares = 0;
@@ -68,7 +69,8 @@ TYPED_TEST(NormRope, IsItsFormula) {
         EXPECT_NEAR(rstd[h] / factor, 1, 1e-6) << h << ", " << width;
         const auto truth = rotated(of_head(exact(x)), exact(gain), factor, exact(cos_sin));
         EXPECT_TRUE(testing::is_row(of_head(y), truth, 4))
-            << "head " << h << " of " << width << ", gain " << has_gain << ", rotated " << is_rotated;
+            << "head " << h << " of " << width << ", gain " << has_gain << ", rotated "
+            << is_rotated;
       }
     }
   }
@@ -101,15 +103,15 @@ TYPED_TEST(NormRope, KeepsDigitsUnderCancellation) {
       }
     }
     norm_rope_backward<TypeParam>({.dy = dy.data(),
-                                       .x = x.data(),
-                                       .gain = gain.data(),
-                                       .cos_sin = nullptr,
-                                       .rstd = rstd.data(),
-                                       .dx = dx.data(),
-                                       .dgain = dgain.data(),
-                                       .scratch = scratch.data(),
-                                       .count = kHeads,
-                                       .width = static_cast<std::int64_t>(width)});
+                                   .x = x.data(),
+                                   .gain = gain.data(),
+                                   .cos_sin = nullptr,
+                                   .rstd = rstd.data(),
+                                   .dx = dx.data(),
+                                   .dgain = dgain.data(),
+                                   .scratch = scratch.data(),
+                                   .count = kHeads,
+                                   .width = static_cast<std::int64_t>(width)});
     for (std::size_t h = 0; h < kHeads; ++h) {
       const auto of_head = [&](const auto& all) { return head(all, h, width); };
       EXPECT_TRUE(testing::is_row(of_head(dx), of_head(truth), 8 * rstd[h])) << h << ", " << width;

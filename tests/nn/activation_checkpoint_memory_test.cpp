@@ -56,7 +56,8 @@ class RecomputeMemory : public ::testing::Test {
   static double predicted(const std::string& scheme, Recompute recompute,
                           const norm::Experts& experts = {}, std::int64_t inner = 128) {
     const auto bound = config::bind(config::find_scheme(scheme), shape(experts, inner));
-    return nn::footprint(bound, 32, true, {.micro_batch_size = 2, .recompute = recompute}).activations;
+    return nn::footprint(bound, 32, true, {.micro_batch_size = 2, .recompute = recompute})
+        .activations;
   }
 };
 

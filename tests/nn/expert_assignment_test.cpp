@@ -39,7 +39,8 @@ TEST(ExpertAssignment, IsSortedByExpertThenByToken) {
 }
 
 TEST(ExpertAssignment, TakesTheLowerIndexOfEqualScores) {
-  EXPECT_EQ(list_of(nn::expert_assignment(at::ones({2, 4}), 3).top_experts), List({0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(list_of(nn::expert_assignment(at::ones({2, 4}), 3).top_experts),
+            List({0, 1, 2, 0, 1, 2}));
   const auto two = at::tensor({0.1F, 0.4F, 0.1F, 0.4F}).view({1, 4});
   EXPECT_EQ(list_of(nn::expert_assignment(two, 3).top_experts), List({1, 3, 0}));
 }

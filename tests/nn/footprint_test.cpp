@@ -51,7 +51,8 @@ TEST(Footprint, HoldsDoublesInFloat64) {
 
 // A second part's gradient of the head is made beside the sum of all.
 TEST(Footprint, HoldsASecondHeadGradientUnderAccumulation) {
-  const auto second_gradient = footprint({.accumulation_steps = 2}).temporary - footprint({.accumulation_steps = 1}).temporary;
+  const auto second_gradient = footprint({.accumulation_steps = 2}).temporary -
+                               footprint({.accumulation_steps = 1}).temporary;
   EXPECT_EQ(second_gradient, 80 * 4);
 }
 
@@ -113,7 +114,8 @@ TEST(Footprint, CountsMaterializedScores) {
   const auto more = [](std::int64_t bytes) {
     const auto materialized = footprint({.compute_bytes = bytes, .explicit_attention = true});
     const auto tiles = footprint({.compute_bytes = bytes});
-    return std::pair(materialized.activations - tiles.activations, materialized.temporary - tiles.temporary);
+    return std::pair(materialized.activations - tiles.activations,
+                     materialized.temporary - tiles.temporary);
   };
   EXPECT_EQ(more(4), std::pair(2 * kScores * 4, 3 * kScores * 4));
   EXPECT_EQ(more(2), std::pair(2 * kScores * (4 + 2), 3 * kScores * 4));

@@ -37,10 +37,11 @@ double deviation(const std::string& scheme_name, const std::string& init, const 
 }
 
 constexpr double kCutAtThree = 0.98658;  // of a standard normal
-constexpr double kTolerance = 0.015;          // three standard errors of the smallest matrix here
+constexpr double kTolerance = 0.015;     // three standard errors of the smallest matrix here
 
 TEST(Initialize, DrawsThePapersNormal) {
-  EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.0.attention.qkv.weight"), kCutAtThree, kTolerance);
+  EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.0.attention.qkv.weight"), kCutAtThree,
+              kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "normal", "embedding.weight"), kCutAtThree, kTolerance);
   EXPECT_NEAR(deviation("pre_norm", "normal", "blocks.3.feed_forward.down.weight"), kCutAtThree,
               kTolerance);
@@ -143,8 +144,8 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
 TEST(Initialize, StartsReparameterizedWeightsNearTheStoredOnes) {
   const auto start = [](const std::string& name) {
     const auto scheme = config::bind(config::find_scheme(name), kShape);
-    auto parameters =
-        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, 320, true), nn::Precision::float64);
+    auto parameters = std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, 320, true),
+                                                       nn::Precision::float64);
     nn::initialize(*parameters, scheme, "scheme", 1, kSteps);
     return parameters;
   };

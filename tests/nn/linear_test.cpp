@@ -23,8 +23,9 @@ Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool recomputed)
   const auto w = at::randn({7, sizes.back()}, at::kDouble).to(type).requires_grad_();
   const auto read = at::tanh(x);
   const auto y =
-      recomputed ? linear({read, x.detach(), [](const at::Tensor& saved) { return at::tanh(saved); }}, w)
-            : linear(read, w);
+      recomputed
+          ? linear({read, x.detach(), [](const at::Tensor& saved) { return at::tanh(saved); }}, w)
+          : linear(read, w);
   (y * at::randn(y.sizes(), at::kDouble).to(type)).sum().backward();
   return {y.detach(), x.grad(), w.grad()};
 }
@@ -68,7 +69,7 @@ TEST(Linear, AddsTheWeightGradientToTheGivenBuffer) {
 }
 
 struct Both {
-  Gradients gradients;            // x is that of what the product read
+  Gradients gradients;       // x is that of what the product read
   bool is_in_place = false;  // in the memory of the gradient that arrived
 };
 
@@ -95,10 +96,12 @@ Both gradients_of_both(at::ScalarType type, bool returns_residual, bool is_share
 
 TEST(Linear, AddsTheGradientOfItsResidualOutput) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
-    const auto exact = gradients_of_both(type, /*returns_residual=*/false, /*is_shared=*/true).gradients;
+    const auto exact =
+        gradients_of_both(type, /*returns_residual=*/false, /*is_shared=*/true).gradients;
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
     for (const bool is_shared : {false, true}) {
-      const auto [passed, is_in_place] = gradients_of_both(type, /*returns_residual=*/true, is_shared);
+      const auto [passed, is_in_place] =
+          gradients_of_both(type, /*returns_residual=*/true, is_shared);
       EXPECT_EQ(is_in_place, !is_shared) << "no pass over memory where none is needed";
       EXPECT_TRUE(passed.y.equal(exact.y));
       EXPECT_TRUE(passed.w.equal(exact.w));

@@ -18,9 +18,9 @@ namespace {
 using nn::Mode;
 using nn::Precision;
 using testing::close;
+using testing::fixed_token_ids;
 using testing::List;
 using testing::list_of;
-using testing::fixed_token_ids;
 using testing::tiny_shape;
 using testing::TinyModel;
 

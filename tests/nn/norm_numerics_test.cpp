@@ -196,7 +196,8 @@ TEST_P(NormNumerics, RoundOnce) {
     if (over_tokens && width == 1) continue;  // one token has no statistics
     for (const bool fused : {true, false}) {
       NormFixture fixture(each, testing::extreme_rows(width, dtype), fused);
-      expect_reference_values(fixture, "width " + std::to_string(width) + (fused ? "" : ", formulas"));
+      expect_reference_values(fixture,
+                              "width " + std::to_string(width) + (fused ? "" : ", formulas"));
       if (HasFailure()) return;
     }
   }

@@ -27,8 +27,9 @@ struct NormInputs {
 
 /// The groups of a norm on x [..., T, heads * D]: rows, heads of rows, groups; or, over tokens, the
 /// columns of all rows or of each sequence of T.
-inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std::int64_t count, std::int64_t width,
-                                std::int64_t heads, std::int64_t groups, std::int64_t positions) {
+inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std::int64_t count,
+                                                    std::int64_t width, std::int64_t heads,
+                                                    std::int64_t groups, std::int64_t positions) {
   const bool over_tokens = norm::sees_other_tokens(norm.kind);
   const auto features = width / heads;
   std::vector<StatisticGroup> found;
@@ -129,8 +130,8 @@ class NormEquations {
     const Wide s = in_.out_scale;
     const Wide dy = s * in_.dy[at];
     reference_.y[at].add(s * (gain(part) * x_hat + bias(part)),
-                     std::abs(s) * (std::abs(gain(part)) * error + std::abs(bias(part))),
-                     std::abs(s) * (std::abs(gain(part) * x_hat) + std::abs(bias(part))));
+                         std::abs(s) * (std::abs(gain(part)) * error + std::abs(bias(part))),
+                         std::abs(s) * (std::abs(gain(part) * x_hat) + std::abs(bias(part))));
     if (!in_.gain.empty()) {
       const Wide size = std::abs(in_.gain_factor * dy) * (std::abs(x_hat) + error);
       reference_.dgain[part].add(in_.gain_factor * dy * x_hat, size);
@@ -165,7 +166,8 @@ class NormEquations {
       add_affine(group.at[i], group.gain[i], is_erf ? std::erf(z) : std::tanh(z), 1);
       const Wide g = in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]];
       reference_.dx[group.at[i]].add(g * slope * a, std::abs(g * a) * error);
-      reference_.dalpha[0].add(g * slope * x[i], std::abs(z) < kFlat ? std::abs(g * x[i]) * error : 0);
+      reference_.dalpha[0].add(g * slope * x[i],
+                               std::abs(z) < kFlat ? std::abs(g * x[i]) * error : 0);
       if (is_erf) reference_.dshift[0].add(g * slope, std::abs(g) * error);
     }
   }
@@ -187,7 +189,7 @@ class NormEquations {
       const Wide factor = t * in_.alpha[i] + gain(group.gain[i]);
       const Wide spread = error * std::abs(in_.alpha[i]) + std::abs(gain(group.gain[i]));
       reference_.y[group.at[i]].add(in_.out_scale * factor * row.x_hat[i],
-                              std::abs(in_.out_scale) * spread * std::abs(row.x_hat[i]));
+                                    std::abs(in_.out_scale) * spread * std::abs(row.x_hat[i]));
       if (!in_.gain.empty()) {
         const auto gained = in_.gain_factor * dy * row.x_hat[i];
         reference_.dgain[group.gain[i]].add(gained, std::abs(gained));
@@ -202,8 +204,9 @@ class NormEquations {
     const Wide unsure = pulls * (1 + flat * size);
     for (std::size_t i = 0; i < x.size(); ++i) {
       reference_.dx[group.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
-                               dx[i].natural + unsure * std::abs(in_.beta[i]));
-      reference_.dbeta[i].add(pull * flat * x[i], std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
+                                     dx[i].natural + unsure * std::abs(in_.beta[i]));
+      reference_.dbeta[i].add(pull * flat * x[i],
+                              std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
     }
   }
 

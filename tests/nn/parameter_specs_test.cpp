@@ -91,7 +91,8 @@ TEST(ParameterSpecs, ListsEveryParameterOfANorm) {
 TEST(ParameterSpecs, CountsTheNormParametersOfEveryScheme) {
   for (const auto& name : config::catalogue()) {
     const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(4));
-    EXPECT_EQ(nn::parameter_counts(nn::parameter_specs(scheme, 31, true)).norms, norm::norm_parameter_count(scheme))
+    EXPECT_EQ(nn::parameter_counts(nn::parameter_specs(scheme, 31, true)).norms,
+              norm::norm_parameter_count(scheme))
         << name;
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention that stays within documents.
+#include "evenkeel/nn/positions.h"
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "evenkeel/nn/positions.h"
 #include "evenkeel/nn/attention_stats.h"
 #include "support/close.h"
 #include "support/tiny_model.h"
@@ -21,8 +22,8 @@ at::Tensor row(at::IntArrayRef ids) {
 }
 
 TEST(Documents, StartAfterTheEndOfTheOneBefore) {
-  const auto found = nn::find_document_starts(at::cat({row({1, kEnd, 2, 3, kEnd}), row({4, 5, 6, 7, 8})}),
-                                      kEnd, /*first=*/0, {});
+  const auto found = nn::find_document_starts(
+      at::cat({row({1, kEnd, 2, 3, kEnd}), row({4, 5, 6, 7, 8})}), kEnd, /*first=*/0, {});
   EXPECT_TRUE(
       found.of_tokens.equal(at::tensor({0, 0, 2, 2, 2, 0, 0, 0, 0, 0}, at::kInt).view({2, 5})));
   EXPECT_TRUE(found.next.equal(at::tensor({5, 0}, at::kInt)));

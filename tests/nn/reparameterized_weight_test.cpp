@@ -95,7 +95,7 @@ TEST(ReparameterizedWeight, OfBfloat16HasTheGradientsOfItsFormula) {
     const auto by = is_sigma ? gamma : gain;
     const auto made = [&](const Tensor& of, const Tensor& factor, bool fused) {
       return is_sigma ? nn::sigma_reparam(of, factor, left.to(factor.scalar_type()),
-                                                 right.to(factor.scalar_type()), fused)
+                                          right.to(factor.scalar_type()), fused)
                       : nn::weight_norm(of, factor, fused);
     };
     const auto ours = torch::autograd::grad({made(v, by, true)}, {v, by}, {dw});

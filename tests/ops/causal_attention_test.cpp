@@ -158,7 +158,8 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
   const auto& each = GetParam();
   const auto document_starts = document_starts_of(each);
   const auto within = [&](const Tensors& x) {
-    return Tensors{ops::causal_attention(x[0], x[1], x[2], each.scale, each.softcap, document_starts)};
+    return Tensors{
+        ops::causal_attention(x[0], x[1], x[2], each.scale, each.softcap, document_starts)};
   };
   const auto alone = [&](const Tensors& x) {
     std::vector<at::Tensor> rows;

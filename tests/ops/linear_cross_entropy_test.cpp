@@ -33,9 +33,9 @@ class LinearCrossEntropy : public ::testing::Test {
   at::Tensor weight = at::randn({13, 6}, at::kDouble);  // the last three rows are padding
   at::Tensor targets = torch::tensor({0, 9, -1, 2, 2, -1, 3}, at::kLong);
   std::vector<LogitsOptions> rules = {{.vocabulary = 10},
-                                   {.vocabulary = 10, .scale = 0.3},
-                                   {.vocabulary = 10, .softcap = 2.0},
-                                   {.vocabulary = 13, .scale = 3, .softcap = 1.5}};
+                                      {.vocabulary = 10, .scale = 0.3},
+                                      {.vocabulary = 10, .softcap = 2.0},
+                                      {.vocabulary = 13, .scale = 3, .softcap = 1.5}};
 };
 
 TEST_F(LinearCrossEntropy, IsItsFormulaWithItsGradients) {

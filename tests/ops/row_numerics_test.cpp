@@ -15,10 +15,10 @@ namespace evenkeel {
 namespace {
 
 using testing::correctly_rounded;
-using testing::Statistic;
-using testing::Tensors;
 using testing::ReferenceValue;
 using testing::ReferenceValues;
+using testing::Statistic;
+using testing::Tensors;
 using testing::Values;
 using testing::Wide;
 
@@ -85,7 +85,8 @@ void expect_layer_norm(const at::Tensor& x) {
   const auto in = inputs_of(x);
   const auto truth = truth_of(in, Statistic{.centred = true});
   const auto run = [](const Tensors& of) { return Tensors{ops::layer_norm(of[0], of[1], of[2])}; };
-  EXPECT_TRUE(correctly_rounded(run({in.x, in.gain, in.bias})[0], truth.y, testing::kDoubleError, forward));
+  EXPECT_TRUE(
+      correctly_rounded(run({in.x, in.gain, in.bias})[0], truth.y, testing::kDoubleError, forward));
   const auto got = testing::gradients(run, {in.x, in.gain, in.bias}, {in.dy});
   EXPECT_TRUE(correctly_rounded(got[0], truth.dx, testing::kDoubleError, backward));
   EXPECT_TRUE(correctly_rounded(got[1], truth.dgain, testing::kDoubleError, backward));

@@ -28,7 +28,8 @@ std::vector<double> values(const std::vector<LayerProfile>& all, const std::stri
 }
 
 /// The inputs of attention in each block, of two batches.
-std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& tiny, ActivationRecorder& recorder) {
+std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& tiny,
+                                                              ActivationRecorder& recorder) {
   const at::NoGradGuard no_grad;
   std::vector<std::vector<nn::AttentionInputs>> inputs(3);
   auto observer = recorder.observer();

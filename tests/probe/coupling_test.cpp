@@ -20,7 +20,8 @@ probe::Claims of(const std::string& name, Coupling expected) {
 
 TEST(Coupling, IsThereForPreAndGoneForQkv) {
   for (const auto& claim : probe::coupling_claims(/*seed=*/2)) {
-    EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": " << claim.measured;
+    EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": "
+                               << claim.measured;
   }
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/probe/probe.h"
+
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/probe/gradients.h"
-#include "evenkeel/probe/probe.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::probe {
@@ -23,7 +24,8 @@ data::Batch some_batch() {
 }
 
 ProbeResult probe_model(TinyModel& tiny, const std::set<std::string>& measures) {
-  return run_probe(*tiny.model, *tiny.parameters, some_batch(), measures, 2, TinyModel::kPlannedSteps);
+  return run_probe(*tiny.model, *tiny.parameters, some_batch(), measures, 2,
+                   TinyModel::kPlannedSteps);
 }
 
 TEST(Probe, MeasuresEveryNamedMeasure) {
@@ -33,8 +35,9 @@ TEST(Probe, MeasuresEveryNamedMeasure) {
   auto measures = measures_named({"all", "skip_loss", "sparse_attention", "circuit_collapse"});
   const auto result = probe_model(tiny, measures);
   for (const auto& measure : config::measures()) {
-    const bool found = std::any_of(result.profiles.begin(), result.profiles.end(),
-                                   [&](const LayerProfile& p) { return p.measure == measure.name; });
+    const bool found =
+        std::any_of(result.profiles.begin(), result.profiles.end(),
+                    [&](const LayerProfile& p) { return p.measure == measure.name; });
     EXPECT_EQ(found, std::string(measure.name) != "update_ratio") << measure.name;
   }
 }

@@ -64,7 +64,7 @@ TEST(Theory, HoldsForHeadsOfManyShapes) {
     EXPECT_EQ(result.rows.size(), 12U);
     for (const auto& claim : result.claims) {
       EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": "
-                                << claim.measured << " at s " << s << ", d " << d;
+                                 << claim.measured << " at s " << s << ", d " << d;
     }
   }
 }

@@ -69,8 +69,9 @@ TEST(BenchPage, HasASectionForEachBenchThatWasRun) {
       bench_page("b.jsonl", {step("pre_norm", 1), step("hybrid_norm", 1.04), kernel(1.1),
                              peer("ours", 1), peer("eager", 0.6), later});
   EXPECT_EQ(xml_error(page), "");
-  EXPECT_EQ(element_contents(page, "<h2>"), (std::vector<std::string>{"Training steps", "Operators",
-                                                              "Beside PyTorch", "Training steps"}));
+  EXPECT_EQ(element_contents(page, "<h2>"),
+            (std::vector<std::string>{"Training steps", "Operators", "Beside PyTorch",
+                                      "Training steps"}));
   EXPECT_NE(page.find("processor a &lt;processor&gt;"), std::string::npos);
 }
 

@@ -219,7 +219,8 @@ TEST(LogarithmicX, LeavesOutWhatALogarithmCannotShow) {
 
 TEST(Bars, ReachFromLowToHighAndSaySo) {
   auto chart = basin();
-  chart.lines[0].bounds = {{2.5, std::nan(""), 1.5}, {3.5, std::nan(""), 2.5}, ErrorBounds::As::bars};
+  chart.lines[0].bounds = {
+      {2.5, std::nan(""), 1.5}, {3.5, std::nan(""), 2.5}, ErrorBounds::As::bars};
   const auto drawn = figure(chart);
   EXPECT_EQ(xml_error_of_figure(drawn), "");
   const auto path = path_of_class(drawn, "bar c0");

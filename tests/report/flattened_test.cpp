@@ -10,12 +10,12 @@ namespace {
 
 TEST(Flattened, DotsTheKeysOfToml) {
   const KeyValues want = {{"model.layers", "4"},
-                     {"optimizer.betas", "[0.9, 0.95]"},
-                     {"optimizer.clip", "1.0"},
-                     {"scheme", "pre_ln"},
-                     {"train.deterministic", "true"}};
+                          {"optimizer.betas", "[0.9, 0.95]"},
+                          {"optimizer.clip", "1.0"},
+                          {"scheme", "pre_ln"},
+                          {"train.deterministic", "true"}};
   EXPECT_EQ(flattened_toml("scheme = \"pre_ln\"\n[model]\nlayers = 4\n[optimizer]\n"
-                      "betas = [0.9, 0.95]\nclip = 1.0\n[train]\ndeterministic = true\n"),
+                           "betas = [0.9, 0.95]\nclip = 1.0\n[train]\ndeterministic = true\n"),
             want);
 }
 

@@ -288,7 +288,8 @@ TEST_F(Report, DrawsTheFloorOnlyIfAllRunsShareIt) {
 
 TEST_F(Report, NamesTheKeysThatDifferBetweenRuns) {
   const auto text = page({run("a", "post_ln", 0.9), run("b", "pre_ln", 0.6)});
-  EXPECT_EQ(element_contents(text, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
+  EXPECT_EQ(element_contents(text, "<td class=\"key-name\">"),
+            (std::vector<std::string>{"scheme"}));
   EXPECT_TRUE(has(text, "<td class=\"text\">pre_ln</td><td class=\"text\">post_ln</td>"));
   EXPECT_TRUE(has(text, "The runs were made in the same environment."));
 }
@@ -302,10 +303,12 @@ TEST_F(Report, TellsSchemesByNameIfOneStandsByItsName) {
   const auto named = folder("a");
   write_file(named / "run.toml", "scheme = \"post_ln\"\n");
   const auto mixed = page({named, own("b", "")});
-  EXPECT_EQ(element_contents(mixed, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme"}));
+  EXPECT_EQ(element_contents(mixed, "<td class=\"key-name\">"),
+            (std::vector<std::string>{"scheme"}));
   EXPECT_TRUE(has(mixed, ">post_ln</td><td class=\"text\">mine, written out in run.toml</td>"));
   const auto tables = page({own("c", ""), own("d", "norm = \"layer_norm\"\n")});
-  EXPECT_EQ(element_contents(tables, "<td class=\"key-name\">"), (std::vector<std::string>{"scheme.norm"}));
+  EXPECT_EQ(element_contents(tables, "<td class=\"key-name\">"),
+            (std::vector<std::string>{"scheme.norm"}));
 }
 
 TEST_F(Report, NamesARunAfterItsFolder) {

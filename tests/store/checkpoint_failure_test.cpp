@@ -82,8 +82,8 @@ void fail_each_call(const Case& each, int error, bool persistent) {
   const int calls = calls_of_a_save(each);
   ASSERT_GT(calls, 40);
   for (int k = 1; k <= calls; ++k) {
-    SCOPED_TRACE(
-        text("call ", k, " of ", calls, " fails with ", error, persistent ? ", all later too" : ""));
+    SCOPED_TRACE(text("call ", k, " of ", calls, " fails with ", error,
+                      persistent ? ", all later too" : ""));
     const auto run = run_with_one(each);
     {
       const Lock lock(run);

@@ -182,7 +182,8 @@ TEST_F(Checkpoint, ReplacesAWholeOneOfItsStepByASwap) {
   save(10, 1, 2);
   EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 2);
   EXPECT_EQ(entries(), "step-00000010 ");
-  EXPECT_EQ(std::count(fault_plan.trace.begin(), fault_plan.trace.end(), "exchange step-00000010"), 1);
+  EXPECT_EQ(std::count(fault_plan.trace.begin(), fault_plan.trace.end(), "exchange step-00000010"),
+            1);
 }
 
 TEST_F(Checkpoint, ReplacesADamagedOneOfItsStep) {

@@ -15,8 +15,8 @@ namespace evenkeel::store {
 
 /// Which system call fails, and how; calls are counted from 1.
 struct FaultPlan {
-  int at = 0;           // 0: never
-  bool exits = false;    // the process ends instead of making the call
+  int at = 0;               // 0: never
+  bool exits = false;       // the process ends instead of making the call
   bool persistent = false;  // all later calls fail too
   int error = 0;
   bool short_writes = false;  // writes are short, every second one is interrupted
@@ -31,7 +31,9 @@ inline bool inject_fault(const std::string& verb, const std::filesystem::path& p
   constexpr int kKilled = 9;
   fault_plan.trace.push_back(verb + " " + path.filename().string());
   ++fault_plan.calls;
-  const bool due = fault_plan.at > 0 && (fault_plan.calls == fault_plan.at || (fault_plan.persistent && fault_plan.calls > fault_plan.at));
+  const bool due =
+      fault_plan.at > 0 && (fault_plan.calls == fault_plan.at ||
+                            (fault_plan.persistent && fault_plan.calls > fault_plan.at));
   if (due && fault_plan.exits) ::_exit(kKilled);
   if (due) errno = fault_plan.error;
   return due;
@@ -62,7 +64,8 @@ inline int faulty_close(int file) {
   return fails ? -1 : 0;
 }
 
-/// System calls that fail as `fault_plan` says. Its fsync does nothing: only its place in the order matters.
+/// System calls that fail as `fault_plan` says. Its fsync does nothing: only its place in the order
+/// matters.
 inline SystemCalls faulty_system() {
   SystemCalls system;
   system.free_bytes = [](const char* path) -> std::int64_t {
@@ -73,7 +76,8 @@ inline SystemCalls faulty_system() {
   };
   system.open = faulty_open;
   system.fallocate = [](int file, int mode, off_t offset, off_t size) {
-    return inject_fault("fallocate", fault_plan.open[file]) ? -1 : ::fallocate(file, mode, offset, size);
+    return inject_fault("fallocate", fault_plan.open[file]) ? -1
+                                                            : ::fallocate(file, mode, offset, size);
   };
   system.write = faulty_write;
   system.fsync = [](int file) { return inject_fault("fsync", fault_plan.open[file]) ? -1 : 0; };
@@ -84,7 +88,9 @@ inline SystemCalls faulty_system() {
   system.exchange = [](const char* one, const char* other) {
     return inject_fault("exchange", other) ? -1 : exchange_paths(one, other);
   };
-  system.unlink = [](const char* path) { return inject_fault("unlink", path) ? -1 : ::unlink(path); };
+  system.unlink = [](const char* path) {
+    return inject_fault("unlink", path) ? -1 : ::unlink(path);
+  };
   system.rmdir = [](const char* path) { return inject_fault("rmdir", path) ? -1 : ::rmdir(path); };
   return system;
 }

@@ -11,10 +11,12 @@ namespace {
 using Outcome = Verdict::Outcome;
 
 TEST(ClaimAnalysis, FourSeedsDetectThatOneArmAlwaysFails) {
-  const auto four = first_verdict(two_arms({1.0, 1.1, 1.2, 1.3}, {kFailed, kFailed, kFailed, kFailed}));
+  const auto four =
+      first_verdict(two_arms({1.0, 1.1, 1.2, 1.3}, {kFailed, kFailed, kFailed, kFailed}));
   EXPECT_EQ(four.outcome, Outcome::supported);  // Fisher: 2 / 70
   EXPECT_NEAR(four.p, 2.0 / 70, 1e-12);
-  const auto ours = first_verdict(two_arms({kFailed, kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2, 1.3}));
+  const auto ours =
+      first_verdict(two_arms({kFailed, kFailed, kFailed, kFailed}, {1.0, 1.1, 1.2, 1.3}));
   EXPECT_EQ(ours.outcome, Outcome::contradicted);
   const auto three = first_verdict(two_arms({1.0, 1.1, 1.2}, {kFailed, kFailed, kFailed}));
   EXPECT_EQ(three.outcome, Outcome::inconclusive);
@@ -22,7 +24,8 @@ TEST(ClaimAnalysis, FourSeedsDetectThatOneArmAlwaysFails) {
 }
 
 TEST(ClaimAnalysis, ALowerMeanDoesNotHideThatMoreRunsFailed) {
-  const auto verdict = first_verdict(two_arms({1.00, 1.11, 1.19, kFailed}, {1.10, 1.20, 1.30, 1.4}));
+  const auto verdict =
+      first_verdict(two_arms({1.00, 1.11, 1.19, kFailed}, {1.10, 1.20, 1.30, 1.4}));
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   EXPECT_NE(verdict.sentence.find("1 of 4 runs of hybrid failed"), std::string::npos);
 }
@@ -30,7 +33,8 @@ TEST(ClaimAnalysis, ALowerMeanDoesNotHideThatMoreRunsFailed) {
 // Six of eight fail: Fisher 0.007, which counts twice beside what the two that are left say.
 TEST(ClaimAnalysis, FailuresDecideEvenIfSomeRunsFinish) {
   const double x = kFailed;
-  const auto verdict = first_verdict(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
+  const auto verdict =
+      first_verdict(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(verdict.outcome, Outcome::contradicted);
   EXPECT_NEAR(verdict.p, 2 * fisher_exact_p(6, 8, 0, 8), 1e-12);
   EXPECT_TRUE(verdict.sentence.ends_with(
@@ -42,14 +46,15 @@ TEST(ClaimAnalysis, FailuresDecideEvenIfSomeRunsFinish) {
 // Whatever those say that finished.
 TEST(ClaimAnalysis, AnArmThatFailsMoreOftenIsNotEquivalent) {
   const double x = kFailed;
-  auto results =
-      two_arms({1.000, 1.101, 1.199, x, x, x, x, x}, {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3});
+  auto results = two_arms({1.000, 1.101, 1.199, x, x, x, x, x},
+                          {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3});
   results.study.claims[0].kind = Claim::Kind::equivalent;
   results.study.claims[0].margin = 0.01;
   auto verdict = first_verdict(results);
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   EXPECT_EQ(verdict.p, 1);
-  EXPECT_NEAR(verdict.p_nonequivalence, 4 * fisher_exact_p(5, 8, 0, 8), 1e-12);  // two looks, two questions
+  EXPECT_NEAR(verdict.p_nonequivalence, 4 * fisher_exact_p(5, 8, 0, 8),
+              1e-12);  // two looks, two questions
   EXPECT_TRUE(verdict.sentence.ends_with("that hybrid fails more often: p 0.103 (Fisher)"))
       << verdict.sentence;
   results.arms[0] = two_arms({x, x, x, x, x, x, x, x}, {}).arms[0];
@@ -115,7 +120,8 @@ TEST(ClaimAnalysis, NamesTheSearchInAClaimThatAnArmTrains) {
 }
 
 /// That hybrid trains at greater depth than post; without runs.
-Results depth_study(const std::vector<std::string>& layers, const std::vector<std::int64_t>& seeds) {
+Results depth_study(const std::vector<std::string>& layers,
+                    const std::vector<std::int64_t>& seeds) {
   Results results;
   results.study.axes = {axis("scheme", {"hybrid", "post"}), axis("model.layers", layers)};
   results.study.seeds = seeds;

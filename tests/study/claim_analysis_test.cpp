@@ -27,7 +27,8 @@ TEST(ClaimAnalysis, SupportsADifferenceThatEverySeedShows) {
 }
 
 TEST(ClaimAnalysis, ContradictsAClaimOfTheOtherSign) {
-  EXPECT_EQ(first_verdict(two_arms({1.10, 1.20, 1.30}, {1.00, 1.11, 1.19})).outcome, Outcome::contradicted);
+  EXPECT_EQ(first_verdict(two_arms({1.10, 1.20, 1.30}, {1.00, 1.11, 1.19})).outcome,
+            Outcome::contradicted);
 }
 
 TEST(ClaimAnalysis, NamesTheSeedsThatADifferenceRequires) {

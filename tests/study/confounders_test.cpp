@@ -19,7 +19,8 @@ Results three(const Axis& axis, const Lines& inits) {
   for (std::size_t i = 0; i < inits.size(); ++i) {
     results.arms.push_back(arm(axis.name, axis.values[i].label, inits[i]));
     if (i == 0) continue;
-    results.baseline_verdicts.push_back({.arm = axis.values[i].label, .reference = axis.values[0].label});
+    results.baseline_verdicts.push_back(
+        {.arm = axis.values[i].label, .reference = axis.values[0].label});
   }
   return results;
 }

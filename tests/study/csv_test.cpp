@@ -54,8 +54,8 @@ TEST(RunsCsv, KeepsFailedRunsWithoutAValue) {
 TEST(RunsCsv, LeavesMissingFieldsEmpty) {
   auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
-  EXPECT_EQ(read(runs_csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "",
-                                           "800000", "", "bfloat16", "0.002", ""}));
+  EXPECT_EQ(read(runs_csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "",
+                                                "", "800000", "", "bfloat16", "0.002", ""}));
 }
 
 TEST(RunsCsv, QuotesCommasQuotesAndLines) {

@@ -9,8 +9,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/study/grid.h"
 #include "evenkeel/study/catalogue.h"
+#include "evenkeel/study/grid.h"
 #include "evenkeel/study/multiple_testing.h"
 #include "evenkeel/study/statistics.h"
 
@@ -272,7 +272,8 @@ TEST(Studies, WithFurtherClaimsHaveEnoughSeeds) {
           std::any_of(study.claims.begin(), study.claims.end(),
                       [](const Claim& each) { return each.kind == Claim::Kind::further; });
       if (!asks) continue;
-      const auto needed = sign_test_required_pairs(0.05 / static_cast<double>(hypothesis_count(study)));
+      const auto needed =
+          sign_test_required_pairs(0.05 / static_cast<double>(hypothesis_count(study)));
       EXPECT_GE(static_cast<std::int64_t>(study.seeds.size()), needed) << name << ", " << size;
     }
   }

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "evenkeel/study/axis_figures.h"
-#include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/claim_analysis.h"
+#include "evenkeel/study/forest_plot.h"
 #include "evenkeel/study/loss_figures.h"
 #include "evenkeel/study/profile_figures.h"
 #include "report/xml_check.h"
@@ -83,7 +83,8 @@ TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
 }
 
 TEST(LossFigures, HaveAChartForEachValueOfTheOtherAxes) {
-  const auto drawn = checked(loss_figures(sample_results({.layers = {"4", "8", "12"}, .seeds = {1, 2}})));
+  const auto drawn =
+      checked(loss_figures(sample_results({.layers = {"4", "8", "12"}, .seeds = {1, 2}})));
   const auto titles = titles_of(drawn);
   ASSERT_EQ(titles.size(), 6u);
   EXPECT_EQ(titles[0], "Validation loss, layers 4");
@@ -99,7 +100,8 @@ TEST(LossFigures, ShowNothingFiniteAsEmpty) {
 }
 
 TEST(AxisFigures, DrawTheLearningRateBasinOnALogarithmicAxisWithItsOwnLabels) {
-  const auto drawn = checked(axis_figures(sample_results({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
+  const auto drawn =
+      checked(axis_figures(sample_results({.peaks = {"5e-4", "0.001", "0.002", "0.004"}})));
   EXPECT_EQ(titles_of(drawn), (Words{"Validation loss against schedule.peak"}));
   const auto labels = element_contents(drawn, "<text class=\"middle\" ");
   for (const char* label : {">5e-4</text>", ">0.001</text>", ">0.002</text>", ">0.004</text>"}) {
@@ -146,8 +148,8 @@ TEST(AxisFigures, NameInTheLegendWhatFailedEverywhere) {
 }
 
 TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {
-  const auto drawn =
-      checked(axis_figures(sample_results({.layers = {"2", "4"}, .seeds = {1}, .has_probes = false})));
+  const auto drawn = checked(
+      axis_figures(sample_results({.layers = {"2", "4"}, .seeds = {1}, .has_probes = false})));
   EXPECT_EQ(count_of(drawn, "class=\"bar"), 0u);
   EXPECT_TRUE(has(drawn, "One run each: no intervals."));
 }
@@ -168,7 +170,8 @@ TEST(ProfileFigures, ShowGradientFlowAndItsHeatMaps) {
 
 TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {
   auto results = sample_results();
-  const Measure at_50{.kind = Measure::Kind::probe, .probe = "grad_norm", .part = "block", .step = 50};
+  const Measure at_50{
+      .kind = Measure::Kind::probe, .probe = "grad_norm", .part = "block", .step = 50};
   results.study.measure = at_50;
   results.study.claims.push_back({.measure = at_50});
   results.study.claims.back().measure.step = 77;  // of which nothing is known

@@ -128,11 +128,13 @@ TEST(HtmlReport, IsTheSameForEqualResults) {
 
 TEST(HtmlReport, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
   auto results = sample_results({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
-  for (auto& seed_run : arm_of(results, "post_norm").seed_runs) fail(seed_run, "diverged at step 12");
+  for (auto& seed_run : arm_of(results, "post_norm").seed_runs)
+    fail(seed_run, "diverged at step 12");
   analyze_claims(results);
   results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
   const auto arms_section = section_of(checked(results), "Against the baseline");
-  const auto hybrid = arms_section.find("</svg> hybrid_norm"), pre = arms_section.find("</svg> pre_norm"),
+  const auto hybrid = arms_section.find("</svg> hybrid_norm"),
+             pre = arms_section.find("</svg> pre_norm"),
              post = arms_section.find("</svg> post_norm");
   EXPECT_LT(hybrid, pre);
   EXPECT_LT(pre, post);
@@ -169,7 +171,8 @@ TEST(HtmlReport, SaysThatRunsAreMissing) {
 TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
   auto results = sample_results();
   for (auto& arm : results.arms) {
-    for (auto& seed_run : arm.seed_runs) seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
+    for (auto& seed_run : arm.seed_runs)
+      seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
   }
   results.is_complete = false;
   analyze_claims(results);
@@ -194,7 +197,8 @@ TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
 
 TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
   for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
-    const auto arms_section = section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
+    const auto arms_section =
+        section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
     for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
       const auto mean = row_of(arms_section, arm).at(2);
       EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
@@ -226,8 +230,8 @@ TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
 }
 
 TEST(HtmlReport, ComparesWithThePaperPlaceByPlace) {
-  const auto paper =
-      section_of(checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
+  const auto paper = section_of(
+      checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
   EXPECT_TRUE(has(paper, "<th>where</th>"));
   EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }

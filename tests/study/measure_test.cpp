@@ -56,10 +56,12 @@ TEST(CheckMeasure, ChecksTheValidationText) {
   EXPECT_EQ(refusal_of(Kind::val_gap, {file}),
             "measure: \"val_gap\" is for built-in text, whose entropy is known, but the validation "
             "text is book.txt; take \"val_loss\"");
-  EXPECT_EQ(refusal_of(Kind::val_gap, {"data.validation=book.txt"}), refusal_of(Kind::val_gap, {file}));
-  EXPECT_EQ(refusal_of(Kind::val_wrong, {"data.train=builtin:addition", "data.validation=book.txt"}),
-            "measure: answers are counted in builtin:addition and builtin:addition_longer, but the "
-            "text is book.txt");
+  EXPECT_EQ(refusal_of(Kind::val_gap, {"data.validation=book.txt"}),
+            refusal_of(Kind::val_gap, {file}));
+  EXPECT_EQ(
+      refusal_of(Kind::val_wrong, {"data.train=builtin:addition", "data.validation=book.txt"}),
+      "measure: answers are counted in builtin:addition and builtin:addition_longer, but the "
+      "text is book.txt");
   EXPECT_EQ(refusal_of(Kind::ood_wrong, {"data.ood=builtin:addition_longer"}), "");
 }
 

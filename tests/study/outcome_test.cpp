@@ -55,9 +55,11 @@ TEST(Direction, OfAnEquivalenceClaimIgnoresTheSign) {
 TEST(Direction, IsUnknownWithoutAMeasurementOrAPaper) {
   EXPECT_EQ(direction_of(published(-0.1), {}), Direction::unknown);
   for (const char* source : {"", "not in the paper", "what a leak would do"}) {
-    EXPECT_EQ(direction_of({.source = source}, {.outcome = Outcome::supported}), Direction::unknown);
+    EXPECT_EQ(direction_of({.source = source}, {.outcome = Outcome::supported}),
+              Direction::unknown);
   }
-  EXPECT_EQ(direction_of({}, measured(Outcome::supported, -0.03, {-0.04, -0.02})), Direction::unknown);
+  EXPECT_EQ(direction_of({}, measured(Outcome::supported, -0.03, {-0.04, -0.02})),
+            Direction::unknown);
 }
 
 TEST(OutcomeSummary, CountsTheOutcomes) {
@@ -67,9 +69,9 @@ TEST(OutcomeSummary, CountsTheOutcomes) {
   EXPECT_EQ(outcome_summary(results), "No claim is measured yet.");
   results.verdicts = {{.outcome = Outcome::supported}};
   EXPECT_EQ(outcome_summary(results), "Of 1 outcome 1 holds.");
-  results.verdicts = {{.outcome = Outcome::supported},        {.outcome = Outcome::supported},
+  results.verdicts = {{.outcome = Outcome::supported},    {.outcome = Outcome::supported},
                       {.outcome = Outcome::contradicted}, {.outcome = Outcome::inconclusive},
-                      {.outcome = Outcome::not_measured},   {.outcome = Outcome::not_measured}};
+                      {.outcome = Outcome::not_measured}, {.outcome = Outcome::not_measured}};
   EXPECT_EQ(outcome_summary(results),
             "Of 6 outcomes 2 hold, 1 is contradicted, 1 is undecided, 2 are not measured.");
 }

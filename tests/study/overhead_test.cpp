@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/csv.h"
 #include "evenkeel/study/forest_plot.h"
-#include "evenkeel/study/claim_analysis.h"
 #include "evenkeel/study/measure.h"
 #include "evenkeel/study/report_content.h"
 
@@ -52,7 +52,8 @@ Results timed() {
   results.arms[0].norms_share = 0.0123;
   results.arms[0].paper_norms_share = 2.0 / (6 * 512 + 256);
   for (auto& each : results.arms) {
-    for (auto& seed_run : each.seed_runs) seed_run.value = measured_value(seed_run.run, results.study.measure);
+    for (auto& seed_run : each.seed_runs)
+      seed_run.value = measured_value(seed_run.run, results.study.measure);
   }
   analyze_claims(results);
   return results;

@@ -44,7 +44,8 @@ TEST(Panels, AreOneForEachValueOfTheOtherAxes) {
 }
 
 TEST(Panels, JoinTheArmsAlongAnAxis) {
-  const auto all = panels(sample_results({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
+  const auto all =
+      panels(sample_results({.peaks = {"0.001", "0.002", "0.004"}}), "schedule.peak", 12);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(names_of(all[0]), (Names{"pre_norm", "hybrid_norm", "post_norm"}));
   for (const auto& spec : all[0].curve_specs) EXPECT_EQ(spec.arms.size(), 3u);
@@ -52,7 +53,8 @@ TEST(Panels, JoinTheArmsAlongAnAxis) {
 
 TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
   auto results = sample_results({.schemes = many(20)});
-  for (auto& seed_run : arm_of(results, "pre_norm").seed_runs) seed_run.value = 1.24;  // in the middle
+  for (auto& seed_run : arm_of(results, "pre_norm").seed_runs)
+    seed_run.value = 1.24;  // in the middle
   const auto panel = panels(results, "", 12).at(0);
   EXPECT_EQ(names_of(panel), (Names{"pre_norm", "kind 1", "kind 2", "kind 3", "kind 4", "kind 17",
                                     "kind 18", "kind 19"}));

@@ -19,7 +19,7 @@ config::Config configuration(const std::vector<std::string>& sets) {
 }
 
 std::string cache_key(const std::vector<std::string>& sets,
-                    const std::string& precision = "float32") {
+                      const std::string& precision = "float32") {
   static RunCacheKeys cache_keys;  // the built-in text is made once
   return cache_keys.key(configuration(sets), precision);
 }

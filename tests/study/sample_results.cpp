@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/study/grid.h"
 #include "evenkeel/study/claim_analysis.h"
+#include "evenkeel/study/grid.h"
 
 namespace evenkeel::study {
 
@@ -53,7 +53,8 @@ Study study_of(const SampleOptions& options) {
   if (!options.layers.empty()) study.axes.push_back(axis("model.layers", options.layers));
   if (!options.peaks.empty()) study.axes.push_back(axis("schedule.peak", options.peaks));
   study.seeds = options.seeds;
-  if (options.peaks.empty()) study.tune = SearchConfig{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};
+  if (options.peaks.empty())
+    study.tune = SearchConfig{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};
   if (options.has_baseline) study.baseline = {{"scheme", "pre_norm"}};
   study.claims = claims_of(options);
   if (!options.layers.empty()) study.power_law = "parameters";
@@ -90,8 +91,8 @@ GroundTruth truth_of(const Study& study, const Arm& arm) {
   return truth;
 }
 
-report::LayerMap map_of(const std::string& measure, const std::string& part, const GroundTruth& truth,
-                        double noise) {
+report::LayerMap map_of(const std::string& measure, const std::string& part,
+                        const GroundTruth& truth, double noise) {
   report::LayerMap map{measure, part, "training", 1, {}};
   for (const double step : {1.0, 50.0, 100.0, 200.0}) {
     for (int layer = 1; layer <= static_cast<int>(truth.layers); ++layer) {
@@ -116,19 +117,19 @@ report::Run run_of(const GroundTruth& truth, double noise, bool has_probes) {
   run.validation_loss.y.back() = end;
   if (has_probes) {
     run.layer_maps = {map_of("grad_norm", "block", truth, noise),
-                  map_of("attention_entropy", "", truth, noise),
-                  map_of("token_cosine", "", truth, noise)};
+                      map_of("attention_entropy", "", truth, noise),
+                      map_of("token_cosine", "", truth, noise)};
   }
   return run;
 }
 
 SeedRun seed_run_of(const SampleOptions& options, const Arm& arm, std::size_t at, std::int64_t seed,
-                 const GroundTruth& truth) {
+                    const GroundTruth& truth) {
   const double noise = 0.004 * std::sin(static_cast<double>(7 * seed) + static_cast<double>(at));
   SeedRun seed_run{.state = SeedRun::State::finished,
-                .seed = seed,
-                .key = text(arm.labels.at("scheme"), "-", 1000 * (at + 1) + std::size_t(seed)),
-                .run = run_of(truth, noise, options.has_probes)};
+                   .seed = seed,
+                   .key = text(arm.labels.at("scheme"), "-", 1000 * (at + 1) + std::size_t(seed)),
+                   .run = run_of(truth, noise, options.has_probes)};
   seed_run.value = seed_run.run.validation_loss.y.back();
   const bool is_grid = !options.layers.empty() || !options.peaks.empty();
   const bool is_last = !is_grid && options.seeds.size() > 1 && seed == options.seeds.back();
@@ -142,9 +143,9 @@ SearchResult search_result_of(const Arm& arm, std::size_t at) {
   const auto key = [&](int i) { return text("search-", at, "-", i); };
   return {.arm = at,
           .trials = {{"0.001", 0.5, 1.5, key(1)},
-                    {"0.002", 0.5, 1.4, key(2)},
-                    {"0.004", 0.5, std::nan(""), key(3)},
-                    {"0.002", 1, 1.2, key(4)}},
+                     {"0.002", 0.5, 1.4, key(2)},
+                     {"0.004", 0.5, std::nan(""), key(3)},
+                     {"0.002", 1, 1.2, key(4)}},
           .chosen = "0.002",
           .at_edge = is_at_edge};
 }

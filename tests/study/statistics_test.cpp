@@ -139,7 +139,8 @@ TEST(MeanEstimates, HasNoIntervalBelowTwoValues) {
 // scipy: the larger p of ttest_1samp(x, -margin, "greater") and ttest_1samp(x, margin, "less").
 TEST(TostP, IsTheLargerOfTheTwoOneSidedTests) {
   for (const double sign : {-1.0, 1.0}) {
-    const PairedDifference difference = paired_test(scaled({0.02, -0.01, 0.03, 0.015, 0.022}, sign));
+    const PairedDifference difference =
+        paired_test(scaled({0.02, -0.01, 0.03, 0.015, 0.022}, sign));
     EXPECT_NEAR(tost_p(difference, 0.05), 0.003509252945777386, kDouble);
     EXPECT_NEAR(tost_p(difference, 0.03), 0.049050285011041035, kDouble);
     EXPECT_NEAR(tost_p(difference, 0.01), 0.7643893258772279, kDouble);
@@ -197,8 +198,10 @@ TEST(RequiredPairs, AreTheFewestOfEnoughPower) {
 
 // scipy: beta.ppf(0.025, count, all - count + 1) and beta.ppf(0.975, count + 1, all - count).
 TEST(ClopperPearson, GivesTheIntervalOfClopperAndPearson) {
-  expect_interval(clopper_pearson_interval(4, 20), 0.05733399705003277, 0.4366140029966683, kDouble);
-  expect_interval(clopper_pearson_interval(81, 263), 0.25273674558527126, 0.36762192260135135, kDouble);
+  expect_interval(clopper_pearson_interval(4, 20), 0.05733399705003277, 0.4366140029966683,
+                  kDouble);
+  expect_interval(clopper_pearson_interval(81, 263), 0.25273674558527126, 0.36762192260135135,
+                  kDouble);
   expect_interval(clopper_pearson_interval(0, 10), 0, 0.3084971078187607, kDouble);
   expect_interval(clopper_pearson_interval(10, 10), 0.6915028921812392, 1, kDouble);
   expect_interval(clopper_pearson_interval(0, 0), 0, 1, 0);

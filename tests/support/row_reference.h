@@ -100,14 +100,16 @@ inline ReferenceValues gradient_of(const NormedRow& row, const Values& g, bool c
     sum_g_x_hat += std::abs(g[i] * row.x_hat[i]);
     largest_x_hat = std::max(largest_x_hat, std::abs(row.x_hat[i]));
   }
-  const Wide error_scale = row.rho * (largest + largest_x_hat * sum_g_x_hat / row.divisor +
-                                  row.error * (sum_g_x_hat + largest_x_hat * sum_abs_g) / row.divisor);
+  const Wide error_scale =
+      row.rho * (largest + largest_x_hat * sum_g_x_hat / row.divisor +
+                 row.error * (sum_g_x_hat + largest_x_hat * sum_abs_g) / row.divisor);
   ReferenceValues dx;
   Wide mean = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
     const Wide statistic_term =
         i < row.measured ? 2 * row.slope * row.centred[i] / row.divisor * sum_g_centred : Wide{0};
-    dx.push_back({row.rho * g[i] + statistic_term, error_scale, std::abs(row.rho * g[i]) + std::abs(statistic_term)});
+    dx.push_back({row.rho * g[i] + statistic_term, error_scale,
+                  std::abs(row.rho * g[i]) + std::abs(statistic_term)});
     mean += dx.back().value / width;
   }
   Wide most = 0;
@@ -143,8 +145,10 @@ inline constexpr Wide kDoubleError = 0x1p-47L;
 /// true value beyond the dtype's range may be anything; every other one must be finite.
 /// \param roundings  to float32 on the way: each may cost half a unit in the last place, of the
 ///                   terms or of the row's largest true value
-inline ::testing::AssertionResult correctly_rounded(const at::Tensor& actual, const ReferenceValues& expected,
-                                               Wide unknown = kDoubleError, int roundings = 0) {
+inline ::testing::AssertionResult correctly_rounded(const at::Tensor& actual,
+                                                    const ReferenceValues& expected,
+                                                    Wide unknown = kDoubleError,
+                                                    int roundings = 0) {
   constexpr Wide kTwice = 1.001L;  // double -> float -> bfloat16
   const auto dtype = actual.scalar_type();
   const int bits = dtype == at::kBFloat16 ? 7 : dtype == at::kFloat ? 23 : 52;
@@ -161,7 +165,8 @@ inline ::testing::AssertionResult correctly_rounded(const at::Tensor& actual, co
     const auto [value, error_scale, terms, row] = expected[i];
     if (std::abs(value) > largest) continue;
     const int power = value == 0 ? lowest : std::max(lowest, std::ilogb(value));
-    const Wide intermediate_error = roundings * std::max(0x1p-24L * std::max(terms, row), 0x1p-150L);
+    const Wide intermediate_error =
+        roundings * std::max(0x1p-24L * std::max(terms, row), 0x1p-150L);
     const Wide allowed =
         kTwice * std::ldexp(Wide{0.5}, power - bits) + unknown * error_scale + intermediate_error;
     if (std::abs(found[i] - value) <= allowed) continue;

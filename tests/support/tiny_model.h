@@ -8,9 +8,9 @@
 
 #include "evenkeel/base/philox.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/nn/model.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/parameters.h"
 #include "support/shapes.h"
 
@@ -30,8 +30,8 @@ struct TinyModel {
     options.tied = scheme.tied.value_or(options.tied);
     options.vocabulary = shape.vocabulary;
     const auto padded_vocabulary = shape.vocabulary + 1;
-    parameters =
-        std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, padded_vocabulary, options.tied), precision);
+    parameters = std::make_unique<nn::Parameters>(
+        nn::parameter_specs(scheme, padded_vocabulary, options.tied), precision);
     nn::initialize(*parameters, scheme, "normal(0.3)", /*seed=*/7, kPlannedSteps);
     for (const auto& parameter : parameters->all()) {
       if (parameter.shape.size() != 1) continue;
@@ -51,7 +51,8 @@ struct TinyModel {
 };
 
 /// Token ids that depend on nothing but their place. [rows, columns]
-inline at::Tensor fixed_token_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary = 31) {
+inline at::Tensor fixed_token_ids(std::int64_t rows, std::int64_t columns,
+                                  std::int64_t vocabulary = 31) {
   const auto i = at::arange(rows * columns, at::kLong);
   return (i * i * 7 + i * 3 + 1).remainder(vocabulary).view({rows, columns});
 }

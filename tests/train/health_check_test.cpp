@@ -41,7 +41,7 @@ double uniform(const std::string&) {
 
 /// "EVENT BLOCK TENSOR" of each event, one a line.
 std::string events_text(const TinyModel& tiny, const std::vector<at::Tensor>& flat,
-                 std::int64_t step = kLater, double initial_score = 1) {
+                        std::int64_t step = kLater, double initial_score = 1) {
   HealthCheck health_check(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   health_check.set_initial_scores({initial_score, initial_score, initial_score});
   std::string out;
@@ -76,7 +76,8 @@ TEST(HealthCheck, DetectsRoutingCollapse) {
   EXPECT_EQ(routing_events_text(routing({500, 490, 5, 5})),
             "routing 2 blocks.1.feed_forward.router.weight: 2 of 4 experts got less than a tenth "
             "of the mean load\n");
-  EXPECT_EQ(routing_events_text(routing({500, 490, 5, 5}), /*step=*/1), "");  // fresh routers are random
+  EXPECT_EQ(routing_events_text(routing({500, 490, 5, 5}), /*step=*/1),
+            "");  // fresh routers are random
   EXPECT_EQ(routing_events_text(routing({500, 400, 90, 10})), "");
   EXPECT_EQ(routing_events_text(routing({20, 20, 0, 0})), "");  // too few choices
 }
@@ -151,7 +152,8 @@ TEST(HealthCheck, DetectsACollapsedResidualStream) {
   const auto flat = gradients(*tiny.parameters, uniform);
   HealthCheck health_check(*tiny.model, *tiny.parameters, TinyModel::kPlannedSteps);
   health_check.set_initial_scores({1, 1, 1});
-  EXPECT_TRUE(health_check(kLater, one_sequence(), flat).empty());  // a healthy run may pass through it
+  EXPECT_TRUE(
+      health_check(kLater, one_sequence(), flat).empty());  // a healthy run may pass through it
   const auto events = health_check(kLater + 50, one_sequence(), flat);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].kind, "collapse");

@@ -41,7 +41,7 @@ data::Batch shifted_batch(std::int64_t by) {
 /// A monitored model that is trained on one batch.
 struct MonitoredModel {
   explicit MonitoredModel(const std::string& scheme, config::Health options = {},
-                   const norm::Shape& shape = testing::tiny_shape(3))
+                          const norm::Shape& shape = testing::tiny_shape(3))
       : tiny(scheme, nn::Precision::float32, {}, shape),
         monitor(options, *tiny.model, *tiny.parameters, TinyModel::kPlannedSteps, 1),
         learner({}, *tiny.model, *tiny.parameters) {
@@ -52,10 +52,10 @@ struct MonitoredModel {
     ++steps;
     return learner.train_step(batch, batch.rows, rate, [&](const StepResult& result) {
       return monitor.check_step({.step = steps,
-                            .batch = &batch,
-                            .first_sequence = 100,
-                            .gradients = &learner.gradients()},
-                           result);
+                                 .batch = &batch,
+                                 .first_sequence = 100,
+                                 .gradients = &learner.gradients()},
+                                result);
     });
   }
   /// The events of `count` steps.
@@ -257,7 +257,7 @@ TEST(HealthMonitor, PrintsTheFirstOfSimilarEvents) {
     list.push_back(text(event.layer, ": ", event.observation));
   }
   EXPECT_EQ(reported, std::vector<std::string>(
-                      {"2: 16 of 16 values of a gain are nearly 0, and 1 other like it"}));
+                          {"2: 16 of 16 values of a gain are nearly 0, and 1 other like it"}));
   EXPECT_EQ(recorded, std::vector<std::string>({"3: 16 of 16 values of a gain are nearly 0"}));
 }
 
@@ -296,7 +296,8 @@ TEST(HealthMonitor, NamesALossThatClimbsAboveItsFirst) {
       if (event.kind == "divergence") reported.push_back(step);
     }
   }
-  EXPECT_EQ(reported.size(), 1u);  // once, at the health check after 1.1 times the first loss of about 4
+  EXPECT_EQ(reported.size(),
+            1u);  // once, at the health check after 1.1 times the first loss of about 4
 }
 
 // A gradient of 20 times the usual, 40 steps long: reported once.

@@ -51,7 +51,8 @@ TEST_P(GoldenHooks, ChangeTheWeightsAsGolden) {
   shape.kv_heads = kv_heads;
   const auto scheme = config::bind(scheme_of(toml), shape);
   const bool tied = !file.has(std::string(name) + ".before.head.weight");
-  nn::Parameters parameters(nn::parameter_specs(scheme, shape.vocabulary, tied), Precision::float64);
+  nn::Parameters parameters(nn::parameter_specs(scheme, shape.vocabulary, tied),
+                            Precision::float64);
   const nn::Model model(scheme, {.tied = tied, .vocabulary = shape.vocabulary}, parameters,
                         {.done = 0, .planned = 1});
   const at::NoGradGuard no_grad;

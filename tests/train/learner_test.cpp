@@ -60,7 +60,8 @@ TEST(Learner, IsBitwiseEqualWithActivationCheckpointing) {
     const auto reference = masters_after(precision, 2);
     for (const auto recompute : {nn::Recompute::norms, nn::Recompute::block}) {
       const auto checkpointed = masters_after(precision, 2, 1, recompute);
-      for (std::size_t i = 0; i < reference.size(); ++i) EXPECT_TRUE(checkpointed[i].equal(reference[i])) << i;
+      for (std::size_t i = 0; i < reference.size(); ++i)
+        EXPECT_TRUE(checkpointed[i].equal(reference[i])) << i;
     }
   }
 }
@@ -216,8 +217,10 @@ TEST_P(BadGradients, NeverTouchWeightsOrMoments) {
     EXPECT_TRUE(close(group.master.nan_to_num(0, 0, 0), before[i].nan_to_num(0, 0, 0), 0, 0));
     ++i;
   }
-  for (const auto& moment : learner.optimizer().first_moments()) EXPECT_TRUE(moment.equal(before[i++]));
-  for (const auto& moment : learner.optimizer().second_moments()) EXPECT_TRUE(moment.equal(before[i++]));
+  for (const auto& moment : learner.optimizer().first_moments())
+    EXPECT_TRUE(moment.equal(before[i++]));
+  for (const auto& moment : learner.optimizer().second_moments())
+    EXPECT_TRUE(moment.equal(before[i++]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Values, BadGradients,

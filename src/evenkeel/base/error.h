@@ -48,5 +48,6 @@ std::string text(const Parts&... parts) {
 }  // namespace evenkeel
 
 /// An invariant of our own code; checked in every build.
-#define EK_ASSERT(condition) \
-  ((condition) ? static_cast<void>(0) : ::evenkeel::assertion_failed(#condition, __FILE__, __LINE__))
+#define EK_ASSERT(condition)          \
+  ((condition) ? static_cast<void>(0) \
+               : ::evenkeel::assertion_failed(#condition, __FILE__, __LINE__))

@@ -35,12 +35,14 @@ std::vector<Arm> arms_of(const RowOp& op, bool is_forward, at::ScalarType dtype)
   const double stream = stream_bytes(op, dtype);
   const double bytes = stream * (traffic.reads + traffic.writes);
   const auto make = [=] { return op.inputs(dtype); };
-  const auto shared = is_forward ? std::make_shared<RotatingBuffers<Tensors>>(bytes, make) : nullptr;
+  const auto shared =
+      is_forward ? std::make_shared<RotatingBuffers<Tensors>>(bytes, make) : nullptr;
   std::vector<Arm> arms;
   for (const auto& [name, f] : implementations(op)) {
     arms.push_back(is_forward ? forward_arm(name, f, shared) : backward_arm(name, f, make, bytes));
   }
-  arms.insert(arms.begin() + 1, {"probe", bandwidth_probe(traffic.reads, 0, traffic.writes, stream)});
+  arms.insert(arms.begin() + 1,
+              {"probe", bandwidth_probe(traffic.reads, 0, traffic.writes, stream)});
   return arms;
 }
 

@@ -10,8 +10,8 @@
 #include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/ops/causal_attention.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
-#include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/reference.h"
 
 namespace evenkeel::bench {
 
@@ -30,7 +30,8 @@ Tensor transposed_heads(const Tensor& x) {
 
 Tensors flash(const Tensors& in, double scale) {
   return {transposed_heads(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-      transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0, /*is_causal=*/true, {}, scale)))};
+      transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0,
+      /*is_causal=*/true, {}, scale)))};
 }
 
 KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::ScalarType dtype) {
@@ -38,8 +39,8 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const auto make = [=] {
     return Tensors{at::randn({rows, positions, heads, width}).to(dtype),
-               at::randn({rows, positions, kv_heads, width}).to(dtype),
-               at::randn({rows, positions, kv_heads, width}).to(dtype)};
+                   at::randn({rows, positions, kv_heads, width}).to(dtype),
+                   at::randn({rows, positions, kv_heads, width}).to(dtype)};
   };
   const auto pairs = static_cast<double>(rows * heads * positions * positions) / 2;
   KernelCase result{.op = "attention",
@@ -67,12 +68,13 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
 /// and the gradients of rows and weights.
 KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabulary,
                      at::ScalarType dtype) {
-  KernelCase result{.op = "linear_cross_entropy",
-                    .pass = "both",
-                    .dtype = ops::dtype_name(dtype),
-                    .shape = text(rows, " x ", width, " x ", vocabulary),
-                    .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(vocabulary),
-                    .allowed = 1.25};
+  KernelCase result{
+      .op = "linear_cross_entropy",
+      .pass = "both",
+      .dtype = ops::dtype_name(dtype),
+      .shape = text(rows, " x ", width, " x ", vocabulary),
+      .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(vocabulary),
+      .allowed = 1.25};
   result.arms = [=] {
     const auto x = at::randn({rows, width}).to(dtype).requires_grad_();
     const auto weight = (0.02 * at::randn({vocabulary, width})).to(dtype).requires_grad_();

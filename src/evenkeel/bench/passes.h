@@ -14,7 +14,8 @@ namespace evenkeel::bench {
 using Function = std::function<Tensors(const Tensors&)>;
 
 /// f without a graph.
-Arm forward_arm(const std::string& name, const Function& f, std::shared_ptr<RotatingBuffers<Tensors>> inputs);
+Arm forward_arm(const std::string& name, const Function& f,
+                std::shared_ptr<RotatingBuffers<Tensors>> inputs);
 
 /// The gradient of f with respect to all its inputs, of graphs that were made before.
 /// \param make   inputs

@@ -89,7 +89,8 @@ nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Sche
     if (!is_known || !is_plain(*slot.norm, slot.in_attention)) {
       refuse(scheme, text("a ", norm::describe(*slot.norm), " at ", slot.place));
     }
-    auto& slots = slot.block == 0 ? outside_blocks : blocks[static_cast<std::size_t>(slot.block) - 1];
+    auto& slots =
+        slot.block == 0 ? outside_blocks : blocks[static_cast<std::size_t>(slot.block) - 1];
     slots[slot.place] = slot.norm->epsilon;
   }
   const auto& model = config.model;

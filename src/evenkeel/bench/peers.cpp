@@ -9,9 +9,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/bench/subprocess.h"
-#include "evenkeel/bench/peer_setup.h"
 #include "evenkeel/bench/gemm_rate.h"
+#include "evenkeel/bench/peer_setup.h"
+#include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/data/corpus.h"
@@ -27,7 +27,7 @@ const std::vector<std::pair<std::string_view, std::string_view>>& embedded_peers
 namespace {
 
 constexpr int kComparedSteps = 3;  // steps whose losses are compared
-constexpr int kBatches = 8;   // that the peers go through over and over; we go on in the text
+constexpr int kBatches = 8;        // that the peers go through over and over; we go on in the text
 
 /// A folder of its own under the system's temporary one, removed at the end.
 class TemporaryFolder {
@@ -138,14 +138,15 @@ config::Config comparable_config(config::Sources sources) {
 /// This process, and one for every way that PyTorch is asked to train, which says once it is ready.
 /// \param torch  gets their version
 std::vector<Contender> start(train::Trainer& trainer, const PeersOptions& options,
-                          const TemporaryFolder& scratch, std::string* torch) {
+                             const TemporaryFolder& scratch, std::string* torch) {
   std::vector<Contender> contenders(1);
   contenders.front() = {"evenkeel", nullptr, &trainer};
   const auto script = write_script(scratch);
   for (const auto& mode : options.modes) {
     const std::vector<std::string> command = {options.python, script.string(),
-                                            scratch.at("start.safetensors").string(), mode};
-    contenders.push_back({mode, std::make_unique<Subprocess>(command, scratch.at(mode + ".log")), nullptr});
+                                              scratch.at("start.safetensors").string(), mode};
+    contenders.push_back(
+        {mode, std::make_unique<Subprocess>(command, scratch.at(mode + ".log")), nullptr});
     *torch = contenders.back().process->read_reply().value("torch", "");
   }
   return contenders;
@@ -199,7 +200,8 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
                                       static_cast<std::uint64_t>(config.seed));
   write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), windows, config);
   const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
-  result.flops = nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
+  result.flops =
+      nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
   for (const auto& each : trainer.parameters().all()) {
     result.parameters += static_cast<double>(each.master.numel());
   }

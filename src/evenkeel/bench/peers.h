@@ -25,12 +25,12 @@ struct PeersResult {
   train::Machine machine;
   std::string torch;  // the peers' version
   std::string scheme;
-  std::int64_t tokens = 0;   // a step
-  double parameters = 0;     // of the model
-  double gemm_rate = 0;      // FLOP/s of the best of the model's products, in the same run
-  double flops = 0;          // of a step
+  std::int64_t tokens = 0;         // a step
+  double parameters = 0;           // of the model
+  double gemm_rate = 0;            // FLOP/s of the best of the model's products, in the same run
+  double flops = 0;                // of a step
   double max_loss_difference = 0;  // of losses: the largest |theirs / ours - 1|
-  std::vector<Peer> peers;   // ourselves first
+  std::vector<Peer> peers;         // ourselves first
 };
 
 struct PeersOptions {

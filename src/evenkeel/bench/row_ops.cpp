@@ -43,7 +43,7 @@ Tensor like_x(const Tensor& vector, const Tensor& x) {
 
 /// `count` tensors [rows, width], then `vectors` of [width].
 std::function<Tensors(at::ScalarType)> rows_and_vectors(std::int64_t rows, std::int64_t width,
-                                                    int count, int vectors) {
+                                                        int count, int vectors) {
   return [=](at::ScalarType dtype) {
     Tensors in;
     for (int i = 0; i < count; ++i) in.push_back(at::randn({rows, width}).to(dtype));
@@ -61,20 +61,23 @@ RowOp rms_norm(std::int64_t rows, std::int64_t width) {
           .backward = {2, 1},
           .inputs = rows_and_vectors(rows, width, 1, 1),
           .ours = [](const Tensors& in) { return Tensors{ops::rms_norm(in[0], in[1], kEpsilon)}; },
-          .formula = [](const Tensors& in) { return Tensors{composed_rms(in[0], like_x(in[1], in[0]))}; }};
+          .formula =
+              [](const Tensors& in) { return Tensors{composed_rms(in[0], like_x(in[1], in[0]))}; }};
 }
 
 RowOp layer_norm(std::int64_t rows, std::int64_t width) {
   auto op = rms_norm(rows, width);
   op.name = "layer_norm";
   op.inputs = rows_and_vectors(rows, width, 1, 2);
-  op.ours = [](const Tensors& in) { return Tensors{ops::layer_norm(in[0], in[1], in[2], kEpsilon)}; };
+  op.ours = [](const Tensors& in) {
+    return Tensors{ops::layer_norm(in[0], in[1], in[2], kEpsilon)};
+  };
   op.formula = [](const Tensors& in) {
     return Tensors{composed_layer(in[0], like_x(in[1], in[0]), like_x(in[2], in[0]))};
   };
   op.torch = [](const Tensors& in) {
-    return Tensors{at::layer_norm(in[0], {in[0].size(-1)}, like_x(in[1], in[0]), like_x(in[2], in[0]),
-                              kEpsilon)};
+    return Tensors{at::layer_norm(in[0], {in[0].size(-1)}, like_x(in[1], in[0]),
+                                  like_x(in[2], in[0]), kEpsilon)};
   };
   return op;
 }
@@ -148,8 +151,8 @@ RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
       return normed ? composed_rms(x, like_x(in[i], x)) : x;
     };
     return Tensors{composed_rope(part(0, kHeads, 1), angles),
-               composed_rope(part(kHeads, kKeyHeads, 2), angles),
-               part(kHeads + kKeyHeads, kKeyHeads, 3)};
+                   composed_rope(part(kHeads, kKeyHeads, 2), angles),
+                   part(kHeads + kKeyHeads, kKeyHeads, 3)};
   };
   return op;
 }
@@ -176,7 +179,7 @@ RowOp row_norm(std::int64_t rows, std::int64_t width) {
   op.name = "row_norm";
   op.ours = [](const Tensors& in) {
     return Tensors{ops::row_norm(in[0], in[1], std::nullopt,
-                             {.epsilon = kEpsilon, .epsilon_at = ops::EpsilonAt::outside})};
+                                 {.epsilon = kEpsilon, .epsilon_at = ops::EpsilonAt::outside})};
   };
   return op;
 }
@@ -191,9 +194,9 @@ RowOp column_norm(std::int64_t rows, std::int64_t width) {
   };
   op.formula = [](const Tensors& in) {
     return Tensors{composed_layer(in[0].t(), like_x(in[1], in[0]).unsqueeze(1),
-                              like_x(in[2], in[0]).unsqueeze(1))
-                   .t()
-                   .unsqueeze(0)};
+                                  like_x(in[2], in[0]).unsqueeze(1))
+                       .t()
+                       .unsqueeze(0)};
   };
   return op;
 }
@@ -255,7 +258,7 @@ RowOp geodesic_step(std::int64_t rows, std::int64_t width) {
   };
   op.formula = [=](const Tensors& in) {
     return Tensors{ops::reference::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)
-                   .to(in[0].scalar_type())};
+                       .to(in[0].scalar_type())};
   };
   return op;
 }

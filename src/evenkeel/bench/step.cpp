@@ -24,7 +24,7 @@ struct ActiveRun {
 };
 
 ActiveRun start(config::Sources sources, const std::string& scheme, const data::Corpora& corpora,
-              nn::Precision precision) {
+                nn::Precision precision) {
   sources.scheme = scheme;
   ActiveRun running;
   running.config = config::resolve(sources);

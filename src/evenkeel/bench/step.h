@@ -15,12 +15,12 @@ namespace evenkeel::bench {
 /// One scheme's training step: data, forward, backward, clipping, update, health monitor.
 struct StepArm {
   std::string scheme;
-  double flops = 0;     // of a step
-  Timing timing;        // of whole steps
-  Ratio against_first;  // its time over that of the first arm
-  OperatorSeconds operators;    // of one more step, profiled
-  double profiled = 0;  // seconds of that step
-  double faults = 0;    // minor page faults a step
+  double flops = 0;           // of a step
+  Timing timing;              // of whole steps
+  Ratio against_first;        // its time over that of the first arm
+  OperatorSeconds operators;  // of one more step, profiled
+  double profiled = 0;        // seconds of that step
+  double faults = 0;          // minor page faults a step
 };
 
 struct StepResult {

@@ -69,7 +69,8 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const std::files
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   std::vector<char*> argv;
-  for (const auto& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: C
+  for (const auto& argument : command)
+    argv.push_back(const_cast<char*>(argument.c_str()));  // NOLINT: C
   argv.push_back(nullptr);
   const int error = posix_spawnp(&process_, argv.front(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -83,7 +84,7 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const std::files
 
 Subprocess::~Subprocess() {
   constexpr double kTimeout = 10;  // seconds
-  std::fclose(socket_);               // end of input tells it to exit
+  std::fclose(socket_);            // end of input tells it to exit
   if (ends_within(process_, kTimeout)) return;
   kill(process_, SIGKILL);
   ends_within(process_, kTimeout);
@@ -91,7 +92,8 @@ Subprocess::~Subprocess() {
 
 void Subprocess::fail(const std::string& what) const {
   const auto error_line = last_nonblank_line(log_);
-  throw Error(Exit::io, text(name_, ": ", what, error_line.empty() ? "" : "; its last words: ", error_line));
+  throw Error(Exit::io,
+              text(name_, ": ", what, error_line.empty() ? "" : "; its last words: ", error_line));
 }
 
 nlohmann::json Subprocess::read_reply() {
@@ -108,7 +110,8 @@ nlohmann::json Subprocess::read_reply() {
 nlohmann::json Subprocess::request(const nlohmann::json& question) {
   const auto line = question.dump() + "\n";
   for (std::size_t written = 0; written < line.size();) {
-    const auto now = send(fileno(socket_), line.data() + written, line.size() - written, MSG_NOSIGNAL);
+    const auto now =
+        send(fileno(socket_), line.data() + written, line.size() - written, MSG_NOSIGNAL);
     if (now < 0 && errno != EINTR) fail("ended before its time");
     written += now < 0 ? 0 : static_cast<std::size_t>(now);
   }

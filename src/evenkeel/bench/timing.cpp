@@ -49,7 +49,8 @@ double Timing::median() const {
   return median_of(seconds);
 }
 
-std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups, int calls) {
+std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups,
+                                        int calls) {
   std::vector<Timing> timings;
   for (const auto& arm : arms) timings.push_back({arm.name, {}});
   for (int round = -warmups; round < rounds; ++round) {

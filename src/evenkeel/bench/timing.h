@@ -33,7 +33,7 @@ struct Ratio {
 /// rounds that do not count.
 /// \param calls  of run() in one timed stretch; the seconds are those of one call
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups = 2,
-                                int calls = 1);
+                                        int calls = 1);
 
 /// Of one arm over another, round by round. Both have as many rounds.
 Ratio ratio(const Timing& one, const Timing& other);

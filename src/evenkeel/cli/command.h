@@ -11,8 +11,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// Commands and options of the command line. CLI11 parses them; only command.cpp sees it, because its
-/// templates would cost four seconds of every file.
+/// Commands and options of the command line. CLI11 parses them; only command.cpp sees it, because
+/// its templates would cost four seconds of every file.
 namespace evenkeel::cli {
 
 /// One option that was added to a command. A copy means the same option.

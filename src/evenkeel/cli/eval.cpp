@@ -84,7 +84,8 @@ Exit run_eval(const EvalOptions& options) {
   const auto evaluated = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
-    const auto micro_batch_size = train::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
+    const auto micro_batch_size =
+        train::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
     return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
   };
   Evaluations evaluations{evaluated("text", corpora.validation), {}};

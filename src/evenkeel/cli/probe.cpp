@@ -84,8 +84,8 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto batch = windows.batch(0, windows.count());
   const auto micro_batch_size = train::micro_batch_size(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
-                     probe::run_probe(*loaded.model, *loaded.parameters, batch, what, micro_batch_size,
-                                 train::planned_steps(config))};
+                     probe::run_probe(*loaded.model, *loaded.parameters, batch, what,
+                                      micro_batch_size, train::planned_steps(config))};
   store::JsonLinesFile records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
     records.append(probe::record(output.step, output.split, profile));

@@ -43,8 +43,8 @@ void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
               "printed", "share", "exceeded");
   for (const auto& row : rows) {
     std::printf("%-9s dS/d%-3s %9.4g %10.4g %9.4f %10.4g %9.4f %9lld\n", name_of(row.placement),
-                row.weight, row.norm, row.bound.corrected, row.ratio_to_corrected, row.bound.printed,
-                row.ratio_to_printed, static_cast<long long>(row.exceeded));
+                row.weight, row.norm, row.bound.corrected, row.ratio_to_corrected,
+                row.bound.printed, row.ratio_to_printed, static_cast<long long>(row.exceeded));
   }
   std::printf("\n");
 }

@@ -30,9 +30,9 @@ std::string code(const std::string& content) {
 
 std::string row(const CatalogueEntry& scheme) {
   const auto& info = scheme.info;
-  return text("| ", code(info.name), " | ", prose(info.title), " | ",
-              code(info.equation_attention), " | ", code(info.equation_feed_forward), " | ",
-              code(scheme.norm_parameters), " | ", prose(info.source), " |\n");
+  return text("| ", code(info.name), " | ", prose(info.title), " | ", code(info.equation_attention),
+              " | ", code(info.equation_feed_forward), " | ", code(scheme.norm_parameters), " | ",
+              prose(info.source), " |\n");
 }
 
 /// What has no column: steps outside the blocks, and the note. Nothing if there is neither.

@@ -97,8 +97,10 @@ Exit show(const CommonOptions& common) {
 BoundScheme bound_scheme(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
   auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
-  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, scheme.shape.vocabulary);
-  const auto counts = nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, scheme.tied.value_or(config.model.tied)));
+  const auto padded_vocabulary =
+      train::padded_vocabulary_size(config.model, scheme.shape.vocabulary);
+  const auto counts = nn::parameter_counts(
+      nn::parameter_specs(scheme, padded_vocabulary, scheme.tied.value_or(config.model.tied)));
   return {config.preset, std::move(scheme), counts};
 }
 

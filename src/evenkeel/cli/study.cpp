@@ -45,7 +45,8 @@ study::RunCost cost_of(const config::Config& config) {
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   const auto scheme = config::bind(config.scheme, shape);
   const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
-  const auto counts = nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, config.model.tied));
+  const auto counts =
+      nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, config.model.tied));
   const auto machine = train::configure_machine(config.train);
   const double flops = nn::flops_per_token(scheme, padded_vocabulary);
   const auto tokens =
@@ -53,7 +54,8 @@ study::RunCost cost_of(const config::Config& config) {
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
   return {.parameters = counts.total,
           .norm_parameters = counts.norms,
-          .memory_bytes = train::footprint_of(config, scheme, padded_vocabulary, machine.precision).total(),
+          .memory_bytes =
+              train::footprint_of(config, scheme, padded_vocabulary, machine.precision).total(),
           .flops = tokens * flops,
           .norms_share = nn::norm_flops_per_token(scheme) / flops,
           .paper_norms_share = nn::paper_norms_share(scheme),

@@ -37,7 +37,8 @@ struct Verb {
   std::function<Exit()> body;
 };
 
-void add_config_options(const Command& command, CommonOptions& common);   // --preset, --config, --scheme, --set
+void add_config_options(const Command& command,
+                        CommonOptions& common);  // --preset, --config, --scheme, --set
 void add_file_and_set_options(const Command& command, CommonOptions& common);  // --config, --set
 void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
 void add_device(const Command& command, CommonOptions& common);

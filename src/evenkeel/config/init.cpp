@@ -35,7 +35,8 @@ norm::Distribution parse_init(const std::string& text, const norm::Variables& sh
                                                    "uniform(a, b)", "xavier", "xavier(gain)"})));
   }
   try {
-    return norm::distribution_of(word == named_distributions().end() ? text : word->second, shape).value();
+    return norm::distribution_of(word == named_distributions().end() ? text : word->second, shape)
+        .value();
   } catch (const norm::SchemeError& error) {
     throw Error(Exit::usage, evenkeel::text(where, ": ", error.explanation()));
   }

@@ -21,7 +21,8 @@ constexpr IntegerRange kSize = {1, 1 << 24};
 constexpr IntegerRange kLayers = {1, 4096};  // seven matrices of 2^24 squared in each fit 63 bits
 constexpr IntegerRange kContext = {2, kSize.most};
 constexpr IntegerRange kThreads = {1, 4096};
-constexpr IntegerRange kCheckpoints = {2, kCount.most};  // the newest may be the one that is damaged
+constexpr IntegerRange kCheckpoints = {2,
+                                       kCount.most};  // the newest may be the one that is damaged
 
 std::string list_text(const std::vector<std::string>& list) {
   if (list.size() == 1) return in_quotes(list.front());
@@ -30,8 +31,8 @@ std::string list_text(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
-/// Adds keys that stand for the fields of one struct of Config. Each getter of TableReader has its twin
-/// here, which also knows how to write the value.
+/// Adds keys that stand for the fields of one struct of Config. Each getter of TableReader has its
+/// twin here, which also knows how to write the value.
 template <typename Fields>
 class SectionBuilder {
  public:
@@ -46,14 +47,18 @@ class SectionBuilder {
   void integer(std::string_view key, int64_t Fields::* field, IntegerRange range) {
     add(
         key, field,
-        [key, range](TableReader& table, int64_t value) { return table.integer(key, value, range); },
+        [key, range](TableReader& table, int64_t value) {
+          return table.integer(key, value, range);
+        },
         [](int64_t value) { return std::to_string(value); });
   }
   void integer_or(std::string_view word, std::string_view key, int64_t Fields::* field,
                   IntegerRange range = kSize) {
     add(
         key, field,
-        [=](TableReader& table, int64_t value) { return table.integer_or(word, key, value, range); },
+        [=](TableReader& table, int64_t value) {
+          return table.integer_or(word, key, value, range);
+        },
         [word](int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
   }
   void number(std::string_view key, double Fields::* field, const NumberRange& range) {
@@ -64,7 +69,8 @@ class SectionBuilder {
   }
   void length(std::string_view key, Length Fields::* field) {
     add(
-        key, field, [key](TableReader& table, const Length& value) { return table.length(key, value); },
+        key, field,
+        [key](TableReader& table, const Length& value) { return table.length(key, value); },
         [](const Length& value) { return length_text(value); });
   }
   void string(std::string_view key, std::string Fields::* field) {
@@ -93,7 +99,8 @@ class SectionBuilder {
              std::vector<std::string> choices) {
     add(
         key, field,
-        [key, choices = std::move(choices)](TableReader& table, const std::vector<std::string>& value) {
+        [key, choices = std::move(choices)](TableReader& table,
+                                            const std::vector<std::string>& value) {
           return table.words(key, value, choices);
         },
         [](const std::vector<std::string>& value) { return list_text(value); });
@@ -131,12 +138,13 @@ class SectionBuilder {
 };
 
 Section top() {
-  return {
-      "",
-      "",
-      {{"seed",
-        [](Config& config, TableReader& table) { config.seed = table.integer("seed", config.seed, {0}); },
-        [](const Config& config) { return std::to_string(config.seed); }}}};
+  return {"",
+          "",
+          {{"seed",
+            [](Config& config, TableReader& table) {
+              config.seed = table.integer("seed", config.seed, {0});
+            },
+            [](const Config& config) { return std::to_string(config.seed); }}}};
 }
 
 Section model() {
@@ -158,7 +166,7 @@ Section model() {
 
 Section experts() {
   SectionBuilder<Experts> keys("model.experts", "A mixture of experts; count = 0 is a dense model.",
-                     &Config::experts);
+                               &Config::experts);
   keys.integer("count", &Experts::count, {0, 1 << 16});
   keys.integer("active", &Experts::active, kSize);
   keys.integer("shared", &Experts::shared, {0, 1 << 16});
@@ -177,17 +185,17 @@ Section data() {
   keys.number("validation_fraction", &Data::validation_fraction, kBetweenZeroAndOne);
   keys.flag("mask_documents", &Data::mask_documents);
   keys.custom({"ood",
-              [](Config& config, TableReader& table) {
-                auto& ood = config.data.ood;
-                ood = table.strings("ood", ood);
-                if (ood == std::vector<std::string>{"none"}) ood.clear();
-              },
-              [](const Config& config) {
-                return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
-              }});
+               [](Config& config, TableReader& table) {
+                 auto& ood = config.data.ood;
+                 ood = table.strings("ood", ood);
+                 if (ood == std::vector<std::string>{"none"}) ood.clear();
+               },
+               [](const Config& config) {
+                 return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
+               }});
   keys.custom({"tokenizer",
-              [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
-              [](const Config&) { return in_quotes("bytes"); }});
+               [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
+               [](const Config&) { return in_quotes("bytes"); }});
   keys.word("format", &Data::format, {"auto", "text", "jsonl"});
   keys.string("text_key", &Data::text_key);
   return keys.section();
@@ -196,21 +204,22 @@ Section data() {
 /// `steps` and `tokens` exclude each other; merge_sources() has left only one of them.
 void add_run_length(SectionBuilder<Train>& keys) {
   keys.custom({"steps",
-              [](Config& config, TableReader& table) {
-                auto& steps = config.train.steps;
-                steps = table.node("tokens") ? 0 : table.integer("steps", steps, kAtLeastOne);
-              },
-              [](const Config& config) {
-                return config.train.steps == 0 ? std::string() : std::to_string(config.train.steps);
-              }});
+               [](Config& config, TableReader& table) {
+                 auto& steps = config.train.steps;
+                 steps = table.node("tokens") ? 0 : table.integer("steps", steps, kAtLeastOne);
+               },
+               [](const Config& config) {
+                 return config.train.steps == 0 ? std::string()
+                                                : std::to_string(config.train.steps);
+               }});
   keys.custom({"tokens",
-              [](Config& config, TableReader& table) {
-                config.train.tokens = table.tokens("tokens", config.train.tokens);
-              },
-              [](const Config& config) {
-                return config.train.tokens == 0 ? std::string()
-                                                : std::to_string(config.train.tokens);
-              }});
+               [](Config& config, TableReader& table) {
+                 config.train.tokens = table.tokens("tokens", config.train.tokens);
+               },
+               [](const Config& config) {
+                 return config.train.tokens == 0 ? std::string()
+                                                 : std::to_string(config.train.tokens);
+               }});
 }
 
 Section train() {
@@ -228,16 +237,16 @@ Section optimizer() {
   SectionBuilder<Optimizer> keys("optimizer", "The rule of each update.", &Config::optimizer);
   keys.word("kind", &Optimizer::kind, {"adamw"});
   keys.custom({"betas",
-              [](Config& config, TableReader& table) {
-                auto& at = config.optimizer;
-                const auto betas = table.pair("betas", {at.beta1, at.beta2}, kBelowOne);
-                at.beta1 = betas[0];
-                at.beta2 = betas[1];
-              },
-              [](const Config& config) {
-                return text("[", shortest(config.optimizer.beta1), ", ",
-                            shortest(config.optimizer.beta2), "]");
-              }});
+               [](Config& config, TableReader& table) {
+                 auto& at = config.optimizer;
+                 const auto betas = table.pair("betas", {at.beta1, at.beta2}, kBelowOne);
+                 at.beta1 = betas[0];
+                 at.beta2 = betas[1];
+               },
+               [](const Config& config) {
+                 return text("[", shortest(config.optimizer.beta1), ", ",
+                             shortest(config.optimizer.beta2), "]");
+               }});
   keys.number("epsilon", &Optimizer::epsilon, kPositive);
   keys.number("weight_decay", &Optimizer::weight_decay, kNotNegative);
   keys.flag("decay_gains", &Optimizer::decay_gains);
@@ -266,7 +275,8 @@ Section evaluate() {
 }
 
 Section checkpoint() {
-  SectionBuilder<Checkpoint> keys("checkpoint", "What a stopped run goes on from.", &Config::checkpoint);
+  SectionBuilder<Checkpoint> keys("checkpoint", "What a stopped run goes on from.",
+                                  &Config::checkpoint);
   keys.integer("every", &Checkpoint::every, kCount);
   keys.integer("keep", &Checkpoint::keep, kCheckpoints);
   keys.number("seconds", &Checkpoint::seconds, kNotNegative);

@@ -16,8 +16,8 @@ struct MergedSources {
   bool states_tied = false;  // a later source than the preset states model.tied
 };
 
-/// Merges the sources, later over earlier: tables merge key by key, `scheme` is replaced whole, and of
-/// train.steps and train.tokens the one of the last source stays; a schedule.kind drops from
+/// Merges the sources, later over earlier: tables merge key by key, `scheme` is replaced whole, and
+/// of train.steps and train.tokens the one of the last source stays; a schedule.kind drops from
 /// earlier sources what it does not read.
 /// \throws Error (usage): unreadable TOML or --set, unknown preset, steps and tokens in one source;
 ///         Error (io): an unreadable file

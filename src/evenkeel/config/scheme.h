@@ -27,8 +27,8 @@ struct SchemeSource {
 };
 
 /// What `scheme = ...` says: a catalogue name, the path of a .toml file, or a table. `extends`
-/// looks for a name first in the file's folder, then in ./schemes, then in the catalogue; a catalogue
-/// scheme for its parent in the catalogue only.
+/// looks for a name first in the file's folder, then in ./schemes, then in the catalogue; a
+/// catalogue scheme for its parent in the catalogue only.
 /// \throws SchemeError, Error (usage)
 SchemeSource find_scheme(const std::string& name_or_file);
 

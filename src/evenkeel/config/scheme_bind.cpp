@@ -3,10 +3,10 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
-#include "evenkeel/config/scheme_sublayer.h"
-#include "evenkeel/config/scheme_rules.h"
 #include "evenkeel/config/scheme_norm.h"
 #include "evenkeel/config/scheme_patch.h"
+#include "evenkeel/config/scheme_rules.h"
+#include "evenkeel/config/scheme_sublayer.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/validate.h"
 
@@ -66,7 +66,9 @@ class Binder {
     context_ = std::move(context);
   }
 
-  void check_sublayer_table(const toml::table& table, const Place& place) { read_block(table, place, 1); }
+  void check_sublayer_table(const toml::table& table, const Place& place) {
+    read_block(table, place, 1);
+  }
 
   norm::Block read_block(const toml::table& table, const Place& place, std::int64_t l) {
     auto context = context_;

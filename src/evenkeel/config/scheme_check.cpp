@@ -51,7 +51,7 @@ norm::Scheme bind_at(const SchemeSource& source, const norm::Shape& shape, bool 
   } catch (const norm::SchemeError& error) {
     const auto more = error.code() == "norm_parameters" ? suggestion(source)
                       : is_first                        ? ""
-                                                        : text("; in a model of ", shape_text(shape));
+                                 : text("; in a model of ", shape_text(shape));
     if (more.empty()) throw;
     throw error.with(more);
   }
@@ -88,9 +88,10 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   for (const auto& [name, other] : known) {
     const auto relation = norm::relation(print, other);
     if (name == scheme.info.name || relation == norm::SchemeRelation::different) continue;
-    const char* words = relation == norm::SchemeRelation::other_start  ? " (with other initial weights)"
-                        : relation == norm::SchemeRelation::until_step ? " (before the first step only)"
-                                                                 : "";
+    const char* words =
+        relation == norm::SchemeRelation::other_start  ? " (with other initial weights)"
+        : relation == norm::SchemeRelation::until_step ? " (before the first step only)"
+                                                       : "";
     same.push_back(name + words);
   }
   return same;

@@ -23,13 +23,13 @@ struct WarningOccurrence {
 
 /// What a check finds on a scheme that is sound.
 struct Findings {
-  norm::Scheme scheme;               // at 12 blocks
-  std::vector<std::int64_t> depths;  // the numbers of blocks that were tried
+  norm::Scheme scheme;                      // at 12 blocks
+  std::vector<std::int64_t> depths;         // the numbers of blocks that were tried
   std::vector<WarningOccurrence> warnings;  // in the order of their codes
-  std::vector<std::string> never_raised;     // codes that the scheme expects, but that never arise
-  std::vector<std::string> same_as;  // catalogue schemes of the same function
-  std::vector<std::string> notes;    // what has no effect, or leaves nothing
-  std::string count;                 // the formula of its norms' parameters; empty if there is none
+  std::vector<std::string> never_raised;    // codes that the scheme expects, but that never arise
+  std::vector<std::string> same_as;         // catalogue schemes of the same function
+  std::vector<std::string> notes;           // what has no effect, or leaves nothing
+  std::string count;  // the formula of its norms' parameters; empty if there is none
 };
 
 /// The catalogue in default_shape(12).

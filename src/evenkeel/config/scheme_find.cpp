@@ -46,7 +46,8 @@ bool is_path(const std::string& name) {
 }
 
 /// The parent that `child` extends: beside it, as given or in ./schemes, in the catalogue.
-UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name, const toml::node& node) {
+UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
+                         const toml::node& node) {
   if (child.folder) {
     const auto file = is_path(name) ? name : name + kSuffix;
     const auto elsewhere = is_path(name) ? fs::path(file) : kSchemesFolder / fs::path(file);
@@ -73,7 +74,8 @@ void inherit_kind(toml::table& own, const toml::table& inherited) {
 }
 
 /// \param chain  names and identities from the first child down to this one's child
-toml::table merged_with_parents(UnmergedScheme own, std::vector<std::pair<std::string, std::string>> chain) {
+toml::table merged_with_parents(UnmergedScheme own,
+                                std::vector<std::pair<std::string, std::string>> chain) {
   const auto* const node = own.table.get("extends");
   if (node == nullptr) return std::move(own.table);
   const auto name = read_word(*node, {own.name, "extends"});

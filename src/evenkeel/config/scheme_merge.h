@@ -9,7 +9,7 @@ namespace evenkeel::config {
 
 /// What a scheme says of itself; a child does not inherit it.
 inline constexpr std::array<const char*, 6> kInfoKeys = {"title",    "family", "source",
-                                                            "equation", "note",   "warnings"};
+                                                         "equation", "note",   "warnings"};
 
 /// The child on top of its parent. Tables merge key by key; a norm, a learned value, a list and a
 /// plain value are replaced whole. Nodes are moved, so they keep their file and line.

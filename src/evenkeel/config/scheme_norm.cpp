@@ -113,7 +113,8 @@ Norm read_norm_word(std::string word, const toml::node& node, const Place& place
   constexpr std::string_view kPerHead = " per head";
   const bool per_head = word.ends_with(kPerHead);
   if (per_head) word.resize(word.size() - kPerHead.size());
-  auto norm = word == "norm" ? own : norm::default_norm(read_kind(word, node, place, {"norm", "none"}));
+  auto norm =
+      word == "norm" ? own : norm::default_norm(read_kind(word, node, place, {"norm", "none"}));
   if (per_head) norm.scope = norm::Scope::head;
   return norm;
 }

@@ -66,10 +66,10 @@ Learned read_learned(const toml::table& table, const Place& place,
   }
   if (const auto* const node = table.get("through")) {
     learned.transform = read_choice<Learned::Transform>(*node, place.in("through"),
-                                                    {{"identity", Learned::Transform::identity},
-                                                     {"exp", Learned::Transform::exp},
-                                                     {"abs", Learned::Transform::abs},
-                                                     {"silu", Learned::Transform::silu}});
+                                                        {{"identity", Learned::Transform::identity},
+                                                         {"exp", Learned::Transform::exp},
+                                                         {"abs", Learned::Transform::abs},
+                                                         {"silu", Learned::Transform::silu}});
   }
   const auto formula = [&](const char* key) {
     const auto* const node = table.get(key);
@@ -112,7 +112,8 @@ const toml::node* rule(const toml::table& table, const char* key) {
   return node == nullptr || is_none(*node) ? nullptr : node;
 }
 
-Residual read_residual(const toml::table& table, const Place& place, const SublayerContext& context) {
+Residual read_residual(const toml::table& table, const Place& place,
+                       const SublayerContext& context) {
   const std::vector<std::string> sizes = {"scalar", "vector"};
   Residual add;
   if (const auto* const node = rule(table, "skip")) add.skip = read_skip(*node, place.in("skip"));
@@ -132,8 +133,9 @@ Residual read_residual(const toml::table& table, const Place& place, const Subla
 }
 
 template <typename Sublayer, typename Slots>
-void read_slots(Sublayer& sublayer, const Slots& slots, const toml::table& table, const Place& place,
-                const SublayerContext& context, const toml::node* except = nullptr) {
+void read_slots(Sublayer& sublayer, const Slots& slots, const toml::table& table,
+                const Place& place, const SublayerContext& context,
+                const toml::node* except = nullptr) {
   for (const auto& slot : slots) {
     const auto* const node = table.get(slot.key);
     if (node == nullptr || node == except) continue;
@@ -151,7 +153,8 @@ norm::Number read_number(const toml::node& node, const Place& place,
   return read_expression(node, place);
 }
 
-Attention read_attention(const toml::table& table, const Place& place, const SublayerContext& context) {
+Attention read_attention(const toml::table& table, const Place& place,
+                         const SublayerContext& context) {
   check_keys(table, known_keys(kAttentionSlots, {"score_scale", "softcap"}), place);
   Attention attention;
   read_slots(attention, kAttentionSlots, table, place, context);
@@ -166,7 +169,8 @@ Attention read_attention(const toml::table& table, const Place& place, const Sub
   return attention;
 }
 
-FeedForward read_feed_forward(const toml::table& table, const Place& place, const SublayerContext& context) {
+FeedForward read_feed_forward(const toml::table& table, const Place& place,
+                              const SublayerContext& context) {
   check_keys(table, known_keys(kFeedForwardSlots, {"up_gate_scale"}), place);
   FeedForward feed_forward;
   const auto* const input = table.get("input");

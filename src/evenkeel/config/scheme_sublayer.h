@@ -20,7 +20,8 @@ norm::Number read_number(const toml::node& node, const Place& place,
                          const std::vector<std::string>& sizes, const SublayerContext& context);
 
 /// \throws SchemeError
-norm::Attention read_attention(const toml::table& table, const Place& place, const SublayerContext& context);
+norm::Attention read_attention(const toml::table& table, const Place& place,
+                               const SublayerContext& context);
 norm::FeedForward read_feed_forward(const toml::table& table, const Place& place,
                                     const SublayerContext& context);
 

@@ -112,8 +112,8 @@ std::int64_t TableReader::integer(std::string_view key, std::int64_t fallback, I
   return at->value_or(fallback);
 }
 
-std::int64_t TableReader::integer_or(std::string_view word, std::string_view key, std::int64_t fallback,
-                               IntegerRange range) {
+std::int64_t TableReader::integer_or(std::string_view word, std::string_view key,
+                                     std::int64_t fallback, IntegerRange range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   if (at->value_exact<std::string_view>() == word) return 0;
@@ -140,7 +140,7 @@ double TableReader::number(std::string_view key, double fallback, const NumberRa
 }
 
 std::array<double, 2> TableReader::pair(std::string_view key, std::array<double, 2> fallback,
-                                  const NumberRange& range) {
+                                        const NumberRange& range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   const auto* const list = at->as_array();
@@ -174,28 +174,29 @@ std::string TableReader::string(std::string_view key, std::string fallback) {
 }
 
 std::string TableReader::word(std::string_view key, std::string fallback,
-                        const std::vector<std::string>& choices) {
+                              const std::vector<std::string>& choices) {
   auto word = string(key, std::move(fallback));
   check_word(key, word, choices);
   return word;
 }
 
 std::vector<std::string> TableReader::words(std::string_view key, std::vector<std::string> fallback,
-                                      const std::vector<std::string>& choices) {
+                                            const std::vector<std::string>& choices) {
   auto words = strings(key, std::move(fallback));
   for (const auto& word : words) check_word(key, word, choices);
   return words;
 }
 
 void TableReader::check_word(std::string_view key, const std::string& word,
-                       const std::vector<std::string>& choices) {
+                             const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), word) != choices.end()) return;
   throw Error(Exit::usage, text(place(*node(key)), full_name(key), ": unknown word ",
                                 in_quotes(word), did_you_mean(word, choices)));
 }
 
-std::vector<std::int64_t> TableReader::integers(std::string_view key, std::vector<std::int64_t> fallback,
-                                          IntegerRange range) {
+std::vector<std::int64_t> TableReader::integers(std::string_view key,
+                                                std::vector<std::int64_t> fallback,
+                                                IntegerRange range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   const auto* const list = at->as_array();
@@ -208,7 +209,8 @@ std::vector<std::int64_t> TableReader::integers(std::string_view key, std::vecto
   return out;
 }
 
-std::vector<std::string> TableReader::strings(std::string_view key, std::vector<std::string> fallback) {
+std::vector<std::string> TableReader::strings(std::string_view key,
+                                              std::vector<std::string> fallback) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
   std::vector<std::string> out;
@@ -243,9 +245,10 @@ void TableReader::refuse_unknown_keys() const {
   }
 }
 
-void TableReader::refuse(std::string_view key, std::string_view wanted, const toml::node& node) const {
-  throw Error(Exit::usage,
-              text(place(node), full_name(key), " must be ", wanted, ", but is ", description(node)));
+void TableReader::refuse(std::string_view key, std::string_view wanted,
+                         const toml::node& node) const {
+  throw Error(Exit::usage, text(place(node), full_name(key), " must be ", wanted, ", but is ",
+                                description(node)));
 }
 
 std::string TableReader::full_name(std::string_view key) const {

@@ -12,7 +12,8 @@
 
 #include "evenkeel/config/config.h"
 
-/// Strict reading of TOML: each key has a type and a range, and a key that is never read is an error.
+/// Strict reading of TOML: each key has a type and a range, and a key that is never read is an
+/// error.
 namespace evenkeel::config {
 
 /// Where a node was written, as the start of a message: "mine.toml:3: ", "--set train.steps=5: ";
@@ -49,7 +50,8 @@ inline constexpr NumberRange kBetweenZeroAndOne = {"a number in (0, 1)",
 class TableReader {
  public:
   /// \param name  the dotted name of the table, "train"; empty for the whole file
-  TableReader(const toml::table& table, std::string name) : table_(&table), name_(std::move(name)) {}
+  TableReader(const toml::table& table, std::string name)
+      : table_(&table), name_(std::move(name)) {}
 
   /// The node at `key`, or nullptr; `key` counts as known from now on.
   const toml::node* node(std::string_view key);

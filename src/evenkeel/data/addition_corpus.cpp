@@ -41,7 +41,8 @@ bool is_held_out(Numbers numbers) {
   return Philox(0, text_of(numbers)).words(0)[0] % kOneIn == 0;
 }
 
-Corpus generated(std::string_view stream, std::size_t count, const TermCounts& terms, bool held_out) {
+Corpus generated(std::string_view stream, std::size_t count, const TermCounts& terms,
+                 bool held_out) {
   Corpus corpus;
   corpus.has_known_entropy = true;
   corpus.answer_start_token = kAnswerStart;

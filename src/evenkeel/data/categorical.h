@@ -24,7 +24,8 @@ class Categorical {
 
  private:
   std::vector<std::string> texts_;
-  std::vector<std::uint64_t> cumulative_;  // `draw` < cumulative_[0] picks 0, else < cumulative_[1] picks 1 ...
+  std::vector<std::uint64_t>
+      cumulative_;  // `draw` < cumulative_[0] picks 0, else < cumulative_[1] picks 1 ...
   std::vector<double> nats_;
   std::vector<std::uint16_t> first_candidate_;  // by the top 8 bits of `draw`: the first candidate
 };

@@ -34,7 +34,8 @@ struct Builtin {
 };
 const std::vector<Builtin> kBuiltins = {
     {"sentences", sentences_corpora, [] { return sentences_corpora().validation; }},
-    {"addition", [] { return addition_corpora(kAdditionTerms); }, [] { return addition_validation_corpus(kAdditionTerms); }},
+    {"addition", [] { return addition_corpora(kAdditionTerms); },
+     [] { return addition_validation_corpus(kAdditionTerms); }},
     {"addition_longer", [] { return addition_corpora(kLongerAdditionTerms); },
      [] { return addition_validation_corpus(kLongerAdditionTerms); }}};
 
@@ -71,7 +72,7 @@ Corpus described(Corpus corpus, const std::string& what) {
 
 /// An evaluation text: a builtin's validation documents, or files.
 Corpus evaluation_corpus(const std::vector<std::string>& inputs, const char* key,
-                     const config::Data& data) {
+                         const config::Data& data) {
   if (const auto* const builtin = builtin_of(inputs, key)) {
     return described(builtin->generate_validation(), text(kBuiltin, builtin->name));
   }

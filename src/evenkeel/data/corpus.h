@@ -28,8 +28,8 @@ struct Corpus {
   std::vector<std::uint16_t> tokens;
   std::vector<Document> documents;
   bool has_known_entropy = false;  // Document::nats is set (builtin)
-  std::string description;  // "builtin:sentences, 21,003 documents, 3.1 MB"
-  std::string digest;       // XXH3-128 of the tokens, hexadecimal
+  std::string description;         // "builtin:sentences, 21,003 documents, 3.1 MB"
+  std::string digest;              // XXH3-128 of the tokens, hexadecimal
   /// A token behind which stands, up to the end-of-text, what the text before it determines. Where
   /// there is one, only these answers are scored.
   std::optional<std::uint16_t> answer_start_token;

@@ -41,7 +41,8 @@ std::size_t DocumentGenerator::choice(const Categorical& choices) {
   return index;
 }
 
-std::optional<std::size_t> DocumentGenerator::optional_choice(const Categorical& gate, const Categorical& choices) {
+std::optional<std::size_t> DocumentGenerator::optional_choice(const Categorical& gate,
+                                                              const Categorical& choices) {
   const auto open = gate.sample(draw());
   nats_ += gate.nats(open);
   if (open == 0) return std::nullopt;
@@ -78,7 +79,8 @@ std::size_t DocumentParser::choice(const Categorical& choices) {
   return *index;
 }
 
-std::optional<std::size_t> DocumentParser::optional_choice(const Categorical& gate, const Categorical& choices) {
+std::optional<std::size_t> DocumentParser::optional_choice(const Categorical& gate,
+                                                           const Categorical& choices) {
   const bool open = find(choices).has_value();
   nats_ += gate.nats(open ? 1 : 0);
   if (!open) return std::nullopt;

@@ -15,7 +15,8 @@
 ///   set_spacing(Spacing::capitalized): the next word has a capital letter and no blank before it
 ///   literal("who"): this very text
 ///   choice(choices): one of the texts; its index
-///   optional_choice(gate, choices): nothing, or one of the texts; nothing that can follow begins like them
+///   optional_choice(gate, choices): nothing, or one of the texts; nothing that can follow begins
+///   like them
 ///
 /// Words are set apart by blanks; literals such as "," follow the word before them directly.
 namespace evenkeel::data {

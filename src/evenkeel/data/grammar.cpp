@@ -124,7 +124,8 @@ Grammar::Grammar()
       has_modifier(bernoulli(0.35)),
       has_second_clause(bernoulli(0.35)),
       speakers(zipf_distribution(split_words(lexicon::kSpeakers), kSmallOffset)),
-      second_speakers(zipf_distribution(with_beginning("and ", split_words(lexicon::kSecondSpeakers)), kSmallOffset)),
+      second_speakers(zipf_distribution(
+          with_beginning("and ", split_words(lexicon::kSecondSpeakers)), kSmallOffset)),
       say{zipf_distribution(with_ending(say_verbs(), "s"), 1), zipf_distribution(say_verbs(), 1)},
       starts(start_distribution()),
       operands(zipf_distribution(operand_texts(), kSmallOffset)),

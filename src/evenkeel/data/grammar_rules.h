@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "evenkeel/data/grammar.h"
 #include "evenkeel/data/generator_parser.h"
+#include "evenkeel/data/grammar.h"
 
 namespace evenkeel::data {
 

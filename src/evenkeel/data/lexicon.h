@@ -13,10 +13,10 @@ extern const std::string_view kTransitive;    // verbs with an object; singular 
 extern const std::string_view kIntransitive;  // verbs without; singular with -s
 extern const std::string_view kAdverbs;       // only before intransitive verbs
 extern const std::string_view kPrepositions;
-extern const std::string_view kSpeakers;   // names; who is quoted
+extern const std::string_view kSpeakers;        // names; who is quoted
 extern const std::string_view kSecondSpeakers;  // names; the second one
-extern const std::string_view kSingular;  // determiners of one
-extern const std::string_view kPlural;    // determiners of several
-extern const std::string_view kEither;    // determiners of one or several
+extern const std::string_view kSingular;        // determiners of one
+extern const std::string_view kPlural;          // determiners of several
+extern const std::string_view kEither;          // determiners of one or several
 
 }  // namespace evenkeel::data::lexicon

@@ -21,7 +21,7 @@ void append(Corpus& corpus, const DocumentGenerator& generator) {
 
 /// `count` documents of a stream that are not among `excluded`; adds them to `excluded`.
 Corpus generated(std::string_view stream, std::size_t count,
-               std::unordered_set<std::string>& excluded) {
+                 std::unordered_set<std::string>& excluded) {
   Corpus corpus;
   corpus.has_known_entropy = true;
   corpus.tokens.push_back(kEndOfText);

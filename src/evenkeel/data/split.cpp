@@ -25,7 +25,8 @@ std::pair<Documents, Documents> split_one(const std::string& document, double fr
 
 std::pair<Documents, Documents> split(Documents documents, double fraction) {
   if (documents.size() == 1) return split_one(documents[0], fraction);
-  constexpr double kTolerance = 0.1;  // of what is wanted: by how much a whole document may exceed it
+  constexpr double kTolerance =
+      0.1;  // of what is wanted: by how much a whole document may exceed it
   const auto size_of = [](const std::string& document) {
     return static_cast<double>(document.size());
   };

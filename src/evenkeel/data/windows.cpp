@@ -28,7 +28,8 @@ void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_
 }
 
 /// Of the `tokens` targets from `first` on, those outside of answers are not scored.
-void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens, std::uint16_t mark) {
+void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens,
+                            std::uint16_t mark) {
   bool inside = false;
   for (auto at = first; at < first + static_cast<std::size_t>(tokens); ++at) {
     inside = inside || batch.inputs[at] == mark;
@@ -125,8 +126,8 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
     : corpus_(&corpus), context_(context) {
   const bool whole_documents = corpus.has_known_entropy && all_fit(corpus, context);
   windows_ = evenly_spaced(whole_documents ? document_windows<Window>(corpus, context)
-                          : consecutive_windows<Window>(corpus, context),
-                    sequences);
+                                           : consecutive_windows<Window>(corpus, context),
+                           sequences);
   double nats = 0;
   for (std::int64_t i = 0; i < count(); ++i) {
     scored_ += has_answers() ? batch(i, 1).scored : windows_[static_cast<std::size_t>(i)].tokens;
@@ -142,7 +143,8 @@ Batch ValidationWindows::batch(std::int64_t first, std::int64_t rows) const {
     const auto& window = windows_[static_cast<std::size_t>(i)];
     const auto begin = batch.targets.size();
     add_row(batch, *corpus_, window.begin, window.tokens, context_);
-    if (has_answers()) ignore_all_but_answers(batch, begin, window.tokens, *corpus_->answer_start_token);
+    if (has_answers())
+      ignore_all_but_answers(batch, begin, window.tokens, *corpus_->answer_start_token);
   }
   return batch;
 }

@@ -18,12 +18,14 @@ struct Evaluation {
   double perplexity = 0;             // e^nats_per_token
   double bits_per_byte = 0;          // of the text; an end-of-text counts as one byte
   std::optional<double> floor, gap;  // nats a byte: the text's own entropy, and what is above it
-  std::optional<double> exact_match;       // share of correct answers (exact match), where the text has answers
-  std::int64_t tokens = 0;           // that were scored
+  std::optional<double>
+      exact_match;          // share of correct answers (exact match), where the text has answers
+  std::int64_t tokens = 0;  // that were scored
 };
 
-/// The mean loss over validation windows, `micro_batch_size` of them at once; the result does not depend on
-/// `micro_batch_size` beyond rounding. For a text with answers it is the loss of the answers.
+/// The mean loss over validation windows, `micro_batch_size` of them at once; the result does not
+/// depend on `micro_batch_size` beyond rounding. For a text with answers it is the loss of the
+/// answers.
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t micro_batch_size);
 

@@ -50,7 +50,8 @@ class CachedDecoder {
   std::int64_t context_;
   bool use_cache_;
   nn::ModelCache cache_;
-  std::int64_t window_start_ = 0, cached_tokens_ = 0;  // of the text: where the window starts, what is in the cache
+  std::int64_t window_start_ = 0,
+               cached_tokens_ = 0;  // of the text: where the window starts, what is in the cache
 };
 
 }  // namespace
@@ -62,7 +63,8 @@ std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptio
   std::vector<std::int64_t> added;
   CachedDecoder decoder(model, options.use_cache);
   while (static_cast<std::int64_t>(added.size()) < options.max_new_tokens) {
-    const auto token = sample_token(decoder.logits_after(text), options.sampling, text.size(), options.sequence);
+    const auto token =
+        sample_token(decoder.logits_after(text), options.sampling, text.size(), options.sequence);
     if (options.stop_token && token == *options.stop_token) break;
     text.push_back(token);
     added.push_back(token);

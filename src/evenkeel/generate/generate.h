@@ -12,8 +12,8 @@
 namespace evenkeel::generate {
 
 struct GenerationOptions {
-  std::vector<std::int64_t> prompt;  // at least one token
-  std::int64_t max_new_tokens = 256; // to add, at most
+  std::vector<std::int64_t> prompt;        // at least one token
+  std::int64_t max_new_tokens = 256;       // to add, at most
   std::optional<std::int64_t> stop_token;  // a token that ends the text; it is not returned
   Sampling sampling;
   std::uint64_t sequence = 0;  // which of several texts with one seed

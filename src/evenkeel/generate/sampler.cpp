@@ -36,7 +36,7 @@ void check(const std::vector<double>& logits, std::uint64_t position) {
 }  // namespace
 
 std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sampling,
-                  std::uint64_t position, std::uint64_t sequence) {
+                          std::uint64_t position, std::uint64_t sequence) {
   check(logits, position);
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

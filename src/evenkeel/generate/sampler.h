@@ -18,6 +18,6 @@ struct Sampling {
 /// seed and the position. Equal logits are taken in the order of their tokens.
 /// \throws Error (diverged) for a logit that is NaN or +inf, or if all are -inf
 std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sampling,
-                  std::uint64_t position, std::uint64_t sequence = 0);
+                          std::uint64_t position, std::uint64_t sequence = 0);
 
 }  // namespace evenkeel::generate

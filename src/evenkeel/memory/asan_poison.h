@@ -7,8 +7,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/// Tells AddressSanitizer which bytes of a block are accessible: a cached block looks like freed memory,
-/// and the rounding of a block in use like its end. Without the sanitizer these do nothing.
+/// Tells AddressSanitizer which bytes of a block are accessible: a cached block looks like freed
+/// memory, and the rounding of a block in use like its end. Without the sanitizer these do nothing.
 namespace evenkeel::memory {
 
 #if defined(__SANITIZE_ADDRESS__)

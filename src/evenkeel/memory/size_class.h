@@ -8,9 +8,10 @@
 /// about its size and an eighth is wasted at most.
 namespace evenkeel::memory {
 
-inline constexpr std::size_t kMinBlockBytes = 64;              // one cache line
-inline constexpr std::size_t kClassesPerDoubling = 8;                  // classes to a doubling
-inline constexpr std::size_t kClasses = 1 + 41 * kClassesPerDoubling;  // up to 2^47 bytes, all of user space
+inline constexpr std::size_t kMinBlockBytes = 64;      // one cache line
+inline constexpr std::size_t kClassesPerDoubling = 8;  // classes to a doubling
+inline constexpr std::size_t kClasses =
+    1 + 41 * kClassesPerDoubling;  // up to 2^47 bytes, all of user space
 
 /// The smallest class whose blocks hold `bytes`.
 constexpr std::size_t size_class(std::size_t bytes) {

@@ -62,16 +62,18 @@ void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
 }  // namespace
 
 bool can_use_flash(const AttentionInputs& inputs) {
-  return !inputs.softcap && !inputs.document_starts.defined() && inputs.q.size(2) == inputs.k.size(2);
+  return !inputs.softcap && !inputs.document_starts.defined() &&
+         inputs.q.size(2) == inputs.k.size(2);
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
   const bool use_operator = path == AttentionPath::automatic && inputs.q.is_cpu();
   if (use_operator) {
-    return ops::causal_attention(
-               inputs.q.transpose(1, 2), inputs.k.transpose(1, 2), inputs.v.transpose(1, 2),
-               inputs.scale, inputs.softcap,
-               inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt)
+    return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
+                                 inputs.v.transpose(1, 2), inputs.scale, inputs.softcap,
+                                 inputs.document_starts.defined()
+                                     ? std::optional(inputs.document_starts)
+                                     : std::nullopt)
         .transpose(1, 2);
   }
   if (path == AttentionPath::explicit_scores || !can_use_flash(inputs)) {
@@ -103,7 +105,8 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
                                         Mode mode) const {
   constexpr std::size_t kParts = 3;
   const std::array<const std::optional<NormLayer>*, kParts> norms = {&q_norm, &k_norm, &v_norm};
-  const std::array<bool, kParts> is_after_rotation = {q_norm_after_rotation, k_norm_after_rotation, false};
+  const std::array<bool, kParts> is_after_rotation = {q_norm_after_rotation, k_norm_after_rotation,
+                                                      false};
   std::array<ops::HeadNorm, kParts> fused_norms;
   std::vector<at::Tensor> parts;  // q, k and v apart, once a norm wants one
   for (std::size_t i = 0; i < kParts; ++i) {
@@ -116,8 +119,9 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
     if (parts.empty()) parts = products.split_with_sizes({heads * head_width, keys, keys}, -1);
     parts[i] = (**norms[i])(parts[i], mode);
   }
-  auto [q, k, v] = ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin,
-                                      heads, kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
+  auto [q, k, v] =
+      ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin, heads,
+                         kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
   if (q_norm_after_rotation) q = normed(q_norm, q, mode);
   if (k_norm_after_rotation) k = normed(k_norm, k, mode);
   return {std::move(q), std::move(k), std::move(v)};
@@ -165,7 +169,8 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
   };
   const bool recomputes_norm = context_norm && context_norm->is_recomputed(recompute, mode);
   if (!recomputes_norm) return linear(normed_context(context_by_token), output.weight(mode));
-  return linear({normed_context(context_by_token), context_by_token.detach(), normed_context}, output.weight(mode));
+  return linear({normed_context(context_by_token), context_by_token.detach(), normed_context},
+                output.weight(mode));
 }
 
 }  // namespace evenkeel::nn

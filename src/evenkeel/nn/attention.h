@@ -22,8 +22,8 @@ enum class AttentionPath { automatic, flash, explicit_scores };
 
 /// Keys and values of earlier positions, for decoding token by token.
 struct KeyValueCache {
-  at::Tensor keys, values;  // [B, kv, capacity, dk]; keys after norm and rotation
-  std::int64_t length = 0;  // positions filled
+  at::Tensor keys, values;    // [B, kv, capacity, dk]; keys after norm and rotation
+  std::int64_t length = 0;    // positions filled
   at::Tensor document_start;  // [B]: of the documents that go on; undefined: 0
 };
 

@@ -24,8 +24,8 @@ struct Tile {
 
 /// \param first  of the queries, which stand at the end of the positions
 /// \param document_starts  [T], or undefined
-Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& document_starts, std::int64_t first,
-             std::int64_t count) {
+Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& document_starts,
+             std::int64_t first, std::int64_t count) {
   const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto earlier = k.size(0) - q.size(1) + first;  // positions before the first query
   const auto visible = earlier + count;
@@ -53,11 +53,12 @@ void for_each_tile(const AttentionInputs& inputs, const Visit& visit) {
   const auto step = std::max<std::int64_t>(1, kScores / (group * inputs.k.size(2)));
   for (std::int64_t b = 0; b < q.size(0); ++b) {
     const auto heads = q[b].unflatten(0, {kv_heads, group});  // [kv, g, T, dk]
-    const auto document_starts = inputs.document_starts.defined() ? inputs.document_starts[b] : at::Tensor();
+    const auto document_starts =
+        inputs.document_starts.defined() ? inputs.document_starts[b] : at::Tensor();
     for (std::int64_t h = 0; h < kv_heads; ++h) {
       for (std::int64_t first = 0; first < queries; first += step) {
-        auto tile =
-            tile_of(heads[h], inputs.k[b][h], document_starts, first, std::min(step, queries - first));
+        auto tile = tile_of(heads[h], inputs.k[b][h], document_starts, first,
+                            std::min(step, queries - first));
         tile.scores.mul_(inputs.scale).masked_fill_(tile.masked, kMasked);
         visit(h, tile);
       }
@@ -87,7 +88,8 @@ struct RunningMax {
 
 at::Tensor max_attention_scores(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
-  const auto document_starts = inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt;
+  const auto document_starts =
+      inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt;
   if (inputs.q.is_cpu() && inputs.q.numel() > 0) {
     const auto positions_first = [](const at::Tensor& x) { return x.transpose(1, 2); };
     return ops::largest_scores(positions_first(inputs.q), positions_first(inputs.k), inputs.scale,

@@ -16,15 +16,16 @@ struct AttentionStats {
   double entropy = 0;  // nats: -sum a ln a of the weights, mean over batch, heads and queries
 };
 
-/// Scores are materialized in tiles of queries of a key head, without a gradient, in float64 where the
-/// inputs are, else in float32: the memory does not grow with the sequence.
+/// Scores are materialized in tiles of queries of a key head, without a gradient, in float64 where
+/// the inputs are, else in float32: the memory does not grow with the sequence.
 AttentionStats attention_stats(const AttentionInputs& inputs);
 
 /// Of it the largest scores alone: [h], float64, after scale, before cap; no NaN is. On a CPU by
 /// ops::largest_scores().
 at::Tensor max_attention_scores(const AttentionInputs& inputs);
 
-/// Attention under perturbed keys, multiplied by factors near 1: how many queries change their argmax.
+/// Attention under perturbed keys, multiplied by factors near 1: how many queries change their
+/// argmax.
 struct AttentionShifts {
   std::int64_t queries = 0;  // that see two keys or more, over batch and heads
   std::int64_t sparse = 0;   // of these: one key has more than half of the weight

@@ -22,8 +22,8 @@ at::Tensor token_matrix(const std::vector<std::int64_t>& ids, std::int64_t batch
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> batch_tensors(const std::vector<std::int64_t>& inputs,
-                                             const std::vector<std::int64_t>& targets,
-                                             std::int64_t batch_size) {
+                                                const std::vector<std::int64_t>& targets,
+                                                std::int64_t batch_size) {
   return {token_matrix(inputs, batch_size), token_matrix(targets, batch_size)};
 }
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/gather_sum.h"
-#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/cpu_adapter.h"
+#include "evenkeel/ops/saved_value.h"
 
 namespace evenkeel::nn {
 
@@ -27,7 +27,7 @@ void add_rows(const T* from, const std::int64_t* id, const std::int64_t* place, 
     auto last = first + 1;
     while (last < count && id[last] == id[first]) ++last;
     kernels::cpu::gather_sum(from, place + first, last - first, to + id[first] * width, width,
-                               /*is_added=*/true);
+                             /*is_added=*/true);
   });
 }
 

@@ -80,16 +80,17 @@ ExpertAssignment expert_assignment(const at::Tensor& scores, std::int64_t k) {
   EK_ASSERT(1 <= k && k <= experts);
   const auto whole = scores.options().dtype(at::kLong);
   ExpertAssignment assignment = {.top_experts = at::empty({tokens, k}, whole),
-                   .permutation = at::empty({tokens * k}, whole),
-                   .token_of_row = at::empty({tokens * k}, whole),
-                   .inverse_permutation = at::empty({tokens, k}, whole),
-                   .offsets = at::zeros({experts + 1}, whole)};
+                                 .permutation = at::empty({tokens * k}, whole),
+                                 .token_of_row = at::empty({tokens * k}, whole),
+                                 .inverse_permutation = at::empty({tokens, k}, whole),
+                                 .offsets = at::zeros({experts + 1}, whole)};
   const auto given = scores.detach().contiguous();
   auto* const top_experts = assignment.top_experts.mutable_data_ptr<std::int64_t>();
   AT_DISPATCH_FLOATING_TYPES(given.scalar_type(), "expert_assignment", [&] {
     const auto* const from = given.const_data_ptr<scalar_t>();
-    ops::cpu::for_each_row(
-        tokens, [&](std::int64_t n) { select_top_k(from + n * experts, experts, k, top_experts + n * k); });
+    ops::cpu::for_each_row(tokens, [&](std::int64_t n) {
+      select_top_k(from + n * experts, experts, k, top_experts + n * k);
+    });
   });
   // Sorted by counting: stable, and as long as one pass over the choices.
   auto* const offsets = assignment.offsets.mutable_data_ptr<std::int64_t>();

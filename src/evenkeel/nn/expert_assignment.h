@@ -10,9 +10,9 @@ namespace evenkeel::nn {
 /// Which experts N tokens go to, k of E each, and the order of their rows once sorted by expert. No
 /// token is dropped, and there is no padding: N k rows.
 struct ExpertAssignment {
-  at::Tensor top_experts;  // [N, k], int64: the largest score first
-  at::Tensor permutation;  // [N k], int64: of each sorted row its choice, token * k + j
-  at::Tensor token_of_row;  // [N k], int64: of each sorted row its token
+  at::Tensor top_experts;          // [N, k], int64: the largest score first
+  at::Tensor permutation;          // [N k], int64: of each sorted row its choice, token * k + j
+  at::Tensor token_of_row;         // [N k], int64: of each sorted row its token
   at::Tensor inverse_permutation;  // [N, k], int64: of each choice its sorted row
   at::Tensor offsets;  // [E + 1], int64: the first row of each expert; its tokens are in order
   std::int64_t tokens() const { return top_experts.size(0); }
@@ -33,7 +33,8 @@ ExpertAssignment expert_assignment(const at::Tensor& scores, std::int64_t k);
 /// \return [N k, D]
 at::Tensor dispatch(const at::Tensor& x, const ExpertAssignment& assignment);
 
-/// The sum of a token's rows, in the order of its choices: sum over j of x[inverse_permutation[n, j]].
+/// The sum of a token's rows, in the order of its choices: sum over j of x[inverse_permutation[n,
+/// j]].
 /// \param x  [N k, D]
 /// \return [N, D]
 at::Tensor combine(const at::Tensor& x, const ExpertAssignment& assignment);

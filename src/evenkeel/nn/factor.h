@@ -14,7 +14,8 @@ class Factor {
  public:
   Factor() = default;
   explicit Factor(double fixed) : fixed_(fixed) {}
-  /// \param parameter  [1] or [n], what parameter_specs() lists under the number's name; undefined for a
+  /// \param parameter  [1] or [n], what parameter_specs() lists under the number's name; undefined
+  /// for a
   ///                   number that is not learned
   Factor(const norm::Number& number, const norm::Variables& variables, at::Tensor parameter);
 

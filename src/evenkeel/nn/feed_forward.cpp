@@ -26,8 +26,9 @@ at::Tensor normed(const FeedForward& feed_forward, const at::Tensor& hidden, Mod
 Activation normed_hidden(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
   const auto value = normed(feed_forward, hidden, mode);
   if (!feed_forward.hidden_norm->is_recomputed(feed_forward.recompute, mode)) return value;
-  return {value, hidden.detach(),
-          [&feed_forward, mode](const at::Tensor& saved) { return normed(feed_forward, saved, mode); }};
+  return {value, hidden.detach(), [&feed_forward, mode](const at::Tensor& saved) {
+            return normed(feed_forward, saved, mode);
+          }};
 }
 
 }  // namespace

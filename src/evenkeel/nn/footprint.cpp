@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "evenkeel/memory/size_class.h"
-#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/norm_path.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/ops/linear_cross_entropy_chunk.h"
 
@@ -48,7 +48,7 @@ struct ScoreBytes {
 };
 
 ScoreBytes score_bytes(const norm::Block& block, const norm::Shape& shape, double tokens,
-                 const FootprintOptions& options) {
+                       const FootprintOptions& options) {
   const auto& softcap = block.attention.softcap;
   if (!options.explicit_attention && !(options.flash_attention && softcap)) return {};
   const double values =
@@ -71,7 +71,8 @@ struct SavedActivations {
   double values = 0, bytes = 0;
 
   /// The input of a norm that would not be saved without it.
-  void add_norm_input(const std::optional<Norm>& norm, double width, const FootprintOptions& options) {
+  void add_norm_input(const std::optional<Norm>& norm, double width,
+                      const FootprintOptions& options) {
     if (!norm) return;
     values += width;
     bytes += saved_by(norm, width, options);
@@ -81,7 +82,7 @@ struct SavedActivations {
 /// What a mixture saves besides its shared experts: a token's row once for every expert it goes to:
 /// what enters the expert, its products, and its hidden values before and after their weight.
 SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const norm::Shape& shape,
-                     const FootprintOptions& options) {
+                                  const FootprintOptions& options) {
   const auto d = static_cast<double>(shape.width);
   const auto f = static_cast<double>(shape.inner);
   const auto& experts = shape.experts;
@@ -91,14 +92,15 @@ SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const n
     saved.add_norm_input(feed_forward.hidden, f, options);
     saved.bytes += 3 * 8;  // the assignment: permutation, token_of_row, inverse_permutation
   }
-  saved.bytes += 3 * 4 * static_cast<double>(experts.count);  // logits, their softmax, its logarithm
-  if (options.compute_bytes < 4) saved.bytes += 4 * d;       // what the router reads
+  saved.bytes +=
+      3 * 4 * static_cast<double>(experts.count);       // logits, their softmax, its logarithm
+  if (options.compute_bytes < 4) saved.bytes += 4 * d;  // what the router reads
   return saved;
 }
 
 /// \param dual  the norm of the second stream, where sublayers read x + norm(y); may be null
-SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i, const Norm* dual,
-             const FootprintOptions& options) {
+SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
+                          const Norm* dual, const FootprintOptions& options) {
   const bool recomputes_norms = options.recompute == Recompute::norms;
   const auto d = static_cast<double>(shape.width);
   const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
@@ -188,21 +190,22 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   }
   const auto streams = scheme.dual ? 3.0 : 2.0;  // skip and branch of a sum, and the second stream
   const auto blocks = static_cast<double>(scheme.blocks.size());
-  out.activations += options.recompute == Recompute::block
-                         ? blocks * tokens * streams * d * bytes + largest
-                         : all;
+  out.activations +=
+      options.recompute == Recompute::block ? blocks * tokens * streams * d * bytes + largest : all;
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
   const auto chunk =
       static_cast<double>(ops::loss_chunk_tokens(shape.vocabulary, options.compute_bytes));
   const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
-  // That of a first part is made where gradients are summed (ops::GradientBuffer), unless the logits
-  // have a learned scale.
+  // That of a first part is made where gradients are summed (ops::GradientBuffer), unless the
+  // logits have a learned scale.
   const bool is_separate =
       options.accumulation_steps > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
   const double head_gradients = is_separate ? static_cast<double>(padded_vocabulary) * d * wide : 0;
-  const auto rows_per_token = static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
-  const double in_a_block = tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
+  const auto rows_per_token =
+      static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
+  const double in_a_block =
+      tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
   // Not all at one time; but the allocator keeps a block of each size for the next step.
   out.temporary = logits + head_gradients + in_a_block + temporary_scores;
   out.program = kProgram;

@@ -15,7 +15,7 @@ struct Footprint {
   double gradients = 0;
   double moments = 0;      // two for every parameter
   double activations = 0;  // what the forward pass saves for the backward pass
-  double temporary = 0;      // logits of a chunk, gradients of the head and inside a block
+  double temporary = 0;    // logits of a chunk, gradients of the head and inside a block
   double program = 0;      // code and libraries
   double total() const { return weights + gradients + moments + activations + temporary + program; }
 };
@@ -23,8 +23,8 @@ struct Footprint {
 struct FootprintOptions {
   std::int64_t micro_batch_size = 1;    // sequences that go through the model at once
   std::int64_t accumulation_steps = 1;  // micro-batches of an optimizer step
-  std::int64_t compute_bytes = 4;  // of one value: 2 for bfloat16, 4, or 8
-  bool fused = true;               // kernels.fused; formulas save the gate's output, too
+  std::int64_t compute_bytes = 4;       // of one value: 2 for bfloat16, 4, or 8
+  bool fused = true;                    // kernels.fused; formulas save the gate's output, too
   bool explicit_attention = false;
   bool flash_attention = false;  // LibTorch's: under a soft cap scores are materialized
   Recompute recompute = Recompute::none;

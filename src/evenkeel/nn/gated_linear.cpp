@@ -6,8 +6,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/nn/linear.h"
-#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/gradient_buffer.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/swiglu.h"
 
 namespace evenkeel::nn {
@@ -41,7 +41,8 @@ class GatedLinearFunction : public torch::autograd::Function<GatedLinearFunction
       hidden = ops::swiglu(products).reshape({-1, w.size(1)});
     }
     if (ctx->needs_input_grad(1)) {
-      const auto& gradient_buffer = ops::saved_value_as<ops::GradientBuffer>(ctx->saved_data["gradient_buffer"]);
+      const auto& gradient_buffer =
+          ops::saved_value_as<ops::GradientBuffer>(ctx->saved_data["gradient_buffer"]);
       dw = weight_gradient(gradient_buffer, rows, hidden);
     }
     return {dproducts, dw, at::Tensor()};

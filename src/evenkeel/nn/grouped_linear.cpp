@@ -85,7 +85,7 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
     const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
     for_each_task(row_tasks(x, offsets), [&](const Task& task) {
       ops::serial_matmul_out(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
-                          weight.select(0, task.group).t());
+                             weight.select(0, task.group).t());
     });
     return y;
   }
@@ -99,13 +99,14 @@ class GroupedLinear : public torch::autograd::Function<GroupedLinear> {
       dx = at::empty(x.sizes(), x.options());
       for_each_task(row_tasks(dy, offsets), [&](const Task& task) {
         ops::serial_matmul_out(dx.narrow(0, task.first, task.rows),
-                            dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
+                               dy.narrow(0, task.first, task.rows), weight.select(0, task.group));
       });
     }
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("gradient_buffer");
       if (found != ctx->saved_data.end()) {
-        add_gradients(dy, x, offsets, ops::saved_value_as<ops::GradientBuffer>(found->second).target());
+        add_gradients(dy, x, offsets,
+                      ops::saved_value_as<ops::GradientBuffer>(found->second).target());
       } else {
         dweight = at::empty(weight.sizes(), weight.options());
         add_gradients(dy, x, offsets, {dweight, /*is_first=*/true});

@@ -24,8 +24,8 @@ namespace {
 using norm::Distribution;
 
 /// A standard normal number, given that its magnitude is at most `cut`. Rejection, from the normal
-/// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: in either
-/// case six of ten attempts or more are accepted.
+/// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: in
+/// either case six of ten attempts or more are accepted.
 double truncated_normal(double cut, const Philox& random, std::uint64_t index) {
   constexpr double kNarrow = 1;  // P(|z| <= 1) = 0.68; the density falls to e^(-1/2) = 0.61 there
   for (std::uint64_t attempt = 0;; ++attempt) {
@@ -96,8 +96,8 @@ void fill_unit(at::Tensor vector, const Philox& random) {
 
 /// Row gains start at the lengths of the rows, so that the product starts as without the rule. The
 /// vectors of sigma_reparam start one step from a random one: from there sigma is above 0.
-void fill_reparameterization(Parameters& parameters, const std::string& rule, const std::string& name,
-               const at::Tensor& rows, std::uint64_t seed) {
+void fill_reparameterization(Parameters& parameters, const std::string& rule,
+                             const std::string& name, const at::Tensor& rows, std::uint64_t seed) {
   if (rule == "weight_norm") {
     const auto lengths = rows.to(at::kDouble).square().sum(-1).sqrt();
     parameters.at(name + ".row_gain").master.copy_(lengths);
@@ -118,7 +118,7 @@ void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme
         if (!named) continue;
         const auto stored = parameters.at(text("blocks.", i, ".", matrix.stored, ".weight")).master;
         fill_reparameterization(parameters, rule, text("blocks.", i, ".", matrix.own_name),
-                  stored.flatten(0, -2).narrow(0, matrix.first, matrix.rows), seed);
+                                stored.flatten(0, -2).narrow(0, matrix.first, matrix.rows), seed);
       }
     }
   }
@@ -144,7 +144,8 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   const auto base = config::parse_init(from_scheme ? scheme.base_init : init, variables);
   const auto embedding = config::parse_init(from_scheme ? scheme.embedding_init : init, variables);
   const bool is_default = from_scheme && scheme.base_init == "default";
-  const auto head = scheme.shape.is_mixture() && is_default ? head_distribution(base, scheme.shape) : base;
+  const auto head =
+      scheme.shape.is_mixture() && is_default ? head_distribution(base, scheme.shape) : base;
   const auto factors = from_scheme ? scheme.init : config::init_factors(init);
 
   fill_constants(parameters, scheme, start);

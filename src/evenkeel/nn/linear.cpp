@@ -5,8 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/gradient_buffer.h"
+#include "evenkeel/ops/saved_value.h"
 
 namespace evenkeel::nn {
 
@@ -18,7 +18,7 @@ using torch::autograd::tensor_list;
 /// What the backward pass needs besides tensors.
 struct LinearContext {
   Activation::Recomputation recompute;  // empty: the saved tensor is the input
-  ops::GradientBuffer gradient_buffer;     // of the gradients of w; none: autograd's
+  ops::GradientBuffer gradient_buffer;  // of the gradients of w; none: autograd's
 };
 
 /// Whether this is the only reference to the gradient, so that it may be overwritten.
@@ -28,7 +28,8 @@ bool is_unshared(const at::Tensor& gradient) {
 }
 
 /// dx = dy w, or dx = dresidual + dy w in one addmm.
-at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at::Tensor& dresidual) {
+at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w,
+                          const at::Tensor& dresidual) {
   if (!dresidual.defined()) return rows.mm(w);
   const bool in_place = is_unshared(dresidual);
   const auto flat = dresidual.reshape({-1, w.size(1)});
@@ -38,10 +39,12 @@ at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w, const at:
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
-                             const Activation* activation, const ops::GradientBuffer* gradient_buffer) {
+                             const Activation* activation,
+                             const ops::GradientBuffer* gradient_buffer) {
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
-    ctx->saved_data["context"] = ops::saved_value(LinearContext{activation->recompute, *gradient_buffer});
+    ctx->saved_data["context"] =
+        ops::saved_value(LinearContext{activation->recompute, *gradient_buffer});
     auto y = at::linear(x, w);
     return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
@@ -57,8 +60,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
       const auto& context = ops::saved_value_as<LinearContext>(ctx->saved_data["context"]);
-      const auto x =
-          (context.recompute ? context.recompute(saved.at(1)) : saved.at(1)).reshape({-1, w.size(1)});
+      const auto x = (context.recompute ? context.recompute(saved.at(1)) : saved.at(1))
+                         .reshape({-1, w.size(1)});
       dw = weight_gradient(context.gradient_buffer, rows, x);
     }
     if (ctx->needs_input_grad(0)) {
@@ -72,7 +75,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy, const at::Tensor& x) {
+at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy,
+                           const at::Tensor& x) {
   if (!gradient_buffer) return dy.t().mm(x);
   gradient_buffer.accumulate_weight_gradient(dy, x);
   return {};

@@ -10,8 +10,8 @@
 
 namespace evenkeel::nn {
 
-/// The input of a linear layer, and perhaps how to recompute it bit by bit from a tensor that is saved
-/// anyway: a norm of the residual stream.
+/// The input of a linear layer, and perhaps how to recompute it bit by bit from a tensor that is
+/// saved anyway: a norm of the residual stream.
 struct Activation {
   using Recomputation = std::function<at::Tensor(const at::Tensor& saved)>;
 
@@ -27,9 +27,9 @@ struct Activation {
       : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };
 
-/// x W^T, with the gradients of at::linear(), bit for bit, unless the residual is returned: a sum of
-/// two gradients is then rounded once. Of an activation that is recomputed only the tensor it comes
-/// from is saved: the backward pass recomputes it for the gradient of w. Where w has a sum of
+/// x W^T, with the gradients of at::linear(), bit for bit, unless the residual is returned: a sum
+/// of two gradients is then rounded once. Of an activation that is recomputed only the tensor it
+/// comes from is saved: the backward pass recomputes it for the gradient of w. Where w has a sum of
 /// gradients, the backward pass adds to it (ops::add_weight_gradient(), which may round otherwise),
 /// and autograd sees none.
 at::Tensor linear(const Activation& x, const Weight& w);
@@ -37,6 +37,7 @@ at::Tensor linear(const Activation& x, const Weight& w);
 /// The gradient of w in y = x W^T, dy^T x; added to its sum where it has one, and then undefined.
 /// \param dy  [n, rows]
 /// \param x   [n, columns]
-at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy, const at::Tensor& x);
+at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy,
+                           const at::Tensor& x);
 
 }  // namespace evenkeel::nn

@@ -9,8 +9,12 @@
 
 namespace evenkeel::nn {
 
-Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuffer gradient_buffer, bool fused)
-    : stored_(std::move(stored)), parts_(std::move(parts)), gradient_buffer_(std::move(gradient_buffer)), fused_(fused) {}
+Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuffer gradient_buffer,
+               bool fused)
+    : stored_(std::move(stored)),
+      parts_(std::move(parts)),
+      gradient_buffer_(std::move(gradient_buffer)),
+      fused_(fused) {}
 
 Weight Matrix::weight(Mode mode) const {
   if (parts_.empty()) return {stored_, gradient_buffer_};

@@ -14,16 +14,16 @@ namespace evenkeel::nn {
 
 /// The weight of a linear layer, and the buffer of its gradient.
 struct Weight {
-  at::Tensor value;      // [rows, columns], or of experts [E, rows, columns]
+  at::Tensor value;                     // [rows, columns], or of experts [E, rows, columns]
   ops::GradientBuffer gradient_buffer;  // the product itself adds to it; none: autograd's
 
   Weight(at::Tensor of, ops::GradientBuffer into = {})  // NOLINT: a tensor is one
       : value(std::move(of)), gradient_buffer(std::move(into)) {}
 };
 
-/// A stored matrix of a block, and the reparameterizations by which the forward pass computes its weight
-/// from it. Without rules the weight is the stored matrix. Stacked experts, [E, rows, columns],
-/// are one matrix of E * rows rows to it.
+/// A stored matrix of a block, and the reparameterizations by which the forward pass computes its
+/// weight from it. Without rules the weight is the stored matrix. Stacked experts, [E, rows,
+/// columns], are one matrix of E * rows rows to it.
 class Matrix {
  public:
   /// Some of its rows that have a name of their own ("attention.q"), and their rule.
@@ -38,8 +38,8 @@ class Matrix {
   /// \param parts     all rows, in order; none for a matrix without rules
   /// \param gradient_buffer  of the gradients of the stored matrix, if products may add to it
   /// \param fused     false: rules are formulas in tensor operations
-  explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {}, ops::GradientBuffer gradient_buffer = {},
-                  bool fused = true);
+  explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {},
+                  ops::GradientBuffer gradient_buffer = {}, bool fused = true);
 
   /// The shape and dtype of the stored matrix:
   ///   weight_norm    row j = row_gain_j * v_j / |v_j|

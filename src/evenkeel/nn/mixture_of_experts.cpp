@@ -46,7 +46,8 @@ RouterLosses router_losses(const Routing& routing) {
           .z = at::logsumexp(routing.logits, -1).square().sum() / choices};
 }
 
-at::Tensor MixtureOfExperts::operator()(const at::Tensor& x, Mode mode, Routing* routing_out) const {
+at::Tensor MixtureOfExperts::operator()(const at::Tensor& x, Mode mode,
+                                        Routing* routing_out) const {
   const auto rows = x.flatten(0, -2);
   auto routing = routing_of(*this, rows);
   auto y = fused ? grouped(rows, routing, mode) : expert_by_expert(rows, routing, mode);
@@ -56,18 +57,21 @@ at::Tensor MixtureOfExperts::operator()(const at::Tensor& x, Mode mode, Routing*
 }
 
 /// All experts at once, on rows sorted by expert.
-at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& routing,
+                                     Mode mode) const {
   const auto& assignment = routing.assignment;
-  const auto products = grouped_linear(dispatch(rows, assignment), up_gate.weight(mode), assignment.offsets);
+  const auto products =
+      grouped_linear(dispatch(rows, assignment), up_gate.weight(mode), assignment.offsets);
   auto hidden = ops::swiglu(products);
   if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
   const auto weights = routing.weights.flatten().index_select(0, assignment.permutation);
   return combine(grouped_linear(scale_rows(hidden, weights), down.weight(mode), assignment.offsets),
-                      assignment);
+                 assignment);
 }
 
 /// The formula: each expert gathers its tokens and adds its outputs.
-at::Tensor MixtureOfExperts::expert_by_expert(const at::Tensor& rows, const Routing& routing, Mode mode) const {
+at::Tensor MixtureOfExperts::expert_by_expert(const at::Tensor& rows, const Routing& routing,
+                                              Mode mode) const {
   const auto up_gates = up_gate(mode);
   const auto downs = down(mode);
   auto y = at::zeros_like(rows);

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "evenkeel/nn/expert_assignment.h"
 #include "evenkeel/nn/feed_forward.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/nn/expert_assignment.h"
 
 namespace evenkeel::nn {
 

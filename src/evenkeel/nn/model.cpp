@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "evenkeel/nn/embedding.h"
 #include "evenkeel/nn/activation_checkpoint.h"
+#include "evenkeel/nn/embedding.h"
 #include "evenkeel/ops/linear_cross_entropy.h"
 #include "evenkeel/ops/reference.h"
 
@@ -30,14 +30,15 @@ Activation Model::activation(const at::Tensor& read, const NormLayer* norm, cons
 ///   y    = y + write_y * out
 ///   the new stream: add_branch()
 template <typename Branch>
-void Model::run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l, Sublayer sublayer,
-                     const Pass& pass, const Branch& branch) const {
+void Model::run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l,
+                         Sublayer sublayer, const Pass& pass, const Branch& branch) const {
   at::Tensor read;
   if (connection.dual) {
     const auto base = state.stream.value() + (*connection.dual)(state.second, pass.mode);
     read = connection.input ? (*connection.input)(base, pass.mode) : base;
   } else {
-    read = connection.input ? state.stream.normed(*connection.input, pass.mode) : state.stream.value();
+    read =
+        connection.input ? state.stream.normed(*connection.input, pass.mode) : state.stream.value();
   }
   const auto* const norm = connection.dual || !connection.input ? nullptr : &*connection.input;
   const auto before = state.stream.value();
@@ -66,22 +67,24 @@ void Model::run_parallel(State& state, const Block& block, std::int64_t l, const
   const auto read = first.input ? state.stream.normed(*first.input, mode) : state.stream.value();
   const auto before = state.stream.value();
   const auto feed_forward_input = block.shares_input ? read
-                         : second.input     ? (*second.input)(before, mode)
-                                            : before;
-  const auto input_norm = [&](const SublayerConnection& connection) { return connection.input ? &*connection.input : nullptr; };
-  auto attention = block.attention(activation(read, input_norm(first), before, mode), positions, mode,
-                                   cache, pass.observer);
+                                  : second.input     ? (*second.input)(before, mode)
+                                                     : before;
+  const auto input_norm = [&](const SublayerConnection& connection) {
+    return connection.input ? &*connection.input : nullptr;
+  };
+  auto attention = block.attention(activation(read, input_norm(first), before, mode), positions,
+                                   mode, cache, pass.observer);
   if (first.output) attention = (*first.output)(attention, mode);
   const auto* const second_norm = input_norm(block.shares_input ? first : second);
-  auto feed_forward =
-      run_feed_forward(state, block, l, pass, activation(feed_forward_input, second_norm, before, mode));
+  auto feed_forward = run_feed_forward(state, block, l, pass,
+                                       activation(feed_forward_input, second_norm, before, mode));
   if (second.output) feed_forward = (*second.output)(feed_forward, mode);
   if (pass.observer != nullptr && pass.observer->branch) {
     pass.observer->branch(l, Sublayer::attention, before, attention);
     pass.observer->branch(l, Sublayer::feed_forward, before, feed_forward);
   }
   state.stream = add_branch(first.rule, {before, read, before}, attention, mode,
-                       second.rule.branch_scale(feed_forward));
+                            second.rule.branch_scale(feed_forward));
 }
 
 /// Of the `positions` positions from `first` on.
@@ -95,7 +98,8 @@ Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
 }
 
 /// The start of each token's document; undefined where all positions are visible.
-at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const {
+at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first,
+                                     ModelCache* cache) const {
   if (!options_.document_end) return {};
   const auto before = cache != nullptr ? cache->front().document_start : at::Tensor();
   auto documents = find_document_starts(ids, *options_.document_end, first, before);
@@ -118,11 +122,13 @@ void Model::run_block(State& state, const Block& block, std::int64_t l, const Pa
       pass.cache != nullptr ? &pass.cache->at(static_cast<std::size_t>(l) - 1) : nullptr;
   if (scheme_.parallel) return run_parallel(state, block, l, pass, positions, cache);
   if (block.taps_its_input) state.block_input = state.stream.value();
-  run_sublayer(state, block.attention_connection, l, Sublayer::attention, pass, [&](const Activation& read) {
-    return block.attention(read, positions, pass.mode, cache, pass.observer);
-  });
-  run_sublayer(state, block.feed_forward_connection, l, Sublayer::feed_forward, pass,
-           [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
+  run_sublayer(state, block.attention_connection, l, Sublayer::attention, pass,
+               [&](const Activation& read) {
+                 return block.attention(read, positions, pass.mode, cache, pass.observer);
+               });
+  run_sublayer(
+      state, block.feed_forward_connection, l, Sublayer::feed_forward, pass,
+      [&](const Activation& read) { return run_feed_forward(state, block, l, pass, read); });
 }
 
 /// The branch alone; of a mixture, the observer gets its routing.
@@ -141,12 +147,12 @@ at::Tensor Model::run_feed_forward(State& state, const Block& block, std::int64_
 }
 
 /// run_block() as a checkpointed segment: only its input streams are saved.
-void Model::run_block_checkpointed(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                            const Positions& positions) const {
+void Model::run_block_checkpointed(State& state, const Block& block, std::int64_t l,
+                                   const Pass& pass, const Positions& positions) const {
   const bool has_second = state.second.defined();
   const bool has_router = pass.router != nullptr && block.mixture.has_value();
   const Segment segment = [this, &block, l, pass, positions, has_second, has_router](
-                        const Tensors& inputs, bool is_recomputation) {
+                              const Tensors& inputs, bool is_recomputation) {
     auto own = pass;
     if (is_recomputation) own.observer = nullptr;  // the forward pass called it
     auto tensors = inputs;
@@ -183,8 +189,9 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   // An observer may want gradients of streams, which a checkpointed block does not have.
   const bool is_observed =
       pass.observer != nullptr && (pass.observer->stream || pass.observer->branch);
-  const bool is_checkpointed = options_.recompute == Recompute::block && pass.mode == Mode::training &&
-                           !is_observed && at::GradMode::is_enabled();
+  const bool is_checkpointed = options_.recompute == Recompute::block &&
+                               pass.mode == Mode::training && !is_observed &&
+                               at::GradMode::is_enabled();
   auto state = embedded(ids, pass.mode);
   if (reports_stream) pass.observer->stream(0, state.stream.value());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -232,7 +239,8 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
   ops::LogitsOptions rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap_};
   if (!logits_scale_.is_learned()) {
     rule.scale = logits_scale_.fixed();
-    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule, head().gradient_buffer);
+    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule,
+                                     head().gradient_buffer);
   }
   // One scale, or one a word of the vocabulary: the head's rows times it.
   const auto scored = head().value.narrow(0, 0, options_.vocabulary);

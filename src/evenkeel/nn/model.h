@@ -32,7 +32,8 @@ struct ModelOptions {
   bool fused = true;
   AttentionPath attention = AttentionPath::automatic;
   Recompute recompute = Recompute::none;
-  std::optional<std::int64_t> document_end;  // the end-of-text id, if attention stays within documents
+  std::optional<std::int64_t>
+      document_end;  // the end-of-text id, if attention stays within documents
 };
 
 /// Keys and values of all blocks.
@@ -115,8 +116,9 @@ class Model {
   FeedForward feed_forward(const Slots& slots, std::int64_t i, const std::string& where,
                            std::int64_t expert_count) const;
   MixtureOfExperts mixture(const Slots& slots, std::int64_t i) const;
-  SublayerConnection sublayer_connection(const Slots& slots, const std::string& prefix, const norm::Residual& add,
-                       const norm::Variables& variables) const;
+  SublayerConnection sublayer_connection(const Slots& slots, const std::string& prefix,
+                                         const norm::Residual& add,
+                                         const norm::Variables& variables) const;
   Block block(const Slots& slots, std::int64_t i) const;
   const Parameter& head() const;  // [rows, width]
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
@@ -125,10 +127,10 @@ class Model {
   void run_block(State& state, const Block& block, std::int64_t l, const Pass& pass,
                  const Positions& positions) const;
   void run_block_checkpointed(State& state, const Block& block, std::int64_t l, const Pass& pass,
-                       const Positions& positions) const;
+                              const Positions& positions) const;
   template <typename Branch>
-  void run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l, Sublayer sublayer, const Pass& pass,
-                const Branch& branch) const;
+  void run_sublayer(State& state, const SublayerConnection& connection, std::int64_t l,
+                    Sublayer sublayer, const Pass& pass, const Branch& branch) const;
   at::Tensor run_feed_forward(State& state, const Block& block, std::int64_t l, const Pass& pass,
                               const Activation& read) const;
   Activation activation(const at::Tensor& read, const NormLayer* norm, const at::Tensor& x,

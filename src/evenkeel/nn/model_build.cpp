@@ -87,22 +87,22 @@ Matrix Model::matrix(std::int64_t i, const std::string& stored) const {
 }
 
 Model::SublayerConnection Model::sublayer_connection(const Slots& slots, const std::string& prefix,
-                                   const norm::Residual& add,
-                                   const norm::Variables& variables) const {
+                                                     const norm::Residual& add,
+                                                     const norm::Variables& variables) const {
   SublayerConnection connection;
   connection.dual = norm_layer(slots, prefix + "dual_norm");
   connection.input = norm_layer(slots, prefix + "input_norm");
   connection.output = norm_layer(slots, prefix + "output_norm");
   connection.rule = {.skip = add.skip,
-               .skip_scale = factor(prefix + "skip_scale", add.skip_scale, variables),
-               .branch_scale = factor(prefix + "branch_scale", add.branch_scale, variables),
-               .update = add.update,
-               .angle_decay = add.angle_decay.value(variables),
-               .angle_scale = parameters_->find(prefix + "angle_scale"),
-               .angle_bias = parameters_->find(prefix + "angle_bias"),
-               .residual = norm_layer(slots, prefix + "residual_norm"),
-               .damp = std::nullopt,
-               .fused = options_.fused};
+                     .skip_scale = factor(prefix + "skip_scale", add.skip_scale, variables),
+                     .branch_scale = factor(prefix + "branch_scale", add.branch_scale, variables),
+                     .update = add.update,
+                     .angle_decay = add.angle_decay.value(variables),
+                     .angle_scale = parameters_->find(prefix + "angle_scale"),
+                     .angle_bias = parameters_->find(prefix + "angle_bias"),
+                     .residual = norm_layer(slots, prefix + "residual_norm"),
+                     .damp = std::nullopt,
+                     .fused = options_.fused};
   if (scheme_.dual) connection.write_y = scheme_.dual->write_y.value(variables);
   return connection;
 }
@@ -123,14 +123,14 @@ MixtureOfExperts Model::mixture(const Slots& slots, std::int64_t i) const {
   const auto& experts = scheme_.shape.experts;
   const auto prefix = text("blocks.", i, ".feed_forward.");
   MixtureOfExperts mixture = {.router = parameters_->at(prefix + "router.weight").value,
-                     .bias = parameters_->find_state(prefix + "router.bias"),
-                     .up_gate = matrix(i, "feed_forward.experts.up_gate"),
-                     .down = matrix(i, "feed_forward.experts.down"),
-                     .shared = std::nullopt,
-                     .hidden_norm = norm_layer(slots, prefix + "hidden_norm"),
-                     .top_k = experts.active,
-                     .renormalize = experts.renormalize,
-                     .fused = options_.fused};
+                              .bias = parameters_->find_state(prefix + "router.bias"),
+                              .up_gate = matrix(i, "feed_forward.experts.up_gate"),
+                              .down = matrix(i, "feed_forward.experts.down"),
+                              .shared = std::nullopt,
+                              .hidden_norm = norm_layer(slots, prefix + "hidden_norm"),
+                              .top_k = experts.active,
+                              .renormalize = experts.renormalize,
+                              .fused = options_.fused};
   if (experts.shared > 0) {
     mixture.shared = feed_forward(slots, i, "feed_forward.shared", experts.shared);
   }

@@ -13,10 +13,10 @@
 #include "evenkeel/ops/bounded.h"
 #include "evenkeel/ops/column_norm.h"
 #include "evenkeel/ops/layer_norm.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/rms_norm.h"
 #include "evenkeel/ops/row_norm.h"
-#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/seed_norm.h"
 
 namespace evenkeel::nn {
@@ -56,7 +56,8 @@ std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
 
 /// A gain or bias in the dtype that the fused operators take with such rows.
 std::optional<at::Tensor> in_wide_dtype(const at::Tensor& rows, const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor.to(ops::opmath_dtype(rows.scalar_type()))) : std::nullopt;
+  return tensor.defined() ? std::optional(tensor.to(ops::opmath_dtype(rows.scalar_type())))
+                          : std::nullopt;
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ at::Tensor NormLayer::apply(NormPath path, const at::Tensor& rows, Mode mode) co
     case NormPath::rms_norm:
       return ops::rms_norm(rows, in_wide_dtype(rows, effective_gain()), norm_.epsilon);
     case NormPath::layer_norm:
-      return ops::layer_norm(rows, in_wide_dtype(rows, effective_gain()), in_wide_dtype(rows, tensors_.bias),
-                             norm_.epsilon);
+      return ops::layer_norm(rows, in_wide_dtype(rows, effective_gain()),
+                             in_wide_dtype(rows, tensors_.bias), norm_.epsilon);
     case NormPath::row_norm:
     case NormPath::affine:
     case NormPath::bounded:
@@ -121,7 +122,8 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::add_and_norm(
     const at::Tensor& residual, const at::Tensor& branch) const {
   const bool is_known = path_ == NormPath::rms_norm && norm_.scope == Scope::token;
   if (!is_known || !tensors_.gain.defined()) return std::nullopt;
-  return ops::add_rms_norm(residual, branch, *in_wide_dtype(residual, effective_gain()), norm_.epsilon);
+  return ops::add_rms_norm(residual, branch, *in_wide_dtype(residual, effective_gain()),
+                           norm_.epsilon);
 }
 
 std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const {
@@ -174,8 +176,8 @@ at::Tensor NormLayer::apply_row_operator(const at::Tensor& rows) const {
   if (path_ == NormPath::seed_norm) {
     const auto alpha =
         out_scale_ == 1 ? tensors_.alpha : tensors_.alpha.to(at::kDouble) * out_scale_;
-    return ops::seed_norm(wide, *in_wide_dtype(wide, alpha), *in_wide_dtype(wide, tensors_.beta), gain,
-                          in_wide_dtype(wide, bias), norm_.epsilon);
+    return ops::seed_norm(wide, *in_wide_dtype(wide, alpha), *in_wide_dtype(wide, tensors_.beta),
+                          gain, in_wide_dtype(wide, bias), norm_.epsilon);
   }
   return ops::row_norm(wide, gain, in_wide_dtype(wide, bias),
                        {.groups = groups_ * (every_head ? heads_ : 1),
@@ -231,7 +233,8 @@ at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
     const auto dot = ops::affine(wide, beta).sum(-1, /*keepdim=*/true);
     return ops::affine(at::tanh(dot) * x_hat, alpha);
   };
-  const auto dynamic_part = fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
+  const auto dynamic_part =
+      fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const auto fixed_part =
       ops::affine(every_head ? x_hat.flatten(-2) : x_hat, in_double(effective_gain()));
@@ -239,7 +242,8 @@ at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
 }
 
 /// r and d of batch renormalization, [D] each, constants to the gradient.
-NormLayer::RenormCorrection NormLayer::renorm_correction(const reference::BatchMoments& batch) const {
+NormLayer::RenormCorrection NormLayer::renorm_correction(
+    const reference::BatchMoments& batch) const {
   const auto deviation = (batch.variance + norm_.epsilon).sqrt();
   const auto scale = tensors_.running_scale.to(at::kDouble);
   return {(deviation / scale).clamp(1 / rate_max_, rate_max_),
@@ -248,7 +252,8 @@ NormLayer::RenormCorrection NormLayer::renorm_correction(const reference::BatchM
 }
 
 /// Moves the running statistics towards those of a batch of `count` rows.
-void NormLayer::update_running_stats(const reference::BatchMoments& batch, std::int64_t count) const {
+void NormLayer::update_running_stats(const reference::BatchMoments& batch,
+                                     std::int64_t count) const {
   const at::NoGradGuard no_grad;
   const auto move = [&](const at::Tensor& running, const at::Tensor& observed) {
     running.copy_(running + norm_.momentum * (observed - running));

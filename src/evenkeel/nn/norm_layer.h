@@ -15,8 +15,8 @@
 
 namespace evenkeel::nn {
 
-/// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined where
-/// the norm has none.
+/// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined
+/// where the norm has none.
 struct NormTensors {
   at::Tensor gain, bias;
   at::Tensor alpha, shift, beta;           // dyt, derf, seed_norm
@@ -40,7 +40,7 @@ class NormLayer {
 
   /// (residual + branch, norm of it) in one pass, where the norm allows it.
   std::optional<std::tuple<at::Tensor, at::Tensor>> add_and_norm(const at::Tensor& residual,
-                                                              const at::Tensor& branch) const;
+                                                                 const at::Tensor& branch) const;
 
   /// Whether the backward pass recomputes the norm's output: not where a pass in training
   /// changes what a later pass computes.

@@ -29,7 +29,8 @@ struct Observer {
   /// The stream that leaves block `l`; of l = 0 what enters the first. [B, T, width]
   std::function<void(std::int64_t l, const at::Tensor& stream)> stream;
   /// A branch of block `l` before it is scaled and added, and the stream it will be added to.
-  std::function<void(std::int64_t l, Sublayer sublayer, const at::Tensor& stream, const at::Tensor& branch)>
+  std::function<void(std::int64_t l, Sublayer sublayer, const at::Tensor& stream,
+                     const at::Tensor& branch)>
       branch;
   std::function<void(std::int64_t l, const AttentionInputs& inputs)> attention;
   /// Of a block that is a mixture of experts.

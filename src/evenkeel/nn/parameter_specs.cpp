@@ -103,12 +103,16 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
     list.add(f + "experts.up_gate.weight", {experts.count, 2 * shape.inner, shape.width},
              ParameterRole::matrix);
   }
-  if (dense_width > 0) list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width}, ParameterRole::matrix);
+  if (dense_width > 0)
+    list.add(dense_prefix + "up_gate.weight", {2 * dense_width, shape.width},
+             ParameterRole::matrix);
   list.norm(f + "hidden_norm");
   if (has_router) {
-    list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner}, ParameterRole::matrix);
+    list.add(f + "experts.down.weight", {experts.count, shape.width, shape.inner},
+             ParameterRole::matrix);
   }
-  if (dense_width > 0) list.add(dense_prefix + "down.weight", {shape.width, dense_width}, ParameterRole::matrix);
+  if (dense_width > 0)
+    list.add(dense_prefix + "down.weight", {shape.width, dense_width}, ParameterRole::matrix);
   for (const auto* const norm : {"output_norm", "residual_norm"}) list.norm(f + norm);
   list.numbers(text("blocks.", i, "."));
   list.reparameterization(i);
@@ -122,7 +126,8 @@ std::int64_t ParameterSpec::numel() const {
   return product;
 }
 
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied) {
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
+                                           std::int64_t padded_vocabulary, bool tied) {
   const auto width = scheme.shape.width;
   SpecList list(scheme);
   list.add("embedding.weight", {padded_vocabulary, width}, ParameterRole::embedding);
@@ -164,7 +169,8 @@ namespace {
 
 /// How many feed-forwards of width `inner` work on a token in block i, from 0.
 double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
-  return static_cast<double>(shape.has_router(i) ? shape.experts.per_token() : shape.dense_experts());
+  return static_cast<double>(shape.has_router(i) ? shape.experts.per_token()
+                                                 : shape.dense_experts());
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ struct ParameterSpec {
 ///
 /// \param padded_vocabulary  rows of the embedding and of an untied head
 /// \param tied  the head is the embedding
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied);
+std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
+                                           std::int64_t padded_vocabulary, bool tied);
 
 /// Numbers of parameters of a model.
 struct ParameterCounts {
@@ -41,7 +42,8 @@ struct ParameterCounts {
 };
 ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs);
 
-/// Parameters that are active for one token: of the experts of a mixture, those it is dispatched to.
+/// Parameters that are active for one token: of the experts of a mixture, those it is dispatched
+/// to.
 std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape);
 
 /// Floating-point operations of a forward and backward pass, for each token:

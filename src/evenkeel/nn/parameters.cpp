@@ -34,7 +34,8 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     : precision_(precision) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
-  for (const auto role : {ParameterRole::embedding, ParameterRole::matrix, ParameterRole::router, ParameterRole::gain, ParameterRole::scale}) {
+  for (const auto role : {ParameterRole::embedding, ParameterRole::matrix, ParameterRole::router,
+                          ParameterRole::gain, ParameterRole::scale}) {
     std::int64_t size = 0;
     for (const auto& each : specs) size += each.role == role ? each.numel() : 0;
     if (size == 0) continue;

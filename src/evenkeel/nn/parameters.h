@@ -35,7 +35,7 @@ struct Parameter {
   std::int64_t begin = 0;  // where it starts in the group's buffers
   at::Tensor master;       // a view of its group's master
   at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
-  ops::GradientBuffer gradient_buffer;    // of its gradients, in a view of its group's gradient
+  ops::GradientBuffer gradient_buffer;  // of its gradients, in a view of its group's gradient
 
   /// The parameter's slice of a flat tensor with the layout of its group, as a view.
   at::Tensor slice_of(const at::Tensor& flat) const;
@@ -58,7 +58,8 @@ class Parameters {
   /// \throws std::logic_error if there is none
   const Parameter& at(const std::string& name) const;
 
-  /// A state: a tensor without a gradient (torch: a buffer); undefined if there is none of that name.
+  /// A state: a tensor without a gradient (torch: a buffer); undefined if there is none of that
+  /// name.
   at::Tensor find_state(const std::string& name) const;
   /// All of them, by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }

@@ -8,7 +8,7 @@
 namespace evenkeel::nn {
 
 DocumentStarts find_document_starts(const at::Tensor& ids, std::int64_t end, std::int64_t first,
-                       const at::Tensor& before) {
+                                    const at::Tensor& before) {
   const auto rows = ids.size(0), count = ids.size(1);
   const auto options = ids.options().dtype(at::kInt);
   const auto first_starts = before.defined() ? before.unsqueeze(1) : at::zeros({rows, 1}, options);

@@ -31,6 +31,6 @@ struct DocumentStarts {
 /// \param end    the id of the end-of-text
 /// \param before  [B], int32: the starts of the documents that ids continue; undefined: 0
 DocumentStarts find_document_starts(const at::Tensor& ids, std::int64_t end, std::int64_t first,
-                       const at::Tensor& before);
+                                    const at::Tensor& before);
 
 }  // namespace evenkeel::nn

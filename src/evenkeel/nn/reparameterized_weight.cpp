@@ -9,18 +9,18 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/row_blas.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/reference.h"
 
 namespace evenkeel::nn {
 
 namespace {
 
 using at::Tensor;
-using ops::cpu::for_each_row;
 using ops::cpu::const_data;
-using ops::cpu::mutable_data;
+using ops::cpu::for_each_row;
 using ops::cpu::KernelType;
+using ops::cpu::mutable_data;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
@@ -97,7 +97,7 @@ Tensor transposed_matvec(const Tensor& w, const Tensor& left) {
     const auto* const factor = const_data<OpMathOf<scalar_t>>(left);
     ops::cpu::for_each_row_of_blocks(w.size(0), [&](std::int64_t i, std::int64_t block) {
       kernels::cpu::axpy_row(from + i * width, static_cast<double>(factor[i]), to + block * width,
-                            width);
+                             width);
     });
   });
   return ops::cpu::tree_sum(sums);
@@ -152,7 +152,7 @@ class SigmaReparam : public torch::autograd::Function<SigmaReparam> {
       auto* const to = mutable_data<scalar_t>(dv);
       for_each_matrix_row(v, [&](std::int64_t i, std::int64_t at) {
         kernels::cpu::axpby_row(above + at, factor, by_column,
-                                   less * static_cast<double>(by_row[i]), to + at, v.size(1));
+                                less * static_cast<double>(by_row[i]), to + at, v.size(1));
       });
     });
     return {dv, at::full_like(gamma, along), Tensor(), Tensor()};
@@ -177,8 +177,8 @@ Tensor weight_norm(const Tensor& v, const Tensor& row_gain, bool fused) {
       .to(v.scalar_type());
 }
 
-Tensor sigma_reparam(const Tensor& v, const Tensor& gamma, const Tensor& left,
-                            const Tensor& right, bool fused) {
+Tensor sigma_reparam(const Tensor& v, const Tensor& gamma, const Tensor& left, const Tensor& right,
+                     bool fused) {
   check_vector(v, gamma, 1);
   check_vector(v, left, v.size(0));
   check_vector(v, right, v.size(1));

@@ -46,7 +46,7 @@ struct Taps {
 ///
 /// \param second_branch  added to the sum before the norm: the second branch of a parallel block
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
-ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch, Mode mode,
-             const std::optional<at::Tensor>& second_branch = std::nullopt);
+ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
+                          Mode mode, const std::optional<at::Tensor>& second_branch = std::nullopt);
 
 }  // namespace evenkeel::nn

@@ -16,8 +16,8 @@ std::vector<InitialValue> initial_values(const Scheme& scheme, const Steps& step
   for (const auto& slot : slots_of(scheme)) {
     const auto variables = variables_of(slot, scheme.shape, steps);
     for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
-      all.push_back(
-          {slot.name + "." + parameter.name, stored_initial(*slot.norm, parameter.name, variables)});
+      all.push_back({slot.name + "." + parameter.name,
+                     stored_initial(*slot.norm, parameter.name, variables)});
     }
     for (const auto& state : states_of(*slot.norm, slot.width, slot.heads)) {
       all.push_back({slot.name + "." + state.name, state.initial});

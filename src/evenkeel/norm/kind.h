@@ -27,8 +27,8 @@ struct NormParameter {
 /// The tensors of one norm over `heads` heads of together `width` values.
 std::vector<NormParameter> parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
-/// What all values of a parameter start at. A gain is stored less 1 under gain_form "1+w", and starts at
-/// `stored_at` where that is stated.
+/// What all values of a parameter start at. A gain is stored less 1 under gain_form "1+w", and
+/// starts at `stored_at` where that is stated.
 double stored_initial(const Norm& norm, const std::string& parameter, const Variables& variables);
 
 /// By what a stored gain is multiplied before it acts: gain_init / stored_at, or 1.

@@ -35,13 +35,14 @@ std::vector<SchemeDifference> compare(const Pair& pair, std::int64_t block) {
     if (pair.evaluated_left[i].value == pair.evaluated_right[i].value) continue;
     const auto& left = pair.left[i];
     const SchemeDifference next = {block,        block, left.place, left.value, pair.right[i].value,
-                             left.at_start};
+                                   left.at_start};
     if (found.empty() || !try_merge(found.back(), next)) found.push_back(next);
   }
   return found;
 }
 
-bool are_equal(const std::vector<SchemeDifference>& left, const std::vector<SchemeDifference>& right) {
+bool are_equal(const std::vector<SchemeDifference>& left,
+               const std::vector<SchemeDifference>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [](const SchemeDifference& a, const SchemeDifference& b) {
                       return a.place == b.place && a.left == b.left && a.right == b.right;
@@ -50,7 +51,8 @@ bool are_equal(const std::vector<SchemeDifference>& left, const std::vector<Sche
 
 /// Block by block, equal neighbours in one group.
 std::vector<SchemeDifference> compare_blocks(const Scheme& left, const Scheme& right,
-                                       const Scheme& evaluated_left, const Scheme& evaluated_right) {
+                                             const Scheme& evaluated_left,
+                                             const Scheme& evaluated_right) {
   std::vector<SchemeDifference> all;
   std::vector<SchemeDifference> group;
   const auto append = [&] { all.insert(all.end(), group.begin(), group.end()); };
@@ -81,14 +83,16 @@ std::vector<SchemeDifference> differences(const Scheme& first, const Scheme& sec
   const auto right = with_norms_moved(second, norm_moves(second_evaluated));
   const auto a = canonical(first_evaluated);
   const auto b = canonical(second_evaluated);
-  auto all = compare(
-      {entries_before_blocks(left), entries_before_blocks(right), entries_before_blocks(a), entries_before_blocks(b)}, 0);
+  auto all = compare({entries_before_blocks(left), entries_before_blocks(right),
+                      entries_before_blocks(a), entries_before_blocks(b)},
+                     0);
   const auto add = [&](const std::vector<SchemeDifference>& more) {
     all.insert(all.end(), more.begin(), more.end());
   };
   add(compare_blocks(left, right, a, b));
-  add(compare(
-      {entries_after_blocks(left), entries_after_blocks(right), entries_after_blocks(a), entries_after_blocks(b)}, 0));
+  add(compare({entries_after_blocks(left), entries_after_blocks(right), entries_after_blocks(a),
+               entries_after_blocks(b)},
+              0));
   return all;
 }
 

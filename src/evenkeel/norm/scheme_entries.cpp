@@ -36,7 +36,7 @@ void add_rules(SchemeEntries& entries, const std::string& sublayer, const Residu
   entries.push_back({sublayer + ".branch_scale", describe(add.branch_scale)});
   entries.push_back({sublayer + ".update", std::string(name_of(add.update))});
   entries.push_back({sublayer + ".angle_decay",
-                      add.update == Update::geodesic ? add.angle_decay.formula() : kNothing});
+                     add.update == Update::geodesic ? add.angle_decay.formula() : kNothing});
 }
 
 void add_dual(SchemeEntries& entries, const std::optional<Dual>& dual) {
@@ -105,13 +105,13 @@ void add_start(SchemeEntries& entries, const Scheme& scheme) {
 SchemeEntries block_entries(const Block& block) {
   const auto& [attention, feed_forward, damp] = block;
   SchemeEntries entries = {{"attention.input", value_of(attention.input)},
-                       {"attention.q", value_of(attention.q)},
-                       {"attention.k", value_of(attention.k)},
-                       {"attention.v", value_of(attention.v)},
-                       {"attention.score_scale", value_of(attention.score_scale)},
-                       {"attention.softcap", value_of(attention.softcap)},
-                       {"attention.context", value_of(attention.context)},
-                       {"attention.output", value_of(attention.output)}};
+                           {"attention.q", value_of(attention.q)},
+                           {"attention.k", value_of(attention.k)},
+                           {"attention.v", value_of(attention.v)},
+                           {"attention.score_scale", value_of(attention.score_scale)},
+                           {"attention.softcap", value_of(attention.softcap)},
+                           {"attention.context", value_of(attention.context)},
+                           {"attention.output", value_of(attention.output)}};
   add_rules(entries, "attention", attention.add);
   entries.push_back({"attention.residual", value_of(attention.residual)});
   entries.push_back(
@@ -127,8 +127,8 @@ SchemeEntries block_entries(const Block& block) {
 
 SchemeEntries entries_before_blocks(const Scheme& scheme) {
   SchemeEntries entries = {{"layout", scheme.parallel ? "parallel" : "sequential"},
-                       {"embedding.norm", value_of(scheme.embedding_norm)},
-                       {"embedding.scale", describe(scheme.embedding_scale)}};
+                           {"embedding.norm", value_of(scheme.embedding_norm)},
+                           {"embedding.scale", describe(scheme.embedding_scale)}};
   add_dual(entries, scheme.dual);
   return entries;
 }
@@ -136,9 +136,9 @@ SchemeEntries entries_before_blocks(const Scheme& scheme) {
 SchemeEntries entries_after_blocks(const Scheme& scheme) {
   const auto* const head = !scheme.tied ? kNothing : *scheme.tied ? "tied" : "untied";
   SchemeEntries entries = {{"final", value_of(scheme.final)},
-                       {"logits.scale", describe(scheme.logits_scale)},
-                       {"logits.softcap", value_of(scheme.logits_softcap)},
-                       {"head", head}};
+                           {"logits.scale", describe(scheme.logits_scale)},
+                           {"logits.softcap", value_of(scheme.logits_softcap)},
+                           {"head", head}};
   add_matrices(entries, scheme);
   add_hooks(entries, scheme);
   add_start(entries, scheme);

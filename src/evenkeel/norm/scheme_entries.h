@@ -6,7 +6,8 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// A scheme as a list of entries: for each place its value, as text. Two schemes are compared by it.
+/// A scheme as a list of entries: for each place its value, as text. Two schemes are compared by
+/// it.
 namespace evenkeel::norm {
 
 struct SchemeEntry {

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/norm/check_values.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
-#include "evenkeel/norm/check_values.h"
 #include "evenkeel/norm/warnings.h"
 
 namespace evenkeel::norm {
@@ -123,9 +123,9 @@ void check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
       scheme, l,
       {"attention", attention.add, attention.input.has_value(), attention.residual.has_value()});
   check_sublayer(scheme, l,
-             {"feed_forward", feed_forward.add,
-              feed_forward.input.has_value() || feed_forward.shares_input,
-              feed_forward.residual.has_value()});
+                 {"feed_forward", feed_forward.add,
+                  feed_forward.input.has_value() || feed_forward.shares_input,
+                  feed_forward.residual.has_value()});
   check_scores(scheme, l, attention);
   check_layout(scheme, l, block);
 }
@@ -170,7 +170,7 @@ void check_profile(const Scheme& scheme) {
   for (const auto& block : scheme.blocks) {
     ++l;
     for (const auto& [sublayer, add] : {std::pair("attention", &block.attention.add),
-                                    std::pair("feed_forward", &block.feed_forward.add)}) {
+                                        std::pair("feed_forward", &block.feed_forward.add)}) {
       const auto* const learned = std::get_if<Learned>(&add->skip_scale);
       const bool plain = learned != nullptr && !learned->stored_at &&
                          learned->transform == Learned::Transform::identity;
@@ -194,10 +194,11 @@ void check_mixture(const Scheme& scheme) {
                         text("\"up_gate_scale\" ", kNone, "; leave it out, or take a dense model"));
     }
     if (feed_forward.hidden && sees_other_tokens(feed_forward.hidden->kind)) {
-      throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.hidden"),
-                        text("a ", name_of(feed_forward.hidden->kind), " inside the experts ", kNone,
-                             ": an expert sees no whole sequence; leave it out, or take a dense "
-                             "model"));
+      throw SchemeError(
+          "bad_value", place_in(scheme, l, "feed_forward.hidden"),
+          text("a ", name_of(feed_forward.hidden->kind), " inside the experts ", kNone,
+               ": an expert sees no whole sequence; leave it out, or take a dense "
+               "model"));
     }
   }
   for (const auto& hook : scheme.hooks) {

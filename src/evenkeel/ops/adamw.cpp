@@ -20,7 +20,7 @@ void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
   const at::NoGradGuard no_grad;
   auto [weight, first, second, gradient, copy] = buffers;
   op.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,
-           step.weight_decay, step.gradient_scale, step.step);
+          step.weight_decay, step.gradient_scale, step.step);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

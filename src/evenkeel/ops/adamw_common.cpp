@@ -24,7 +24,8 @@ void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
   const auto& weight = buffers.weight;
   check_flat("weight", weight, weight);
   TORCH_CHECK(weight.scalar_type() == opmath_dtype(weight.scalar_type()),
-              "[adamw_] weight must be float32 or float64, but is ", dtype_name(weight.scalar_type()));
+              "[adamw_] weight must be float32 or float64, but is ",
+              dtype_name(weight.scalar_type()));
   check_same("adamw_", "first", buffers.first, "weight", weight);
   check_same("adamw_", "second", buffers.second, "weight", weight);
   check_flat("first", buffers.first, weight);

@@ -25,16 +25,17 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
   auto* const copy = buffers.copy ? cpu::mutable_data<at::BFloat16>(*buffers.copy) : nullptr;
   cpu::for_each_block(buffers.weight.numel(), kChunk,
                       [&](std::int64_t /*block*/, std::int64_t begin, std::int64_t end) {
-                        kernels::cpu::adamw(weight + begin, first + begin, second + begin, gradient + begin,
-                                            end - begin, factors);
+                        kernels::cpu::adamw(weight + begin, first + begin, second + begin,
+                                            gradient + begin, end - begin, factors);
                         if (copy == nullptr) return;
                         kernels::cpu::round_to_bf16(weight + begin, copy + begin, end - begin);
                       });
 }
 
 void adamw_in_place_cpu(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
-              const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
-              double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
+                        const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
+                        double epsilon, double weight_decay, double gradient_scale,
+                        std::int64_t step) {
   const AdamwBuffers buffers{weight, first, second, gradient, copy};
   const AdamwStep options{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
   check_adamw(buffers, options);

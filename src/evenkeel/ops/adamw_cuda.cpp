@@ -25,8 +25,9 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
 }
 
 void adamw_in_place_cuda(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
-              const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
-              double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
+                         const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
+                         double epsilon, double weight_decay, double gradient_scale,
+                         std::int64_t step) {
   const c10::cuda::CUDAGuard on_device_of_weight(weight.device());
   const AdamwBuffers buffers{weight, first, second, gradient, copy};
   const AdamwStep options{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};

@@ -10,8 +10,9 @@ namespace {
 using at::Tensor;
 
 void adamw_in_place_meta(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
-              const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
-              double epsilon, double weight_decay, double gradient_scale, std::int64_t step) {
+                         const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
+                         double epsilon, double weight_decay, double gradient_scale,
+                         std::int64_t step) {
   check_adamw({weight, first, second, gradient, copy},
               {lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/add_rms_norm.h"
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -44,7 +44,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
 };
 
 std::tuple<Tensor, Tensor> add_rms_norm_autograd(const Tensor& residual, const Tensor& branch,
-                                          const OptionalTensor& gain, double epsilon) {
+                                                 const OptionalTensor& gain, double epsilon) {
   check_rows("add_rms_norm", residual);
   check_same("add_rms_norm", "branch", branch, "residual", residual);
   check_vector("add_rms_norm", "gain", gain, residual);

@@ -14,12 +14,14 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 
-std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cpu(const Tensor& residual, const Tensor& branch,
-                                           const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cpu(const Tensor& residual,
+                                                            const Tensor& branch,
+                                                            const OptionalTensor& gain,
+                                                            double epsilon) {
   const auto left = residual.contiguous();
   const auto right = branch.contiguous();
   const auto gains = vector_or(gain, 1, residual);
@@ -37,8 +39,9 @@ std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cpu(const Tensor& residu
     auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(sum), [&](std::int64_t row) {
       const auto offset = row * width;
-      rstd_data[row] = kernels::cpu::add_rms_norm_row(left_rows + offset, right_rows + offset, gain_data,
-                                                   sum_rows + offset, y_rows + offset, width, epsilon);
+      rstd_data[row] =
+          kernels::cpu::add_rms_norm_row(left_rows + offset, right_rows + offset, gain_data,
+                                         sum_rows + offset, y_rows + offset, width, epsilon);
     });
   });
   return {sum, y, rstd};

@@ -14,12 +14,14 @@ namespace {
 
 using at::Tensor;
 using cuda::const_data;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 using kernels::cuda::OpMathType;
 
-std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cuda(const Tensor& residual, const Tensor& branch,
-                                           const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cuda(const Tensor& residual,
+                                                             const Tensor& branch,
+                                                             const OptionalTensor& gain,
+                                                             double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_residual(residual.device());
   const auto left = residual.contiguous();
   const auto right = branch.contiguous();

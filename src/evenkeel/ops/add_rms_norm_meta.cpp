@@ -11,9 +11,12 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_meta(const Tensor& residual, const Tensor& /*branch*/,
-                                           const OptionalTensor& /*gain*/, double /*epsilon*/) {
-  return {empty_contiguous_like(residual), empty_contiguous_like(residual), empty_row_statistic(residual)};
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_meta(const Tensor& residual,
+                                                             const Tensor& /*branch*/,
+                                                             const OptionalTensor& /*gain*/,
+                                                             double /*epsilon*/) {
+  return {empty_contiguous_like(residual), empty_contiguous_like(residual),
+          empty_row_statistic(residual)};
 }
 
 }  // namespace

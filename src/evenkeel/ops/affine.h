@@ -13,8 +13,8 @@ namespace evenkeel::ops {
 ///   y = gain * x + bias
 ///
 /// Computed in double and rounded once, to the dtype of x. The gradients of gain and bias are
-/// summed over the rows in the order of kernels/reduction_order.h, so that they have the same bits for any
-/// number of threads.
+/// summed over the rows in the order of kernels/reduction_order.h, so that they have the same bits
+/// for any number of threads.
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
 /// \param gain, bias  [D], or [1] for one value of all features; float64 beside float64 rows and

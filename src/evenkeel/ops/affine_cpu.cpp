@@ -14,8 +14,8 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 
 Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
@@ -37,8 +37,8 @@ Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const Opt
 }
 
 std::tuple<Tensor, Tensor, Tensor> affine_backward_cpu(const Tensor& dy, const Tensor& x,
-                                            const OptionalTensor& gain,
-                                            const OptionalTensor& bias) {
+                                                       const OptionalTensor& gain,
+                                                       const OptionalTensor& bias) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -55,15 +55,16 @@ std::tuple<Tensor, Tensor, Tensor> affine_backward_cpu(const Tensor& dy, const T
     auto* const dbias = mutable_data<double>(bias_sums);
     cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::affine_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * width,
-                                                        .x = x_rows + row * width,
-                                                        .gain = gain_data,
-                                                        .dx = to + row * width,
-                                                        .dgain = dgain + block * width,
-                                                        .dbias = dbias + block * width},
-                                                       width);
+                                                               .x = x_rows + row * width,
+                                                               .gain = gain_data,
+                                                               .dx = to + row * width,
+                                                               .dgain = dgain + block * width,
+                                                               .dbias = dbias + block * width},
+                                                              width);
     });
   });
-  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain),
+          cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

@@ -11,13 +11,14 @@ namespace {
 
 using at::Tensor;
 
-Tensor affine_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/) {
+Tensor affine_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
+                           const OptionalTensor& /*bias*/) {
   return empty_contiguous_like(x);
 }
 
 std::tuple<Tensor, Tensor, Tensor> affine_backward_meta(const Tensor& /*dy*/, const Tensor& x,
-                                            const OptionalTensor& gain,
-                                            const OptionalTensor& bias) {
+                                                        const OptionalTensor& gain,
+                                                        const OptionalTensor& bias) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 

@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -30,7 +30,8 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Op>("evenkeel::bounded_forward");
     const auto tensor_or_undefined = [](const OptionalTensor& of) { return of.value_or(Tensor()); };
-    ctx->save_for_backward({x, alpha, tensor_or_undefined(shift), tensor_or_undefined(gain), tensor_or_undefined(bias)});
+    ctx->save_for_backward({x, alpha, tensor_or_undefined(shift), tensor_or_undefined(gain),
+                            tensor_or_undefined(bias)});
     ctx->saved_data["erf"] = erf;
     return op.call(x, alpha, shift, gain, bias, erf);
   }
@@ -38,7 +39,8 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     static const auto op = registered_operator<Backward>("evenkeel::bounded_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto shift = defined_or_none(saved[2]), gain = defined_or_none(saved[3]), bias = defined_or_none(saved[4]);
+    const auto shift = defined_or_none(saved[2]), gain = defined_or_none(saved[3]),
+               bias = defined_or_none(saved[4]);
     const auto [dx, dalpha, dshift, dgain, dbias] =
         op.call(dy[0], saved[0], saved[1], shift, gain, bias, ctx->saved_data["erf"].toBool());
     const Tensor none;
@@ -47,7 +49,7 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
 };
 
 Tensor bounded_autograd(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
-                      const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
+                        const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   check_rows("bounded", x);
   check_double("bounded", "alpha", alpha, x, /*is_value=*/true);
   if (shift) check_double("bounded", "shift", *shift, x, /*is_value=*/true);

@@ -15,10 +15,10 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::BoundedParameters;
+using cpu::mutable_data;
 using kernels::cpu::BoundedKind;
+using kernels::cpu::BoundedParameters;
 using kernels::cpu::OpMathType;
 
 BoundedParameters bounded_parameters(const Tensor& alpha, const OptionalTensor& shift, bool erf) {
@@ -28,7 +28,7 @@ BoundedParameters bounded_parameters(const Tensor& alpha, const OptionalTensor& 
 }
 
 Tensor bounded_forward_cpu(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
-               const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
+                           const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
@@ -41,17 +41,16 @@ Tensor bounded_forward_cpu(const Tensor& x, const Tensor& alpha, const OptionalT
     const auto* const bias_data = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::bounded_row(from + row * width, gain_data, bias_data, to + row * width, width, parameters);
+      kernels::cpu::bounded_row(from + row * width, gain_data, bias_data, to + row * width, width,
+                                parameters);
     });
   });
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(const Tensor& dy, const Tensor& x,
-                                                            const Tensor& alpha,
-                                                            const OptionalTensor& shift,
-                                                            const OptionalTensor& gain,
-                                                            const OptionalTensor& bias, bool erf) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(
+    const Tensor& dy, const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
+    const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -84,7 +83,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(const Te
   });
   const auto total = cpu::tree_sum(value_sums);
   return {dx, total.narrow(0, 0, 1).clone(), total.narrow(0, 1, 1).clone(),
-          cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
+          cpu::vector_gradient_from_blocks(gain_sums, gain),
+          cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

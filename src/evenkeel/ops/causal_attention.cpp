@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -21,14 +21,16 @@ using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const T
                                            std::optional<double>, const DocumentStarts&);
 using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
                                                     const Tensor&, const Tensor&, const Tensor&,
-                                                    double, std::optional<double>, const DocumentStarts&);
+                                                    double, std::optional<double>,
+                                                    const DocumentStarts&);
 
 using Largest = Tensor(const Tensor&, const Tensor&, double, const DocumentStarts&);
 
 class CausalAttentionFunction : public torch::autograd::Function<CausalAttentionFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& q, const Tensor& k, const Tensor& v,
-                        double scale, std::optional<double> softcap, const DocumentStarts& document_starts) {
+                        double scale, std::optional<double> softcap,
+                        const DocumentStarts& document_starts) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Forward>("evenkeel::causal_attention_forward");
     const auto [y, lse] = op.call(q, k, v, scale, softcap, document_starts);
@@ -42,9 +44,10 @@ class CausalAttentionFunction : public torch::autograd::Function<CausalAttention
     static const auto op = registered_operator<Backward>("evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();
     const auto document_starts = saved[5].defined() ? DocumentStarts(saved[5]) : DocumentStarts();
-    const auto [dq, dk, dv] = op.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
-                                       ctx->saved_data["scale"].toDouble(),
-                                       ctx->saved_data["softcap"].toOptional<double>(), document_starts);
+    const auto [dq, dk, dv] =
+        op.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],
+                ctx->saved_data["scale"].toDouble(),
+                ctx->saved_data["softcap"].toOptional<double>(), document_starts);
     return {dq, dk, dv, Tensor(), Tensor(), Tensor()};
   }
 };
@@ -63,9 +66,11 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
               "dtype, with T at most S and kv_heads a divisor of heads, but they are ",
               q.sym_sizes(), " of ", dtype_name(q.scalar_type()), " on ", q.device(), " and ",
               k.sym_sizes(), " of ", dtype_name(k.scalar_type()), " on ", k.device());
-  TORCH_CHECK(!document_starts || (document_starts->dim() == 2 && document_starts->scalar_type() == at::kInt &&
-                          document_starts->sym_size(0) == q.sym_size(0) &&
-                          document_starts->sym_size(1) == q.sym_size(1) && document_starts->device() == q.device()),
+  TORCH_CHECK(!document_starts ||
+                  (document_starts->dim() == 2 && document_starts->scalar_type() == at::kInt &&
+                   document_starts->sym_size(0) == q.sym_size(0) &&
+                   document_starts->sym_size(1) == q.sym_size(1) &&
+                   document_starts->device() == q.device()),
               "[causal_attention] begins must be [B, T] of int32 on ", q.device(), ", but is ",
               document_starts ? document_starts->sym_sizes() : c10::SymIntArrayRef(), " of ",
               document_starts ? dtype_name(document_starts->scalar_type()) : "nothing", " on ",
@@ -75,7 +80,8 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 namespace {
 
 Tensor causal_attention_autograd(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                      std::optional<double> softcap, const DocumentStarts& document_starts) {
+                                 std::optional<double> softcap,
+                                 const DocumentStarts& document_starts) {
   check_attention(q, k, v, document_starts);
   check_softcap("causal_attention", softcap);
   return CausalAttentionFunction::apply(q, k, v, scale, softcap, document_starts);
@@ -84,7 +90,8 @@ Tensor causal_attention_autograd(const Tensor& q, const Tensor& k, const Tensor&
 }  // namespace
 
 Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
-                        std::optional<double> softcap, const std::optional<at::Tensor>& document_starts) {
+                        std::optional<double> softcap,
+                        const std::optional<at::Tensor>& document_starts) {
   static const auto op = registered_operator<Op>("evenkeel::causal_attention");
   return op.call(q, k, v, scale, softcap, document_starts);
 }

@@ -22,10 +22,12 @@ namespace evenkeel::ops {
 ///           i div (heads / kv_heads)
 /// \param k  [B, S, kv_heads, D], S >= T
 /// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU
-/// \param document_starts  (`begins` of the schema) [B, T], int32: the first position that a query sees, at most its own, and never
+/// \param document_starts  (`begins` of the schema) [B, T], int32: the first position that a query
+/// sees, at most its own, and never
 ///                falling along T; none: the first of all
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v
-/// \throws c10::Error if shapes, dtypes or document_starts do not fit, or a soft cap is not positive
+/// \throws c10::Error if shapes, dtypes or document_starts do not fit, or a soft cap is not
+/// positive
 /// \source Vaswani et al. 2017, arXiv:1706.03762, eq. 1; Dao et al. 2022, arXiv:2205.14135
 at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             double scale, std::optional<double> softcap = {},

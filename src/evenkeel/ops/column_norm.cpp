@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -27,8 +27,8 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
  public:
   /// \param mean, variance  are written: no values of autograd's
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
-                        const OptionalTensor& bias, double epsilon, std::int64_t epsilon_at, Tensor* mean,
-                        Tensor* variance) {
+                        const OptionalTensor& bias, double epsilon, std::int64_t epsilon_at,
+                        Tensor* mean, Tensor* variance) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Forward>("evenkeel::column_norm_forward");
     auto [y, means, variances, rho, slope] = op.call(x, gain, bias, epsilon, epsilon_at);
@@ -51,8 +51,8 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
   }
 };
 
-Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                       double epsilon, std::int64_t epsilon_at) {
+Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain,
+                             const OptionalTensor& bias, double epsilon, std::int64_t epsilon_at) {
   check_dtype("column_norm", "x", x);
   TORCH_CHECK(x.dim() == 3 && x.sym_size(1) > 0,
               "[column_norm] x must be [sequences, positions, features] with a position at least, "
@@ -63,12 +63,13 @@ Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain, const 
     TORCH_CHECK((*vector)->dim() == 1 && (*vector)->sym_size(0) == x.sym_size(2) &&
                     (*vector)->scalar_type() == at::kDouble && (*vector)->device() == x.device(),
                 "[column_norm] ", name, " must be float64 [", x.sym_size(2), "] on ", x.device(),
-                ", but is ", dtype_name((*vector)->scalar_type()), " ", (*vector)->sym_sizes(), " on ",
-                (*vector)->device());
+                ", but is ", dtype_name((*vector)->scalar_type()), " ", (*vector)->sym_sizes(),
+                " on ", (*vector)->device());
   }
   check_epsilon("column_norm", epsilon);
   TORCH_CHECK(epsilon_at >= 0 && epsilon_at <= static_cast<std::int64_t>(EpsilonAt::clamp),
-              "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", epsilon_at);
+              "[column_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ",
+              epsilon_at);
   Tensor mean, variance;
   const auto y = ColumnNormFunction::apply(x, gain, bias, epsilon, epsilon_at, &mean, &variance);
   return {y, mean, variance};
@@ -76,8 +77,8 @@ Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain, const 
 
 }  // namespace
 
-ColumnNormResult column_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                         double epsilon, EpsilonAt epsilon_at) {
+ColumnNormResult column_norm(const Tensor& x, const OptionalTensor& gain,
+                             const OptionalTensor& bias, double epsilon, EpsilonAt epsilon_at) {
   static const auto op = registered_operator<Op>("evenkeel::column_norm");
   auto [y, mean, variance] = op.call(x, gain, bias, epsilon, static_cast<std::int64_t>(epsilon_at));
   return {std::move(y), std::move(mean), std::move(variance)};

@@ -30,7 +30,7 @@ struct ColumnNormResult {
 /// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1; Ulyanov, Vedaldi and Lempitsky
 ///         2016, arXiv:1607.08022, eq. 3
 ColumnNormResult column_norm(const at::Tensor& x, const std::optional<at::Tensor>& gain,
-                         const std::optional<at::Tensor>& bias, double epsilon,
-                         EpsilonAt epsilon_at = EpsilonAt::inside);
+                             const std::optional<at::Tensor>& bias, double epsilon,
+                             EpsilonAt epsilon_at = EpsilonAt::inside);
 
 }  // namespace evenkeel::ops

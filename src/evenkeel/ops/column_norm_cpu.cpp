@@ -7,8 +7,8 @@
 
 #include "evenkeel/kernels/cpu/column_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/reference.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/reference.h"
 
 namespace evenkeel::ops {
 
@@ -19,8 +19,8 @@ using cpu::const_data;
 using cpu::mutable_data;
 using kernels::cpu::ColumnNormParameters;
 
-/// The sum over the rows of one sequence, in the order of kernels/reduction_order.h: add(begin, end, sums)
-/// adds those of a block. [D], double
+/// The sum over the rows of one sequence, in the order of kernels/reduction_order.h: add(begin,
+/// end, sums) adds those of a block. [D], double
 template <typename Add>
 Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
   const auto sums = at::zeros({kernels::blocks_of(rows, kernels::kBlockRows), width}, at::kDouble);
@@ -62,10 +62,9 @@ Tensor double_vector_or(const OptionalTensor& vector, double value, std::int64_t
   return vector ? vector->contiguous() : at::full({width}, value, at::kDouble);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(const Tensor& x,
-                                                           const OptionalTensor& gain,
-                                                           const OptionalTensor& bias,
-                                                           double epsilon, std::int64_t epsilon_at) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(
+    const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias, double epsilon,
+    std::int64_t epsilon_at) {
   const auto all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
   const auto gains = double_vector_or(gain, 1, width), biases = double_vector_or(bias, 0, width);
@@ -85,11 +84,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(const
       variances[s].copy_(variance);
       rhos[s].copy_(rho);
       slopes[s].copy_(slope_of(variance, rho, epsilon, placement, rows));
-      const ColumnNormParameters parameters = {const_data<double>(mean, width), const_data<double>(rho, width), const_data<double>(gains, width),
-                          const_data<double>(biases, width)};
+      const ColumnNormParameters parameters = {
+          const_data<double>(mean, width), const_data<double>(rho, width),
+          const_data<double>(gains, width), const_data<double>(biases, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
-        kernels::cpu::column_norm_rows(from + begin * width, parameters, to + begin * width, end - begin,
-                                       width);
+        kernels::cpu::column_norm_rows(from + begin * width, parameters, to + begin * width,
+                                       end - begin, width);
       });
     }
   });
@@ -97,9 +97,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(const
 }
 
 std::tuple<Tensor, Tensor, Tensor> column_norm_backward_cpu(const Tensor& dy, const Tensor& x,
-                                            const OptionalTensor& gain, const OptionalTensor& bias,
-                                            const Tensor& mean, const Tensor& rho,
-                                            const Tensor& slope) {
+                                                            const OptionalTensor& gain,
+                                                            const OptionalTensor& bias,
+                                                            const Tensor& mean, const Tensor& rho,
+                                                            const Tensor& slope) {
   const auto upstream = dy.contiguous(), all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
   const auto gains = double_vector_or(gain, 1, width);
@@ -110,21 +111,24 @@ std::tuple<Tensor, Tensor, Tensor> column_norm_backward_cpu(const Tensor& dy, co
       const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel()) + s * rows * width;
       const auto* const x_rows = const_data<scalar_t>(all, x.numel()) + s * rows * width;
       auto* const to = mutable_data<scalar_t>(dx) + s * rows * width;
-      const ColumnNormParameters parameters = {const_data<double>(mean, sequences * width) + s * width,
-                          const_data<double>(rho, sequences * width) + s * width, const_data<double>(gains, width),
-                          nullptr};
+      const ColumnNormParameters parameters = {
+          const_data<double>(mean, sequences * width) + s * width,
+          const_data<double>(rho, sequences * width) + s * width, const_data<double>(gains, width),
+          nullptr};
       const auto both = sum_of_columns(rows, 2 * width, [&](auto begin, auto end, double* sums) {
-        kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width, parameters,
-                                           sums, sums + width, end - begin, width);
+        kernels::cpu::add_column_gradients(dy_rows + begin * width, x_rows + begin * width,
+                                           parameters, sums, sums + width, end - begin, width);
       });
       dgains[s].copy_(both.narrow(0, 0, width));
       dbiases[s].copy_(both.narrow(0, width, width));
       const auto mean_dy = dbiases[s] / static_cast<double>(rows);
       const auto projection = slope[s] * dgains[s];
-      const kernels::cpu::ColumnProjections projections = {const_data<double>(mean_dy, width), const_data<double>(projection, width)};
+      const kernels::cpu::ColumnProjections projections = {const_data<double>(mean_dy, width),
+                                                           const_data<double>(projection, width)};
       cpu::for_each_block(rows, kernels::kBlockRows, [&](auto /*block*/, auto begin, auto end) {
-        kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width, parameters,
-                                                projections, to + begin * width, end - begin, width);
+        kernels::cpu::column_norm_rows_backward(dy_rows + begin * width, x_rows + begin * width,
+                                                parameters, projections, to + begin * width,
+                                                end - begin, width);
       });
     }
   });

@@ -12,21 +12,18 @@ namespace {
 
 using at::Tensor;
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_meta(const Tensor& x,
-                                                           const OptionalTensor& /*gain*/,
-                                                           const OptionalTensor& /*bias*/,
-                                                           double /*epsilon*/,
-                                                           std::int64_t /*epsilon_at*/) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_meta(
+    const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+    double /*epsilon*/, std::int64_t /*epsilon_at*/) {
   const auto of_columns = [&] {
     return at::empty_symint({x.sym_size(0), x.sym_size(2)}, x.options().dtype(at::kDouble));
   };
   return {empty_contiguous_like(x), of_columns(), of_columns(), of_columns(), of_columns()};
 }
 
-std::tuple<Tensor, Tensor, Tensor> column_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x,
-                                            const OptionalTensor& gain, const OptionalTensor& bias,
-                                            const Tensor& /*mean*/, const Tensor& /*rho*/,
-                                            const Tensor& /*slope*/) {
+std::tuple<Tensor, Tensor, Tensor> column_norm_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+    const Tensor& /*mean*/, const Tensor& /*rho*/, const Tensor& /*slope*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }
 

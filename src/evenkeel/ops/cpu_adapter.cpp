@@ -27,7 +27,8 @@ at::Tensor tree_sum(const at::Tensor& sums) {
   return sums[0];
 }
 
-at::Tensor vector_gradient_from_blocks(const at::Tensor& sums, const std::optional<at::Tensor>& vector) {
+at::Tensor vector_gradient_from_blocks(const at::Tensor& sums,
+                                       const std::optional<at::Tensor>& vector) {
   if (!vector) return empty_vector_gradient(vector, at::empty({0}));
   const auto by_feature = tree_sum(sums);
   const bool is_one = vector->size(0) == 1 && by_feature.size(0) != 1;

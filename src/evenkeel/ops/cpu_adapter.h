@@ -70,10 +70,13 @@ void for_each_row_of_blocks(std::int64_t rows, const Work& work) {
                  });
 }
 
-/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is used up.
+/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is
+/// used up.
 at::Tensor tree_sum(const at::Tensor& sums);
 
-/// The gradient of a vector [D], or of one value [1], out of zero_block_sums(); [0] without a vector.
-at::Tensor vector_gradient_from_blocks(const at::Tensor& sums, const std::optional<at::Tensor>& vector);
+/// The gradient of a vector [D], or of one value [1], out of zero_block_sums(); [0] without a
+/// vector.
+at::Tensor vector_gradient_from_blocks(const at::Tensor& sums,
+                                       const std::optional<at::Tensor>& vector);
 
 }  // namespace evenkeel::ops::cpu

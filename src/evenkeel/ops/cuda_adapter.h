@@ -37,7 +37,8 @@ inline cudaStream_t stream() {
   return c10::cuda::getCurrentCUDAStream();
 }
 
-/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is used up.
+/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is
+/// used up.
 inline at::Tensor tree_sum(const at::Tensor& sums) {
   if (sums.size(0) == 0) return sums.sum(0);
   check(kernels::cuda::tree_sum(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));

@@ -7,11 +7,12 @@
 
 namespace evenkeel::ops {
 
-/// Accumulates the gradient of one weight over backward passes (Megatron: main_grad). Its memory need
-/// not be zeroed: the first accumulation overwrites it. Copies share one buffer.
+/// Accumulates the gradient of one weight over backward passes (Megatron: main_grad). Its memory
+/// need not be zeroed: the first accumulation overwrites it. Copies share one buffer.
 class GradientBuffer {
  public:
-  /// A gradient that the loss computes before backward() knows its factor; undefined once it is added.
+  /// A gradient that the loss computes before backward() knows its factor; undefined once it is
+  /// added.
   using PendingGradient = std::shared_ptr<at::Tensor>;
 
   GradientBuffer() = default;  // no buffer: autograd returns the gradients
@@ -34,8 +35,8 @@ class GradientBuffer {
   };
   Target target() const;
 
-  /// A tensor of the shape of the buffer, to be filled; in the buffer's memory if that is free. If the
-  /// memory is needed earlier, it is cloned. A dropped one changes nothing.
+  /// A tensor of the shape of the buffer, to be filled; in the buffer's memory if that is free. If
+  /// the memory is needed earlier, it is cloned. A dropped one changes nothing.
   PendingGradient pending_gradient() const;
   /// += factor * pending
   /// \throws c10::Error if it was added already

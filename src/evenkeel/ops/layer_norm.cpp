@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -42,7 +42,7 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
 };
 
 Tensor layer_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                      double epsilon) {
+                           double epsilon) {
   check_rows("layer_norm", x);
   check_vector("layer_norm", "gain", gain, x);
   check_vector("layer_norm", "bias", bias, x);

@@ -14,13 +14,13 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor3 layer_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                double epsilon) {
+Tensor3 layer_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain,
+                               const OptionalTensor& bias, double epsilon) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
@@ -38,8 +38,8 @@ Tensor3 layer_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, cons
     auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       const auto offset = row * width;
-      const auto moments =
-          kernels::cpu::layer_norm_row(from + offset, gain_data, bias_data, to + offset, width, epsilon);
+      const auto moments = kernels::cpu::layer_norm_row(from + offset, gain_data, bias_data,
+                                                        to + offset, width, epsilon);
       mean_data[row] = moments.mean;
       rstd_data[row] = moments.rstd;
     });
@@ -48,7 +48,8 @@ Tensor3 layer_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, cons
 }
 
 Tensor3 layer_norm_backward_cpu(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
-                 const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
+                                const OptionalTensor& bias, const Tensor& mean,
+                                const Tensor& rstd) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);

@@ -14,13 +14,13 @@ namespace {
 
 using at::Tensor;
 using cuda::const_data;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 using kernels::cuda::OpMathType;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                double epsilon) {
+Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain,
+                                const OptionalTensor& bias, double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -43,7 +43,8 @@ Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain, con
 }
 
 Tensor3 layer_norm_backward_cuda(const Tensor& dy, const Tensor& x, const OptionalTensor& gain,
-                 const OptionalTensor& bias, const Tensor& mean, const Tensor& rstd) {
+                                 const OptionalTensor& bias, const Tensor& mean,
+                                 const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
@@ -53,23 +54,23 @@ Tensor3 layer_norm_backward_cuda(const Tensor& dy, const Tensor& x, const Option
   const auto bias_sums = zero_block_sums(x);
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
-    cuda::check(
-        kernels::cuda::layer_norm_backward<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
-                                                           .x = const_data<scalar_t>(rows),
-                                                           .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
-                                                           .mean = const_data<double>(mean),
-                                                           .rstd = const_data<double>(rstd),
-                                                           .dx = mutable_data<scalar_t>(dx)},
-                                                          row_count(x), width_of(x), cuda::stream()));
+    cuda::check(kernels::cuda::layer_norm_backward<KernelType<scalar_t>>(
+        {.dy = const_data<scalar_t>(upstream),
+         .x = const_data<scalar_t>(rows),
+         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .mean = const_data<double>(mean),
+         .rstd = const_data<double>(rstd),
+         .dx = mutable_data<scalar_t>(dx)},
+        row_count(x), width_of(x), cuda::stream()));
     if (!gain && !bias) return;
-    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
-                                                              .x = const_data<scalar_t>(rows),
-                                                              .mean = const_data<double>(mean),
-                                                              .rstd = const_data<double>(rstd),
-                                                              .dgain = mutable_data<double>(gain_sums),
-                                                              .dbias = mutable_data<double>(bias_sums)},
-                                                             row_count(x), width_of(x),
-                                                             cuda::stream()));
+    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>(
+        {.dy = const_data<scalar_t>(upstream),
+         .x = const_data<scalar_t>(rows),
+         .mean = const_data<double>(mean),
+         .rstd = const_data<double>(rstd),
+         .dgain = mutable_data<double>(gain_sums),
+         .dbias = mutable_data<double>(bias_sums)},
+        row_count(x), width_of(x), cuda::stream()));
   });
   return {dx, vector_gradient(cuda::tree_sum(gain_sums), gain),
           vector_gradient(cuda::tree_sum(bias_sums), bias)};

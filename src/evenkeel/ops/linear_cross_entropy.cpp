@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/linear_cross_entropy_chunk.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
+#include "evenkeel/ops/saved_value.h"
 #include "evenkeel/ops/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -62,9 +62,11 @@ void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
 /// On every device: the products are LibTorch's, the rows between them ours.
 /// \param for_x    whether its gradient is asked for
 /// \param dweight  undefined if none is asked for
-Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
-             double scale, std::optional<double> softcap, bool for_x, const Tensor& dweight) {
-  static const auto cross_entropy_rows = registered_operator<CrossEntropyRows>("evenkeel::cross_entropy_rows_");
+Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                             std::int64_t vocabulary, double scale, std::optional<double> softcap,
+                             bool for_x, const Tensor& dweight) {
+  static const auto cross_entropy_rows =
+      registered_operator<CrossEntropyRows>("evenkeel::cross_entropy_rows_");
   const bool for_weight = dweight.defined();
   TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
@@ -88,7 +90,7 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
     logits_out(part, vocabulary_weight, logits);
     losses.narrow(0, first, here)
         .copy_(cross_entropy_rows.call(logits, targets.narrow(0, first, here), scale, softcap,
-                                   for_x || for_weight));
+                                       for_x || for_weight));
     if (for_x) {
       auto dx_part = dx.narrow(0, first, here);
       at::mm_out(dx_part, logits, vocabulary_weight);
@@ -100,38 +102,47 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
   return {fixed_order_sum(losses).to(opmath_dtype(x.scalar_type())), dx};
 }
 
-Tensor2 linear_cross_entropy_into(const Tensor& x, const Tensor& weight, const Tensor& targets, std::int64_t vocabulary,
-             double scale, std::optional<double> softcap, const Tensor& dweight) {
+Tensor2 linear_cross_entropy_into(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                  std::int64_t vocabulary, double scale,
+                                  std::optional<double> softcap, const Tensor& dweight) {
   bump_version(dweight);
-  return forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true, dweight);
+  return forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true,
+                              dweight);
 }
 
-Tensor2 linear_cross_entropy_into_meta(const Tensor& x, const Tensor& /*weight*/, const Tensor& /*targets*/,
-                    std::int64_t /*vocabulary*/, double /*scale*/,
-                    std::optional<double> /*softcap*/, const Tensor& /*dweight*/) {
-  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), empty_contiguous_like(x)};
+Tensor2 linear_cross_entropy_into_meta(const Tensor& x, const Tensor& /*weight*/,
+                                       const Tensor& /*targets*/, std::int64_t /*vocabulary*/,
+                                       double /*scale*/, std::optional<double> /*softcap*/,
+                                       const Tensor& /*dweight*/) {
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))),
+          empty_contiguous_like(x)};
 }
 
 Tensor3 linear_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                std::int64_t vocabulary, double scale, std::optional<double> softcap, bool for_x,
-                bool for_weight) {
+                                     std::int64_t vocabulary, double scale,
+                                     std::optional<double> softcap, bool for_x, bool for_weight) {
   const auto dweight =
-      for_weight ? at::empty(weight.sizes(), weight.options().dtype(opmath_dtype(weight.scalar_type())))
-                 : Tensor();
-  const auto [loss, dx] = forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
+      for_weight
+          ? at::empty(weight.sizes(), weight.options().dtype(opmath_dtype(weight.scalar_type())))
+          : Tensor();
+  const auto [loss, dx] =
+      forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
   return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
 }
 
-Tensor3 linear_cross_entropy_forward_meta(const Tensor& x, const Tensor& weight, const Tensor& /*targets*/,
-               std::int64_t /*vocabulary*/, double /*scale*/, std::optional<double> /*softcap*/,
-               bool for_x, bool for_weight) {
+Tensor3 linear_cross_entropy_forward_meta(const Tensor& x, const Tensor& weight,
+                                          const Tensor& /*targets*/, std::int64_t /*vocabulary*/,
+                                          double /*scale*/, std::optional<double> /*softcap*/,
+                                          bool for_x, bool for_weight) {
   const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
-  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))), for_x ? empty_contiguous_like(x) : none(x),
-          for_weight ? empty_contiguous_like(weight).to(opmath_dtype(weight.scalar_type())) : none(weight)};
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))),
+          for_x ? empty_contiguous_like(x) : none(x),
+          for_weight ? empty_contiguous_like(weight).to(opmath_dtype(weight.scalar_type()))
+                     : none(weight)};
 }
 
 Tensor cross_entropy_rows_meta(const Tensor& logits, const Tensor& targets, double /*scale*/,
-                  std::optional<double> /*softcap*/, bool /*with_gradient*/) {
+                               std::optional<double> /*softcap*/, bool /*with_gradient*/) {
   TORCH_CHECK(targets.device() == logits.device(), "[cross_entropy_rows_] targets must be on ",
               logits.device(), " like logits, but are on ", targets.device());
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
@@ -156,7 +167,8 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
       const auto pending = gradient_buffer->pending_gradient();
       const auto [loss, dx] = op.call(x, weight, targets, vocabulary, scale, softcap, *pending);
       ctx->save_for_backward({dx});
-      ctx->saved_data["weight_gradient"] = saved_value(WeightGradientState{*gradient_buffer, pending});
+      ctx->saved_data["weight_gradient"] =
+          saved_value(WeightGradientState{*gradient_buffer, pending});
       return loss;
     }
     static const auto op = registered_operator<Forward>("evenkeel::linear_cross_entropy_forward");
@@ -189,7 +201,8 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   }
 };
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const LogitsOptions& options) {
+void check(const Tensor& x, const Tensor& weight, const Tensor& targets,
+           const LogitsOptions& options) {
   const auto vocabulary = options.vocabulary;
   check_dtype("linear_cross_entropy", "x", x);
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
@@ -202,8 +215,8 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const L
   TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
                   targets.scalar_type() == at::kLong && targets.device() == x.device(),
               "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64 on ",
-              x.device(), ", but are ", targets.sym_sizes(), " of ", dtype_name(targets.scalar_type()),
-              " on ", targets.device());
+              x.device(), ", but are ", targets.sym_sizes(), " of ",
+              dtype_name(targets.scalar_type()), " on ", targets.device());
   TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
               "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
               ", the rows of weight, but is ", vocabulary);
@@ -211,13 +224,14 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets, const L
 }
 
 Tensor linear_cross_entropy_autograd(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                      std::int64_t vocabulary, double scale, std::optional<double> softcap) {
+                                     std::int64_t vocabulary, double scale,
+                                     std::optional<double> softcap) {
   check(x, weight, targets, {vocabulary, scale, softcap});
   const bool recorded = at::GradMode::is_enabled();
   const GradientBuffer none;
   return LinearCrossEntropyFunction::apply(x, weight, targets, vocabulary, scale, softcap,
-                                   recorded && x.requires_grad(),
-                                   recorded && weight.requires_grad(), &none);
+                                           recorded && x.requires_grad(),
+                                           recorded && weight.requires_grad(), &none);
 }
 
 }  // namespace
@@ -226,8 +240,9 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const LogitsOptions& options, const GradientBuffer& gradient_buffer) {
   if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
     check(x, weight, targets, options);
-    return LinearCrossEntropyFunction::apply(x, weight, targets, options.vocabulary, options.scale, options.softcap,
-                                     /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
+    return LinearCrossEntropyFunction::apply(x, weight, targets, options.vocabulary, options.scale,
+                                             options.softcap,
+                                             /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
   static const auto op = registered_operator<Op>("evenkeel::linear_cross_entropy");
   return op.call(x, weight, targets, options.vocabulary, options.scale, options.softcap);

@@ -14,12 +14,12 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 
 /// The loss of each row, [n], double; with its gradient written over the logits [n, V].
 Tensor cross_entropy_rows_cpu(const Tensor& logits, const Tensor& targets, double scale,
-            std::optional<double> softcap, bool with_gradient) {
+                              std::optional<double> softcap, bool with_gradient) {
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");
   const auto width = logits.size(1);
@@ -33,12 +33,13 @@ Tensor cross_entropy_rows_cpu(const Tensor& logits, const Tensor& targets, doubl
     cpu::for_each_row(logits.size(0), [&](std::int64_t row) {
       TORCH_CHECK(target_data[row] < width, "[linear_cross_entropy] target ", target_data[row],
                   " is not below the vocabulary of ", width);
-      loss[row] = kernels::cpu::cross_entropy_row<KernelType<scalar_t>>({.logits = values + row * width,
-                                                                  .width = width,
-                                                                  .target = target_data[row],
-                                                                  .scale = scale,
-                                                                  .cap = softcap.value_or(0)},
-                                                                 with_gradient);
+      loss[row] =
+          kernels::cpu::cross_entropy_row<KernelType<scalar_t>>({.logits = values + row * width,
+                                                                 .width = width,
+                                                                 .target = target_data[row],
+                                                                 .scale = scale,
+                                                                 .cap = softcap.value_or(0)},
+                                                                with_gradient);
     });
   });
   return losses;

@@ -14,11 +14,11 @@ namespace evenkeel::ops {
 namespace {
 
 using at::Tensor;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 
 Tensor cross_entropy_rows_cuda(const Tensor& logits, const Tensor& targets, double scale,
-            std::optional<double> softcap, bool with_gradient) {
+                               std::optional<double> softcap, bool with_gradient) {
   const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
   TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
               "[cross_entropy_rows_] logits must be [n, V] and contiguous");

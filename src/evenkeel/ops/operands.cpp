@@ -53,10 +53,11 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
   TORCH_CHECK(vector->dim() == 1 && vector->sym_size(0) == x.sym_size(-1), "[", op, "] ", name,
               " must be [", x.sym_size(-1), "] to fit x ", x.sym_sizes(), ", but is ",
               vector->sym_sizes());
-  TORCH_CHECK(vector->scalar_type() == opmath_dtype(x.scalar_type()) && vector->device() == x.device(), "[",
-              op, "] ", name, " must be ", dtype_name(opmath_dtype(x.scalar_type())), " on ", x.device(),
-              " beside x of ", dtype_name(x.scalar_type()), ", but is ",
-              dtype_name(vector->scalar_type()), " on ", vector->device());
+  TORCH_CHECK(
+      vector->scalar_type() == opmath_dtype(x.scalar_type()) && vector->device() == x.device(), "[",
+      op, "] ", name, " must be ", dtype_name(opmath_dtype(x.scalar_type())), " on ", x.device(),
+      " beside x of ", dtype_name(x.scalar_type()), ", but is ", dtype_name(vector->scalar_type()),
+      " on ", vector->device());
 }
 
 void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,

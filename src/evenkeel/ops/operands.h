@@ -7,7 +7,8 @@
 #include <optional>
 #include <string>
 
-/// Checks, shapes and allocation of operands, on every device. x is [..., D]: `rows` rows of `width` D.
+/// Checks, shapes and allocation of operands, on every device. x is [..., D]: `rows` rows of
+/// `width` D.
 namespace evenkeel::ops {
 
 using OptionalTensor = std::optional<at::Tensor>;
@@ -70,8 +71,8 @@ void check_softcap(const char* op, std::optional<double> softcap);
 /// `vector`, contiguous, a [1] repeated D times; or `value` D times if there is none.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
 
-/// Bumps autograd's version counter of a tensor that an operator has written into, so that a backward
-/// pass which saved the old values refuses.
+/// Bumps autograd's version counter of a tensor that an operator has written into, so that a
+/// backward pass which saved the old values refuses.
 void bump_version(const at::Tensor& written);
 
 /// An uninitialised contiguous tensor like x.

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -46,7 +46,8 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     static const auto op = registered_operator<Backward>("evenkeel::qkv_norm_rope_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto q_gain = defined_or_none(saved[3]), k_gain = defined_or_none(saved[4]), v_gain = defined_or_none(saved[5]);
+    const auto q_gain = defined_or_none(saved[3]), k_gain = defined_or_none(saved[4]),
+               v_gain = defined_or_none(saved[5]);
     const auto [dx, dq, dk, dv] = op.call(
         upstream[0], upstream[1], upstream[2], saved[0], saved[1], ctx->saved_data["heads"].toInt(),
         ctx->saved_data["kv_heads"].toInt(), q_gain, k_gain, v_gain, saved[2]);
@@ -73,14 +74,14 @@ void check_gain(const char* name, const OptionalTensor& gain, const Tensor& qkv,
 }
 
 Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
-                       std::int64_t kv_heads, const OptionalTensor& q_gain,
-                       const OptionalTensor& k_gain, const OptionalTensor& v_gain,
-                       Numbers epsilon) {
+                               std::int64_t kv_heads, const OptionalTensor& q_gain,
+                               const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                               Numbers epsilon) {
   check_rows("qkv_norm_rope", qkv, "products");
   constexpr std::int64_t kMost = 1 << 20;  // heads; far from overflow
   const auto all = heads + 2 * kv_heads;
-  TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost &&
-                  qkv.dim() == 3 && qkv.sym_size(-1) % (2 * all) == 0,
+  TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost && qkv.dim() == 3 &&
+                  qkv.sym_size(-1) % (2 * all) == 0,
               "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
               " heads and ", kv_heads, " key heads, but are ", qkv.sym_sizes());
   const auto width = qkv.sym_size(-1) / all;
@@ -90,7 +91,8 @@ Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::in
                   cos_sin.device() == qkv.device(),
               "[qkv_norm_rope] turn must be [", qkv.sym_size(1), ", 2, ", width / 2, "] of ",
               dtype_name(opmath_dtype(qkv.scalar_type())), " on ", qkv.device(), ", but is ",
-              cos_sin.sym_sizes(), " of ", dtype_name(cos_sin.scalar_type()), " on ", cos_sin.device());
+              cos_sin.sym_sizes(), " of ", dtype_name(cos_sin.scalar_type()), " on ",
+              cos_sin.device());
   TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
               "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
   check_gain("q_gain", q_gain, qkv, width);
@@ -99,8 +101,8 @@ Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::in
   TORCH_CHECK(epsilon.size() == 3, "[qkv_norm_rope] epsilon must be 3 numbers, but is ",
               epsilon.size());
   for (const auto each : epsilon) check_epsilon("qkv_norm_rope", each);
-  const auto all_three =
-      QkvNormRopeFunction::apply(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon.vec());
+  const auto all_three = QkvNormRopeFunction::apply(qkv, cos_sin, heads, kv_heads, q_gain, k_gain,
+                                                    v_gain, epsilon.vec());
   return {all_three[0], all_three[1], all_three[2]};
 }
 
@@ -111,7 +113,7 @@ Tensor3 qkv_norm_rope(const Tensor& qkv, const Tensor& cos_sin, std::int64_t hea
                       const HeadNorm& v) {
   static const auto op = registered_operator<Op>("evenkeel::qkv_norm_rope");
   return op.call(qkv, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
-                  {q.epsilon, k.epsilon, v.epsilon});
+                 {q.epsilon, k.epsilon, v.epsilon});
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

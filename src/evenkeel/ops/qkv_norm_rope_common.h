@@ -21,9 +21,9 @@ struct QkvPart {
 
 /// The three parts, in order.
 inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_heads,
-                                         const OptionalTensor& q_gain, const OptionalTensor& k_gain,
-                                         const OptionalTensor& v_gain,
-                                         at::ArrayRef<double> epsilon) {
+                                        const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                                        const OptionalTensor& v_gain,
+                                        at::ArrayRef<double> epsilon) {
   const auto contiguous = [](const OptionalTensor& gain) {
     return gain ? OptionalTensor(gain->contiguous()) : std::nullopt;
   };
@@ -34,8 +34,7 @@ inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_head
            {heads + kv_heads, kv_heads, contiguous(v_gain), epsilon[2], false}}};
 }
 
-inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads,
-                               std::int64_t kv_heads) {
+inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads, std::int64_t kv_heads) {
   const auto all = width_of(qkv);
   TORCH_CHECK(qkv.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
                   all % (heads + 2 * kv_heads) == 0,

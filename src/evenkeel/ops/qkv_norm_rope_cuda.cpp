@@ -18,16 +18,17 @@ namespace {
 
 using at::Tensor;
 using cuda::const_data;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 using kernels::cuda::Heads;
 using kernels::cuda::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// One part of all tokens, as the kernels want it. All tensors are contiguous.
 template <typename scalar_t>
-Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv, const Tensor& cos_sin,
-                                const Tensor& rstd, std::int64_t width) {
+Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv,
+                                       const Tensor& cos_sin, const Tensor& rstd,
+                                       std::int64_t width) {
   using Angle = OpMathType<KernelType<scalar_t>>;
   return {.x = const_data<scalar_t>(qkv) + part.first * width,
           .gain = part.gain ? const_data<Angle>(*part.gain) : nullptr,
@@ -42,8 +43,9 @@ Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv, c
 }
 
 Tensor4 qkv_norm_rope_forward_cuda(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
-                std::int64_t kv_heads, const OptionalTensor& q_gain, const OptionalTensor& k_gain,
-                const OptionalTensor& v_gain, at::ArrayRef<double> epsilon) {
+                                   std::int64_t kv_heads, const OptionalTensor& q_gain,
+                                   const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                                   at::ArrayRef<double> epsilon) {
   const c10::cuda::CUDAGuard on_device_of_qkv(qkv.device());
   const auto rows = qkv.contiguous();
   const auto angles = cos_sin.contiguous();
@@ -53,22 +55,21 @@ Tensor4 qkv_norm_rope_forward_cuda(const Tensor& qkv, const Tensor& cos_sin, std
                               qkv.options().dtype(at::kDouble));
   std::array<Tensor, 3> results;
   for (std::size_t p = 0; p < 3; ++p) {
-    results[p] =
-        at::empty({qkv.size(0), qkv.size(1), parts[p].count, width}, qkv.options());
-    AT_DISPATCH_FLOATING_TYPES_AND(
-        at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_forward", [&] {
-          cuda::check(kernels::cuda::norm_rope(
-              heads_part<scalar_t>(parts[p], rows, angles, rstd, width), mutable_data<scalar_t>(results[p]),
-              parts[p].epsilon, cuda::stream()));
-        });
+    results[p] = at::empty({qkv.size(0), qkv.size(1), parts[p].count, width}, qkv.options());
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_forward", [&] {
+      cuda::check(kernels::cuda::norm_rope(
+          heads_part<scalar_t>(parts[p], rows, angles, rstd, width),
+          mutable_data<scalar_t>(results[p]), parts[p].epsilon, cuda::stream()));
+    });
   }
   return {results[0], results[1], results[2], rstd};
 }
 
-Tensor4 qkv_norm_rope_backward_cuda(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& qkv,
-                 const Tensor& cos_sin, std::int64_t heads, std::int64_t kv_heads,
-                 const OptionalTensor& q_gain, const OptionalTensor& k_gain,
-                 const OptionalTensor& v_gain, const Tensor& rstd) {
+Tensor4 qkv_norm_rope_backward_cuda(const Tensor& dq, const Tensor& dk, const Tensor& dv,
+                                    const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
+                                    std::int64_t kv_heads, const OptionalTensor& q_gain,
+                                    const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                                    const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_qkv(qkv.device());
   const std::array<Tensor, 3> upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
   const auto rows = qkv.contiguous();
@@ -79,16 +80,15 @@ Tensor4 qkv_norm_rope_backward_cuda(const Tensor& dq, const Tensor& dk, const Te
   const auto blocks = kernels::blocks_of(qkv.size(0) * qkv.size(1), kernels::kBlockRows);
   const auto sums = at::zeros({blocks, 3 * width}, qkv.options().dtype(at::kDouble));
   for (std::size_t p = 0; p < 3; ++p) {
-    AT_DISPATCH_FLOATING_TYPES_AND(
-        at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_backward", [&] {
-          cuda::check(kernels::cuda::norm_rope_backward<KernelType<scalar_t>>(
-              heads_part<scalar_t>(parts[p], rows, angles, rstd, width),
-              {.dy = const_data<scalar_t>(upstream[p]),
-               .dx = mutable_data<scalar_t>(dx) + parts[p].first * width,
-               .dgain = mutable_data<double>(sums) + static_cast<std::int64_t>(p) * width,
-               .dgain_stride = 3 * width},
-              cuda::stream()));
-        });
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_backward", [&] {
+      cuda::check(kernels::cuda::norm_rope_backward<KernelType<scalar_t>>(
+          heads_part<scalar_t>(parts[p], rows, angles, rstd, width),
+          {.dy = const_data<scalar_t>(upstream[p]),
+           .dx = mutable_data<scalar_t>(dx) + parts[p].first * width,
+           .dgain = mutable_data<double>(sums) + static_cast<std::int64_t>(p) * width,
+           .dgain_stride = 3 * width},
+          cuda::stream()));
+    });
   }
   const auto total = cuda::tree_sum(sums);
   const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {

@@ -14,9 +14,10 @@ using at::Tensor;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 Tensor4 qkv_norm_rope_forward_meta(const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t heads,
-                std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
-                const OptionalTensor& /*k_gain*/, const OptionalTensor& /*v_gain*/,
-                at::ArrayRef<double> /*epsilon*/) {
+                                   std::int64_t kv_heads, const OptionalTensor& /*q_gain*/,
+                                   const OptionalTensor& /*k_gain*/,
+                                   const OptionalTensor& /*v_gain*/,
+                                   at::ArrayRef<double> /*epsilon*/) {
   const auto batch = qkv.sym_size(0), positions = qkv.sym_size(1);
   const auto all = heads + 2 * kv_heads;
   const auto width = qkv.sym_size(2) / all;
@@ -27,11 +28,12 @@ Tensor4 qkv_norm_rope_forward_meta(const Tensor& qkv, const Tensor& /*cos_sin*/,
           at::empty_symint({batch * positions, all}, qkv.options().dtype(at::kDouble))};
 }
 
-Tensor4 qkv_norm_rope_backward_meta(const Tensor& /*dq*/, const Tensor& /*dk*/, const Tensor& /*dv*/,
-                 const Tensor& qkv, const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
-                 std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
-                 const OptionalTensor& k_gain, const OptionalTensor& v_gain,
-                 const Tensor& /*rstd*/) {
+Tensor4 qkv_norm_rope_backward_meta(const Tensor& /*dq*/, const Tensor& /*dk*/,
+                                    const Tensor& /*dv*/, const Tensor& qkv,
+                                    const Tensor& /*cos_sin*/, std::int64_t /*heads*/,
+                                    std::int64_t /*kv_heads*/, const OptionalTensor& q_gain,
+                                    const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                                    const Tensor& /*rstd*/) {
   return {empty_contiguous_like(qkv), empty_vector_gradient(q_gain, qkv),
           empty_vector_gradient(k_gain, qkv), empty_vector_gradient(v_gain, qkv)};
 }

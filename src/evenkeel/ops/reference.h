@@ -62,7 +62,8 @@ inline at::Tensor from_first(const at::Tensor& row) {
 /// Centred rows over their standard deviation:
 ///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or as inverse_root() says
 /// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
-inline at::Tensor layer_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside) {
+inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
+                             EpsilonAt at = EpsilonAt::inside) {
   const auto row = from_first(x.to(at::kDouble));
   const auto centred = row - row.mean(-1, /*keepdim=*/true);
   return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
@@ -118,7 +119,8 @@ inline at::Tensor group_rows(const at::Tensor& x, std::int64_t groups, double ep
 /// Every feature centred and over its standard deviation over the positions of one sequence.
 /// \param x  [B, T, D]
 /// \source Ulyanov, Vedaldi and Lempitsky 2016, arXiv:1607.08022, eq. 3
-inline at::Tensor instance_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside) {
+inline at::Tensor instance_rows(const at::Tensor& x, double epsilon,
+                                EpsilonAt at = EpsilonAt::inside) {
   return layer_rows(x.transpose(-1, -2), epsilon, at).transpose(-1, -2).contiguous();
 }
 

@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 

@@ -14,11 +14,12 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 
-std::tuple<Tensor, Tensor> rms_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor> rms_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain,
+                                                double epsilon) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
@@ -32,14 +33,16 @@ std::tuple<Tensor, Tensor> rms_norm_forward_cpu(const Tensor& x, const OptionalT
     auto* const rstd_data = mutable_data<double>(rstd);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       const auto offset = row * width;
-      rstd_data[row] = kernels::cpu::rms_norm_row(from + offset, gain_data, to + offset, width, epsilon);
+      rstd_data[row] =
+          kernels::cpu::rms_norm_row(from + offset, gain_data, to + offset, width, epsilon);
     });
   });
   return {y, rstd};
 }
 
-std::tuple<Tensor, Tensor> rms_norm_backward_cpu(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
-                                    const OptionalTensor& gain, const Tensor& rstd) {
+std::tuple<Tensor, Tensor> rms_norm_backward_cpu(const Tensor& dy, const OptionalTensor& skip,
+                                                 const Tensor& x, const OptionalTensor& gain,
+                                                 const Tensor& rstd) {
   const auto upstream = dy.contiguous();
   const auto beside = skip ? skip->contiguous() : Tensor();
   const auto rows = x.contiguous();

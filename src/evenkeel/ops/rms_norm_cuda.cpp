@@ -14,11 +14,12 @@ namespace {
 
 using at::Tensor;
 using cuda::const_data;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 using kernels::cuda::OpMathType;
 
-std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain, double epsilon) {
+std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain,
+                                                 double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
@@ -38,8 +39,9 @@ std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const Optional
   return {y, rstd};
 }
 
-std::tuple<Tensor, Tensor> rms_norm_backward_cuda(const Tensor& dy, const OptionalTensor& skip, const Tensor& x,
-                                    const OptionalTensor& gain, const Tensor& rstd) {
+std::tuple<Tensor, Tensor> rms_norm_backward_cuda(const Tensor& dy, const OptionalTensor& skip,
+                                                  const Tensor& x, const OptionalTensor& gain,
+                                                  const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
   const auto beside = skip ? skip->contiguous() : Tensor();
@@ -58,14 +60,14 @@ std::tuple<Tensor, Tensor> rms_norm_backward_cuda(const Tensor& dy, const Option
          .dx = mutable_data<scalar_t>(dx)},
         row_count(x), width_of(x), cuda::stream()));
     if (!gain) return;
-    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>({.dy = const_data<scalar_t>(upstream),
-                                                              .x = const_data<scalar_t>(rows),
-                                                              .mean = nullptr,
-                                                              .rstd = const_data<double>(rstd),
-                                                              .dgain = mutable_data<double>(sums),
-                                                              .dbias = nullptr},
-                                                             row_count(x), width_of(x),
-                                                             cuda::stream()));
+    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>(
+        {.dy = const_data<scalar_t>(upstream),
+         .x = const_data<scalar_t>(rows),
+         .mean = nullptr,
+         .rstd = const_data<double>(rstd),
+         .dgain = mutable_data<double>(sums),
+         .dbias = nullptr},
+        row_count(x), width_of(x), cuda::stream()));
   });
   return {dx, vector_gradient(cuda::tree_sum(sums), gain)};
 }

@@ -14,13 +14,14 @@ namespace {
 using at::Tensor;
 
 std::tuple<Tensor, Tensor> rms_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
-                                   double /*epsilon*/) {
+                                                 double /*epsilon*/) {
   return {empty_contiguous_like(x), empty_row_statistic(x)};
 }
 
-std::tuple<Tensor, Tensor> rms_norm_backward_meta(const Tensor& /*dy*/, const OptionalTensor& /*skip*/,
-                                    const Tensor& x, const OptionalTensor& gain,
-                                    const Tensor& /*rstd*/) {
+std::tuple<Tensor, Tensor> rms_norm_backward_meta(const Tensor& /*dy*/,
+                                                  const OptionalTensor& /*skip*/, const Tensor& x,
+                                                  const OptionalTensor& gain,
+                                                  const Tensor& /*rstd*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(gain, x)};
 }
 

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <vector>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -30,7 +30,8 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     static const auto op = registered_operator<Op>("evenkeel::row_norm_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
-    ctx->saved_data["whole"] = std::vector<std::int64_t>{groups, centred, length, epsilon_at, absmax8};
+    ctx->saved_data["whole"] =
+        std::vector<std::int64_t>{groups, centred, length, epsilon_at, absmax8};
     ctx->saved_data["real"] = std::vector<double>{partial, epsilon};
     return op.call(x, gain, bias, groups, centred, partial, length, epsilon, epsilon_at, absmax8);
   }
@@ -44,15 +45,15 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
     const auto real = ctx->saved_data["real"].toDoubleVector();
     const auto [dx, dgain, dbias] =
         op.call(dy[0], saved[0], gain, bias, whole[0], whole[1] != 0, real[0], whole[2] != 0,
-                 real[1], whole[3], whole[4] != 0);
+                real[1], whole[3], whole[4] != 0);
     const Tensor none;
     return {dx, gain ? dgain : none, bias ? dbias : none, none, none, none, none, none, none, none};
   }
 };
 
 Tensor row_norm_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-                      std::int64_t groups, bool centred, double partial, bool length,
-                      double epsilon, std::int64_t epsilon_at, bool absmax8) {
+                         std::int64_t groups, bool centred, double partial, bool length,
+                         double epsilon, std::int64_t epsilon_at, bool absmax8) {
   check_rows("row_norm", x);
   check_vector_or_value("row_norm", "gain", gain, x);
   check_vector_or_value("row_norm", "bias", bias, x);
@@ -63,8 +64,10 @@ Tensor row_norm_autograd(const Tensor& x, const OptionalTensor& gain, const Opti
               "[row_norm] partial must be above 0, at most 1, and 1 of centred rows, but is ",
               partial);
   TORCH_CHECK(epsilon_at >= 0 && epsilon_at <= static_cast<std::int64_t>(EpsilonAt::clamp),
-              "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ", epsilon_at);
-  return RowNormFunction::apply(x, gain, bias, groups, centred, partial, length, epsilon, epsilon_at, absmax8);
+              "[row_norm] epsilon_at must be 0 (inside), 1 (outside) or 2 (clamp), but is ",
+              epsilon_at);
+  return RowNormFunction::apply(x, gain, bias, groups, centred, partial, length, epsilon,
+                                epsilon_at, absmax8);
 }
 
 }  // namespace
@@ -72,8 +75,8 @@ Tensor row_norm_autograd(const Tensor& x, const OptionalTensor& gain, const Opti
 Tensor row_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                 const RowNormOptions& options) {
   static const auto op = registered_operator<Op>("evenkeel::row_norm");
-  return op.call(x, gain, bias, options.groups, options.centred, options.partial, options.length, options.epsilon,
-                  static_cast<std::int64_t>(options.epsilon_at), options.absmax8);
+  return op.call(x, gain, bias, options.groups, options.centred, options.partial, options.length,
+                 options.epsilon, static_cast<std::int64_t>(options.epsilon_at), options.absmax8);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

@@ -7,8 +7,8 @@
 
 #include "evenkeel/kernels/cpu/row_norm.h"
 #include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/row_norm.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/row_norm.h"
 
 namespace evenkeel::ops {
 
@@ -16,10 +16,10 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
-using kernels::cpu::RowDenominator;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
+using kernels::cpu::RowDenominator;
 
 /// The width of a group.
 std::int64_t width_of_group(const Tensor& x, std::int64_t groups) {
@@ -28,8 +28,8 @@ std::int64_t width_of_group(const Tensor& x, std::int64_t groups) {
   return width_of(x) / groups;
 }
 
-RowDenominator denominator_of(std::int64_t width, bool centred, double partial, bool length, double epsilon,
-                 std::int64_t epsilon_at, bool absmax8) {
+RowDenominator denominator_of(std::int64_t width, bool centred, double partial, bool length,
+                              double epsilon, std::int64_t epsilon_at, bool absmax8) {
   const auto partial_width = static_cast<std::int64_t>(partial * static_cast<double>(width));
   return {.is_centred = centred,
           .partial_width = std::min(width, std::max<std::int64_t>(1, partial_width)),
@@ -40,13 +40,14 @@ RowDenominator denominator_of(std::int64_t width, bool centred, double partial, 
 }
 
 Tensor row_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
-               std::int64_t groups, bool centred, double partial, bool length, double epsilon,
-               std::int64_t epsilon_at, bool absmax8) {
+                            std::int64_t groups, bool centred, double partial, bool length,
+                            double epsilon, std::int64_t epsilon_at, bool absmax8) {
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x), group_width = width_of_group(x, groups);
-  const auto denominator = denominator_of(group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
+  const auto denominator =
+      denominator_of(group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_forward", [&] {
     const auto* const from = const_data<scalar_t>(rows, x.numel());
@@ -56,24 +57,24 @@ Tensor row_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const O
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
       for (std::int64_t first = 0; first < width; first += group_width) {
         const auto place = row * width + first;
-        kernels::cpu::row_norm_row(from + place, gain_data + first, bias_data + first, to + place, group_width,
-                                   denominator);
+        kernels::cpu::row_norm_row(from + place, gain_data + first, bias_data + first, to + place,
+                                   group_width, denominator);
       }
     });
   });
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(const Tensor& dy, const Tensor& x,
-                                            const OptionalTensor& gain, const OptionalTensor& bias,
-                                            std::int64_t groups, bool centred, double partial,
-                                            bool length, double epsilon, std::int64_t epsilon_at,
-                                            bool absmax8) {
+std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(
+    const Tensor& dy, const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+    std::int64_t groups, bool centred, double partial, bool length, double epsilon,
+    std::int64_t epsilon_at, bool absmax8) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x), group_width = width_of_group(x, groups);
-  const auto denominator = denominator_of(group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
+  const auto denominator =
+      denominator_of(group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
   auto dx = empty_contiguous_like(x);
   const auto gain_sums = gain ? zero_block_sums(x) : Tensor();
   const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
@@ -98,7 +99,8 @@ std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(const Tensor& dy, const
       }
     });
   });
-  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain),
+          cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

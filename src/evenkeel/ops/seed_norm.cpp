@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -45,7 +45,7 @@ class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
 };
 
 Tensor seed_norm_autograd(const Tensor& x, const Tensor& alpha, const Tensor& beta,
-                      const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
+                          const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
   check_rows("seed_norm", x);
   check_vector_or_value("seed_norm", "alpha", alpha, x);
   check_vector_or_value("seed_norm", "beta", beta, x);

@@ -14,29 +14,31 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 
 /// The vectors beside rows, [D] each.
 struct SeedNormVectors {
   SeedNormVectors(const Tensor& x, const Tensor& alpha_of, const Tensor& beta_of,
-          const OptionalTensor& gain_of, const OptionalTensor& bias_of)
+                  const OptionalTensor& gain_of, const OptionalTensor& bias_of)
       : alpha(vector_or(alpha_of, 1, x)),
         beta(vector_or(beta_of, 0, x)),
         gain(vector_or(gain_of, 1, x)),
         bias(vector_or(bias_of, 0, x)) {}
   template <typename scalar_t>
-  kernels::cpu::SeedNormParameters<KernelType<scalar_t>> raw(double epsilon, std::int64_t width) const {
+  kernels::cpu::SeedNormParameters<KernelType<scalar_t>> raw(double epsilon,
+                                                             std::int64_t width) const {
     using F = OpMathType<KernelType<scalar_t>>;
-    return {const_data<F>(alpha, width), const_data<F>(beta, width), const_data<F>(gain, width), const_data<F>(bias, width),
-            epsilon};
+    return {const_data<F>(alpha, width), const_data<F>(beta, width), const_data<F>(gain, width),
+            const_data<F>(bias, width), epsilon};
   }
   Tensor alpha, beta, gain, bias;
 };
 
-Tensor seed_norm_forward_cpu(const Tensor& x, const Tensor& alpha, const Tensor& beta, const OptionalTensor& gain,
-               const OptionalTensor& bias, double epsilon) {
+Tensor seed_norm_forward_cpu(const Tensor& x, const Tensor& alpha, const Tensor& beta,
+                             const OptionalTensor& gain, const OptionalTensor& bias,
+                             double epsilon) {
   const auto rows = x.contiguous();
   const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
@@ -52,17 +54,16 @@ Tensor seed_norm_forward_cpu(const Tensor& x, const Tensor& alpha, const Tensor&
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(const Tensor& dy, const Tensor& x,
-                                                            const Tensor& alpha, const Tensor& beta,
-                                                            const OptionalTensor& gain,
-                                                            const OptionalTensor& bias,
-                                                            double epsilon) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(
+    const Tensor& dy, const Tensor& x, const Tensor& alpha, const Tensor& beta,
+    const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
   const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
   auto dx = empty_contiguous_like(x);
-  const auto alpha_sums = zero_block_sums(x), beta_sums = zero_block_sums(x), gain_sums = zero_block_sums(x);
+  const auto alpha_sums = zero_block_sums(x), beta_sums = zero_block_sums(x),
+             gain_sums = zero_block_sums(x);
   const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
     const auto parameters = vectors.raw<scalar_t>(epsilon, width);
@@ -85,8 +86,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(const 
           parameters, width);
     });
   });
-  return {dx, cpu::vector_gradient_from_blocks(alpha_sums, alpha), cpu::vector_gradient_from_blocks(beta_sums, beta),
-          cpu::vector_gradient_from_blocks(gain_sums, gain), cpu::vector_gradient_from_blocks(bias_sums, bias)};
+  return {dx, cpu::vector_gradient_from_blocks(alpha_sums, alpha),
+          cpu::vector_gradient_from_blocks(beta_sums, beta),
+          cpu::vector_gradient_from_blocks(gain_sums, gain),
+          cpu::vector_gradient_from_blocks(bias_sums, bias)};
 }
 
 }  // namespace

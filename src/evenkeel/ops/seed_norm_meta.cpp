@@ -12,15 +12,14 @@ namespace {
 using at::Tensor;
 
 Tensor seed_norm_forward_meta(const Tensor& x, const Tensor& /*alpha*/, const Tensor& /*beta*/,
-               const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/, double /*epsilon*/) {
+                              const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+                              double /*epsilon*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x,
-                                                            const Tensor& alpha, const Tensor& beta,
-                                                            const OptionalTensor& gain,
-                                                            const OptionalTensor& bias,
-                                                            double /*epsilon*/) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const Tensor& alpha, const Tensor& beta,
+    const OptionalTensor& gain, const OptionalTensor& bias, double /*epsilon*/) {
   return {empty_contiguous_like(x), empty_vector_gradient(alpha, x), empty_vector_gradient(beta, x),
           empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
 }

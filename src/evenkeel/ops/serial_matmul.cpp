@@ -59,16 +59,16 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
       (is_row_major(w) || is_row_major(w.t()))) {
     const bool no_transpose = is_row_major(w);
     const kernels::cpu::GemmArguments args = {.x = cpu::const_data<at::BFloat16>(x),
-                                          .w = cpu::const_data<at::BFloat16>(w),
-                                          .y = cpu::mutable_data<at::BFloat16>(y),
-                                          .x_stride = x.stride(0),
-                                          .w_stride = w.stride(no_transpose ? 0 : 1),
-                                          .y_stride = y.stride(0),
-                                          .count = x.size(0),
-                                          .depth = x.size(1),
-                                          .width = y.size(1),
-                                          .no_transpose = no_transpose,
-                                          .non_temporal = y.storage().nbytes() > kCacheBytes};
+                                              .w = cpu::const_data<at::BFloat16>(w),
+                                              .y = cpu::mutable_data<at::BFloat16>(y),
+                                              .x_stride = x.stride(0),
+                                              .w_stride = w.stride(no_transpose ? 0 : 1),
+                                              .y_stride = y.stride(0),
+                                              .count = x.size(0),
+                                              .depth = x.size(1),
+                                              .width = y.size(1),
+                                              .no_transpose = no_transpose,
+                                              .non_temporal = y.storage().nbytes() > kCacheBytes};
     return gemm_amx(args, scratch_buffer(args.scratch()).mutable_data_ptr());
   }
 #endif
@@ -82,7 +82,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
 }
 
 void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x,
-                               bool is_first) {
+                                bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
   if (uses_amx_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);

@@ -23,6 +23,6 @@ void serial_matmul_out(const at::Tensor& y, const at::Tensor& x, const at::Tenso
 /// \param dy   [n, rows]
 /// \param x    [n, columns]
 void serial_add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x,
-                               bool is_first);
+                                bool is_first);
 
 }  // namespace evenkeel::ops

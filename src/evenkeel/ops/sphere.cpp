@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 
 namespace evenkeel::ops {
 
@@ -52,10 +52,11 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<GeodesicBackward>("evenkeel::geodesic_step_backward");
+    static const auto op =
+        registered_operator<GeodesicBackward>("evenkeel::geodesic_step_backward");
     const auto saved = ctx->get_saved_variables();
-    const auto [dx, dg, dscale, dbias] = op.call(dy[0], saved[0], saved[1], saved[2], saved[3],
-                                                  ctx->saved_data["decay"].toDouble());
+    const auto [dx, dg, dscale, dbias] =
+        op.call(dy[0], saved[0], saved[1], saved[2], saved[3], ctx->saved_data["decay"].toDouble());
     return {dx, dg, dscale, dbias, Tensor()};
   }
 };
@@ -67,8 +68,8 @@ Tensor sphere_step_autograd(const Tensor& start, const Tensor& towards, const Te
   return SphereStepFunction::apply(start, towards, step);
 }
 
-Tensor geodesic_step_autograd(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
-                double decay) {
+Tensor geodesic_step_autograd(const Tensor& x, const Tensor& g, const Tensor& scale,
+                              const Tensor& bias, double decay) {
   check_rows("geodesic_step", x);
   check_same("geodesic_step", "g", g, "x", x);
   check_double("geodesic_step", "scale", scale, x, /*is_value=*/true);

@@ -15,8 +15,8 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 using kernels::cpu::GeodesicParameters;
 
 Tensor sphere_step_forward_cpu(const Tensor& start, const Tensor& towards, const Tensor& step) {
@@ -38,7 +38,8 @@ Tensor sphere_step_forward_cpu(const Tensor& start, const Tensor& towards, const
 }
 
 std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_cpu(const Tensor& dy, const Tensor& start,
-                                                   const Tensor& towards, const Tensor& step) {
+                                                            const Tensor& towards,
+                                                            const Tensor& step) {
   const auto upstream = dy.contiguous(), starts = start.contiguous(), ends = towards.contiguous();
   const auto width = width_of(start);
   const auto steps = step.expand({width}).contiguous();
@@ -55,13 +56,13 @@ std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_cpu(const Tensor& dy, co
     cpu::for_each_row_of_blocks(row_count(start), [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
       kernels::cpu::sphere_step_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
-                                                        .start = a + place,
-                                                        .towards = b + place,
-                                                        .step = step_data,
-                                                        .dstart = da + place,
-                                                        .dtowards = db + place,
-                                                        .dstep = dstep + block * width},
-                                                       width);
+                                                                    .start = a + place,
+                                                                    .towards = b + place,
+                                                                    .step = step_data,
+                                                                    .dstart = da + place,
+                                                                    .dtowards = db + place,
+                                                                    .dstep = dstep + block * width},
+                                                                   width);
     });
   });
   return {dstart, dtowards, cpu::vector_gradient_from_blocks(sums, step)};
@@ -71,8 +72,8 @@ GeodesicParameters geodesic_parameters(const Tensor& scale, const Tensor& bias, 
   return {*const_data<double>(scale, 1), *const_data<double>(bias, 1), decay};
 }
 
-Tensor geodesic_step_forward_cpu(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
-                double decay) {
+Tensor geodesic_step_forward_cpu(const Tensor& x, const Tensor& g, const Tensor& scale,
+                                 const Tensor& bias, double decay) {
   const auto starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x);
   const auto parameters = geodesic_parameters(scale, bias, decay);
@@ -89,9 +90,9 @@ Tensor geodesic_step_forward_cpu(const Tensor& x, const Tensor& g, const Tensor&
   return y;
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_cpu(const Tensor& dy, const Tensor& x,
-                                                             const Tensor& g, const Tensor& scale,
-                                                             const Tensor& bias, double decay) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_cpu(
+    const Tensor& dy, const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
+    double decay) {
   const auto upstream = dy.contiguous(), starts = x.contiguous(), pulls = g.contiguous();
   const auto width = width_of(x), rows = row_count(x);
   const auto parameters = geodesic_parameters(scale, bias, decay);
@@ -106,14 +107,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_cpu(const Tens
     auto* const both = mutable_data<double>(sums);
     cpu::for_each_row_of_blocks(rows, [&](std::int64_t row, std::int64_t block) {
       const auto place = row * width;
-      kernels::cpu::geodesic_step_row_backward<KernelType<scalar_t>>({.dy = dy_rows + place,
-                                                          .x = from + place,
-                                                          .g = pull + place,
-                                                          .dx = to_x + place,
-                                                          .dg = to_g + place,
-                                                          .dscale = both + 2 * block,
-                                                          .dbias = both + 2 * block + 1},
-                                                         parameters, width);
+      kernels::cpu::geodesic_step_row_backward<KernelType<scalar_t>>(
+          {.dy = dy_rows + place,
+           .x = from + place,
+           .g = pull + place,
+           .dx = to_x + place,
+           .dg = to_g + place,
+           .dscale = both + 2 * block,
+           .dbias = both + 2 * block + 1},
+          parameters, width);
     });
   });
   const auto total = cpu::tree_sum(sums);

@@ -11,25 +11,28 @@ namespace {
 
 using at::Tensor;
 
-Tensor sphere_step_forward_meta(const Tensor& start, const Tensor& /*towards*/, const Tensor& /*step*/) {
+Tensor sphere_step_forward_meta(const Tensor& start, const Tensor& /*towards*/,
+                                const Tensor& /*step*/) {
   return empty_contiguous_like(start);
 }
 
-std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_meta(const Tensor& /*dy*/, const Tensor& start,
-                                                   const Tensor& /*towards*/, const Tensor& step) {
+std::tuple<Tensor, Tensor, Tensor> sphere_step_backward_meta(const Tensor& /*dy*/,
+                                                             const Tensor& start,
+                                                             const Tensor& /*towards*/,
+                                                             const Tensor& step) {
   return {empty_contiguous_like(start), empty_contiguous_like(start), empty_contiguous_like(step)};
 }
 
 Tensor geodesic_step_forward_meta(const Tensor& x, const Tensor& /*g*/, const Tensor& /*scale*/,
-                const Tensor& /*bias*/, double /*decay*/) {
+                                  const Tensor& /*bias*/, double /*decay*/) {
   return empty_contiguous_like(x);
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_meta(const Tensor& /*dy*/, const Tensor& x,
-                                                             const Tensor& /*g*/,
-                                                             const Tensor& scale,
-                                                             const Tensor& bias, double /*decay*/) {
-  return {empty_contiguous_like(x), empty_contiguous_like(x), empty_contiguous_like(scale), empty_contiguous_like(bias)};
+std::tuple<Tensor, Tensor, Tensor, Tensor> geodesic_step_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const Tensor& /*g*/, const Tensor& scale,
+    const Tensor& bias, double /*decay*/) {
+  return {empty_contiguous_like(x), empty_contiguous_like(x), empty_contiguous_like(scale),
+          empty_contiguous_like(bias)};
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 namespace evenkeel::ops {
 
 double sum_of_squares(const at::Tensor& x) {
-  static const auto op = registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
+  static const auto op =
+      registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
   return op.call(x).item<double>();
 }
 

@@ -22,8 +22,9 @@ at::Tensor sum_of_squares_cuda(const at::Tensor& x) {
   const auto sums = at::zeros({blocks, 1}, x.options().dtype(at::kDouble));
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
-    cuda::check(kernels::cuda::sum_of_squares(cuda::const_data<scalar_t>(values), cuda::mutable_data<double>(sums),
-                                              count, cuda::stream()));
+    cuda::check(kernels::cuda::sum_of_squares(cuda::const_data<scalar_t>(values),
+                                              cuda::mutable_data<double>(sums), count,
+                                              cuda::stream()));
   });
   return cuda::tree_sum(sums).squeeze(0).clone();
 }

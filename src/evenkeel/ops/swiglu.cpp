@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/swiglu.h"
 
-#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/swiglu_common.h"
 
 namespace evenkeel::ops {

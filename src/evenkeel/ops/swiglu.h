@@ -12,8 +12,8 @@ namespace evenkeel::ops {
 /// Arithmetic is in float32, beside float64 in float64; the result is rounded once. Only `up_gate`
 /// is saved for the backward pass, which recomputes the sigmoid.
 ///
-/// \param up_gate  (`products` of the schema) [..., 2 * F]: up in the first F values, gate in the others; float32, bfloat16
-/// or
+/// \param up_gate  (`products` of the schema) [..., 2 * F]: up in the first F values, gate in the
+/// others; float32, bfloat16 or
 ///                  float64, on CPU or CUDA
 /// \return y, [..., F]; differentiable once
 /// \throws c10::Error for another dtype, or a width that is odd

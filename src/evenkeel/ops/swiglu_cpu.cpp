@@ -14,8 +14,8 @@ namespace {
 
 using at::Tensor;
 using cpu::const_data;
-using cpu::mutable_data;
 using cpu::KernelType;
+using cpu::mutable_data;
 
 Tensor swiglu_forward_cpu(const Tensor& up_gate) {
   const auto rows = up_gate.contiguous();
@@ -47,13 +47,14 @@ Tensor swiglu_backward_with_output(const Tensor& dy, const Tensor& up_gate, cons
     auto* const y_data = y.defined() ? mutable_data<scalar_t>(y) : nullptr;
     cpu::for_each_row(row_count(up_gate), [&](std::int64_t row) {
       const auto offset = row * 2 * ffn_width;
-      kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * ffn_width,
-                                                        .up = from + offset,
-                                                        .gate = from + offset + ffn_width,
-                                                        .dup = to + offset,
-                                                        .dgate = to + offset + ffn_width,
-                                                        .y = y_data ? y_data + row * ffn_width : nullptr},
-                                                       ffn_width);
+      kernels::cpu::swiglu_row_backward<KernelType<scalar_t>>(
+          {.dy = dy_rows + row * ffn_width,
+           .up = from + offset,
+           .gate = from + offset + ffn_width,
+           .dup = to + offset,
+           .dgate = to + offset + ffn_width,
+           .y = y_data ? y_data + row * ffn_width : nullptr},
+          ffn_width);
     });
   });
   return gradient;

@@ -14,8 +14,8 @@ namespace {
 
 using at::Tensor;
 using cuda::const_data;
-using cuda::mutable_data;
 using cuda::KernelType;
+using cuda::mutable_data;
 
 Tensor swiglu_forward_cuda(const Tensor& up_gate) {
   const c10::cuda::CUDAGuard on_device_of_up_gate(up_gate.device());
@@ -26,8 +26,8 @@ Tensor swiglu_forward_cuda(const Tensor& up_gate) {
   auto y = at::empty(sizes, up_gate.options());
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, up_gate.scalar_type(), "swiglu_forward", [&] {
     cuda::check(kernels::cuda::swiglu<KernelType<scalar_t>>(
-        {.up_gate = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, row_count(up_gate), ffn_width,
-        cuda::stream()));
+        {.up_gate = const_data<scalar_t>(rows), .y = mutable_data<scalar_t>(y)}, row_count(up_gate),
+        ffn_width, cuda::stream()));
   });
   return y;
 }

@@ -12,9 +12,9 @@
 #include "evenkeel/kernels/cpu/weight_gradient_amx.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/cpu_adapter.h"
+#include "evenkeel/ops/operands.h"
 #include "evenkeel/ops/registration.h"
 #include "evenkeel/ops/serial_matmul.h"
-#include "evenkeel/ops/operands.h"
 
 namespace evenkeel::ops {
 
@@ -33,15 +33,17 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
           sum.sym_size(0) == dy.sym_size(1) && sum.sym_size(1) == x.sym_size(1) &&
           dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
           sum.device() == x.device() &&
-          (sum.scalar_type() == dy.scalar_type() || sum.scalar_type() == opmath_dtype(dy.scalar_type())),
+          (sum.scalar_type() == dy.scalar_type() ||
+           sum.scalar_type() == opmath_dtype(dy.scalar_type())),
       "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
       "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
       sum.sym_sizes(), " of ", dtype_name(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
-      dtype_name(dy.scalar_type()), " and ", x.sym_sizes(), " of ", dtype_name(x.scalar_type()), " on ",
-      sum.device(), ", ", dy.device(), " and ", x.device());
+      dtype_name(dy.scalar_type()), " and ", x.sym_sizes(), " of ", dtype_name(x.scalar_type()),
+      " on ", sum.device(), ", ", dy.device(), " and ", x.device());
 }
 
-void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                               bool is_first) {
   check(sum, dy, x);
   bump_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
@@ -74,7 +76,8 @@ void add_in_amx_tiles(const WeightGradient& whole) {
   const auto columns = tile_multiple(whole.columns, blocks(whole.columns));
   const auto column_parts = kernels::blocks_of(whole.columns, columns);
   auto row_parts = blocks(whole.rows);
-  while (row_parts * column_parts % threads != 0) ++row_parts;  // as many for one thread as for another
+  while (row_parts * column_parts % threads != 0)
+    ++row_parts;  // as many for one thread as for another
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
   at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
@@ -83,35 +86,38 @@ void add_in_amx_tiles(const WeightGradient& whole) {
       const auto m = part / column_parts * rows, n = part % column_parts * columns;
       auto args = whole;
       args.dy += m, args.x += n, args.sum += m * args.sum_stride + n;
-      args.rows = std::min(rows, whole.rows - m), args.columns = std::min(columns, whole.columns - n);
+      args.rows = std::min(rows, whole.rows - m),
+      args.columns = std::min(columns, whole.columns - n);
       add_weight_gradient_amx(args, scratch.mutable_data_ptr());
     }
   });
 }
 #endif
 
-void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any, bool is_first) {
+void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any,
+                             bool is_first) {
   check(sum, dy_any, x_any);
   const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
   if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
     bump_version(sum);
     return add_in_amx_tiles({.dy = cpu::const_data<at::BFloat16>(dy),
-                         .x = cpu::const_data<at::BFloat16>(x),
-                         .sum = sum.mutable_data_ptr<float>(),
-                         .dy_stride = dy.stride(0),
-                         .x_stride = x.stride(0),
-                         .sum_stride = sum.stride(0),
-                         .count = dy.size(0),
-                         .rows = sum.size(0),
-                         .columns = sum.size(1),
-                         .is_first = is_first});
+                             .x = cpu::const_data<at::BFloat16>(x),
+                             .sum = sum.mutable_data_ptr<float>(),
+                             .dy_stride = dy.stride(0),
+                             .x_stride = x.stride(0),
+                             .sum_stride = sum.stride(0),
+                             .count = dy.size(0),
+                             .rows = sum.size(0),
+                             .columns = sum.size(1),
+                             .is_first = is_first});
   }
 #endif
   add_weight_gradient_by_mm(sum, dy, x, is_first);
 }
 
-void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor& x, bool /*is_first*/) {
+void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                              bool /*is_first*/) {
   check(sum, dy, x);
 }
 

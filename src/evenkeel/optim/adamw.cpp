@@ -43,10 +43,10 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
 }
 
 double AdamW::decay_of(nn::ParameterRole role) const {
-  const bool decays =
-      role == nn::ParameterRole::matrix || role == nn::ParameterRole::router ||
-      ((role == nn::ParameterRole::gain || role == nn::ParameterRole::scale) && options_.decay_gains) ||
-      (role == nn::ParameterRole::embedding && options_.decay_embedding);
+  const bool decays = role == nn::ParameterRole::matrix || role == nn::ParameterRole::router ||
+                      ((role == nn::ParameterRole::gain || role == nn::ParameterRole::scale) &&
+                       options_.decay_gains) ||
+                      (role == nn::ParameterRole::embedding && options_.decay_embedding);
   return decays ? options_.weight_decay : 0;
 }
 

@@ -30,7 +30,9 @@ nn::Observer ActivationRecorder::observer() {
   observer.stream = [this](std::int64_t l, const at::Tensor& stream) { record_stream(l, stream); };
   if (is_selected("branch_ratio")) {
     observer.branch = [this](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
-                             const at::Tensor& branch) { record_branch(l, sublayer, stream, branch); };
+                             const at::Tensor& branch) {
+      record_branch(l, sublayer, stream, branch);
+    };
   }
   const bool scores = is_selected("attention_entropy") || is_selected("attention_logit_max");
   const bool shifts = is_selected("sparse_attention") || is_selected("circuit_collapse");
@@ -40,8 +42,8 @@ nn::Observer ActivationRecorder::observer() {
       if (shifts) record_shifts(l, inputs);
     };
   }
-  if (is_selected("router_entropy") || is_selected("router_logit_max") || is_selected("expert_load") ||
-      is_selected("dead_experts")) {
+  if (is_selected("router_entropy") || is_selected("router_logit_max") ||
+      is_selected("expert_load") || is_selected("dead_experts")) {
     observer.routing = [this](std::int64_t l, const nn::Routing& routing) {
       routing_.record(l, routing);
     };
@@ -64,8 +66,8 @@ void ActivationRecorder::record_stream(std::int64_t l, const at::Tensor& stream)
   block_input_ = stream.detach();
 }
 
-void ActivationRecorder::record_branch(std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
-                          const at::Tensor& branch) {
+void ActivationRecorder::record_branch(std::int64_t l, nn::Sublayer sublayer,
+                                       const at::Tensor& stream, const at::Tensor& branch) {
   const at::NoGradGuard no_grad;
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
@@ -129,10 +131,11 @@ std::vector<LayerProfile> ActivationRecorder::shift_profiles() const {
 std::vector<LayerProfile> ActivationRecorder::profiles() const {
   std::vector<LayerProfile> all;
   const auto add_profile = [&](const char* measure, const std::string& part, std::size_t first,
-                        const std::function<double(const LayerStats&)>& value) {
+                               const std::function<double(const LayerStats&)>& value) {
     if (!is_selected(measure)) return;
     LayerProfile profile{measure, part, static_cast<std::int64_t>(first), {}};
-    for (auto l = first; l < layer_stats_.size(); ++l) profile.values.push_back(value(layer_stats_[l]));
+    for (auto l = first; l < layer_stats_.size(); ++l)
+      profile.values.push_back(value(layer_stats_[l]));
     all.push_back(std::move(profile));
   };
   const auto ratio = [](int sublayer) {
@@ -140,19 +143,22 @@ std::vector<LayerProfile> ActivationRecorder::profiles() const {
       return std::sqrt(layer.branch[sublayer].value() / layer.residual[sublayer].value());
     };
   };
-  add_profile("stream_rms", "", 0, [](const LayerStats& layer) { return std::sqrt(layer.square.value()); });
+  add_profile("stream_rms", "", 0,
+              [](const LayerStats& layer) { return std::sqrt(layer.square.value()); });
   add_profile("stream_max", "", 0, [](const LayerStats& layer) { return layer.largest; });
   add_profile("branch_ratio", "attention", 1, ratio(0));
   add_profile("branch_ratio", "feed_forward", 1, ratio(1));
   add_profile("kurtosis", "", 0, [](const LayerStats& layer) { return layer.kurtosis.value(); });
-  add_profile("outlier_share", "", 0, [](const LayerStats& layer) { return layer.outliers.value(); });
-  add_profile("attention_entropy", "", 1, [](const LayerStats& layer) { return layer.entropy.value(); });
+  add_profile("outlier_share", "", 0,
+              [](const LayerStats& layer) { return layer.outliers.value(); });
+  add_profile("attention_entropy", "", 1,
+              [](const LayerStats& layer) { return layer.entropy.value(); });
   add_profile("attention_logit_max", "", 1, [](const LayerStats& layer) {
     return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, max_or_nan);
   });
   for (std::size_t h = 0; layer_stats_.size() > 1 && h < layer_stats_[1].scores.size(); ++h) {
     add_profile("attention_logit_max", text("head ", h), 1,
-         [h](const LayerStats& layer) { return layer.scores[h]; });
+                [h](const LayerStats& layer) { return layer.scores[h]; });
   }
   for (auto& profile : shift_profiles()) all.push_back(std::move(profile));
   add_profile("token_cosine", "", 0, [](const LayerStats& layer) { return layer.cosine.value(); });
@@ -160,7 +166,7 @@ std::vector<LayerProfile> ActivationRecorder::profiles() const {
   add_profile("block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); });
   const auto routing = routing_.stats();
   const auto add_router_profile = [&](const char* measure,
-                               const std::function<double(std::size_t)>& value) {
+                                      const std::function<double(std::size_t)>& value) {
     if (!is_selected(measure) || routing.empty()) return;
     LayerProfile profile{measure, "", 1, {}};
     profile.values.assign(layer_stats_.size() - 1, std::numeric_limits<double>::quiet_NaN());

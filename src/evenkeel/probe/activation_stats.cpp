@@ -64,8 +64,8 @@ double outlier_share(const at::Tensor& x) {
 // sum_{i < j} u_i . u_j = (|sum_i u_i|^2 - sum_i |u_i|^2) / 2, for the unit rows u of a sequence.
 double token_cosine(const at::Tensor& x) {
   const auto unit = unit_rows(x);
-  const auto squared_sums = unit.sum(1).square().sum(-1);  // [B]
-  const auto sums_of_squares = unit.square().sum(-1).sum(-1);    // [B]
+  const auto squared_sums = unit.sum(1).square().sum(-1);      // [B]
+  const auto sums_of_squares = unit.square().sum(-1).sum(-1);  // [B]
   const auto positions = static_cast<double>(x.size(1));
   const double pairs = positions * (positions - 1);
   return ((squared_sums - sums_of_squares) / pairs).mean().item<double>();

@@ -31,7 +31,8 @@ Terms terms_of(const Head& head) {
                  .dk = static_cast<double>(head.weights.query.size(1)),
                  .norms = {}};
   for (std::size_t w = 0; w < kHeadWeights<MatrixNorms>.size(); ++w) {
-    terms.norms.*kHeadWeights<MatrixNorms>[w].member = matrix_norms(head.weights.*kHeadWeights<at::Tensor>[w].member);
+    terms.norms.*kHeadWeights<MatrixNorms>[w].member =
+        matrix_norms(head.weights.*kHeadWeights<at::Tensor>[w].member);
   }
   return terms;
 }
@@ -52,7 +53,8 @@ Bound value_bound(Placement placement, const Terms& at) {
 }
 
 /// Of the query matrix; of the key matrix with the two exchanged.
-Bound query_bound(Placement placement, const Terms& at, const MatrixNorms& query, const MatrixNorms& key) {
+Bound query_bound(Placement placement, const Terms& at, const MatrixNorms& query,
+                  const MatrixNorms& key) {
   const auto& [s, d, dk, norms] = at;
   const auto value_path = norms.value.largest * norms.output.largest;
   switch (placement) {

@@ -12,9 +12,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/norm/slots.h"
+#include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"
 #include "evenkeel/probe/small_model.h"
-#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 

@@ -9,9 +9,9 @@
 
 namespace evenkeel::probe {
 
-/// How much a token changes the outputs at earlier positions: the largest change of an earlier logit, against
-/// the largest at the token itself, over several positions of a small model's context. Not a number
-/// where the token does not even change its own output.
+/// How much a token changes the outputs at earlier positions: the largest change of an earlier
+/// logit, against the largest at the token itself, over several positions of a small model's
+/// context. Not a number where the token does not even change its own output.
 double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed);
 
 /// Whether leakage is expected: outputs depend on later tokens

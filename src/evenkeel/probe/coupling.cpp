@@ -12,9 +12,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme.h"
 #include "evenkeel/norm/logical_matrices.h"
+#include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"
 #include "evenkeel/probe/small_model.h"
-#include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
 
@@ -23,8 +23,8 @@ namespace {
 constexpr std::array<double, 4> kFactors = {0.25, 1, 3, 16};
 constexpr std::size_t kUnscaled = 1;  // of kFactors
 
-/// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream, and
-/// what arrives from above, by about 1 % at most.
+/// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream,
+/// and what arrives from above, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
 constexpr double kRounding = 1e-12;  // of float64
@@ -57,7 +57,8 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   auto weight = value.of(small.parameters->at(value.stored).master);
   const auto saved = weight.clone();
   const auto ids = random_tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
-  const auto targets = random_tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
+  const auto targets =
+      random_tokens(seed, "probe/coupling/targets", 2, shape.context, shape.vocabulary);
   weight.mul_(c);
   small.parameters->copy_masters_to_values();
   small.parameters->zero_gradients();

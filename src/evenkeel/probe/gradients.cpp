@@ -25,8 +25,8 @@ std::string last_word(const std::string& name) {
 }  // namespace
 
 std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
-                                    const std::vector<at::Tensor>& gradients,
-                                    const norm::Scheme& scheme) {
+                                         const std::vector<at::Tensor>& gradients,
+                                         const norm::Scheme& scheme) {
   const auto gradient_of = [&](const nn::Parameter& parameter) {
     return parameter.slice_of(gradients[parameter.group]);
   };
@@ -73,7 +73,7 @@ std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
 }
 
 std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
-                                 std::int64_t planned) {
+                                      std::int64_t planned) {
   const at::NoGradGuard no_grad;
   LayerProfileBuilder out("gain_drift", scheme.shape.layers);
   for (const auto& slot : norm::slots_of(scheme)) {
@@ -96,7 +96,7 @@ ParameterSnapshot::ParameterSnapshot(const nn::Parameters& parameters) {
 }
 
 std::vector<LayerProfile> ParameterSnapshot::update_ratios(const nn::Parameters& now,
-                                           const norm::Scheme& scheme) const {
+                                                           const norm::Scheme& scheme) const {
   const at::NoGradGuard no_grad;
   LayerProfileBuilder out("update_ratio", scheme.shape.layers);
   for (const auto& parameter : now.all()) {

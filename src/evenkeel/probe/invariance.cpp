@@ -13,8 +13,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/probe/random.h"
 #include "evenkeel/probe/activation_stats.h"
+#include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {
 
@@ -36,8 +36,8 @@ Sample sample() {
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};
 }
 
-/// The value of a parameter of a norm: around its initial value; beta around 0, and at 0 if it starts
-/// there.
+/// The value of a parameter of a norm: around its initial value; beta around 0, and at 0 if it
+/// starts there.
 at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
   const auto noise = randn(1, "probe/invariance/" + part.name, {part.size});
@@ -80,8 +80,8 @@ InvarianceRow bare(const std::string& name, Kind kind) {
 }
 
 /// The larger error of the two implementations of `row` against what it should equal.
-Claim equality(const std::string& statement, const InvarianceRow& row, const at::Tensor& z, double factor,
-               const InvarianceRow& other, const at::Tensor& other_z) {
+Claim equality(const std::string& statement, const InvarianceRow& row, const at::Tensor& z,
+               double factor, const InvarianceRow& other, const at::Tensor& other_z) {
   double worst = 0;
   for (const bool fused : {true, false}) {
     const auto found = norm_function(row, fused)(z) * factor;
@@ -114,8 +114,8 @@ Claims claims_for(const InvarianceRow& row, const std::vector<NormFunction>& imp
     const bool invariant = row.expected[i] == '=';
     double worst = invariant ? 0 : std::numeric_limits<double>::infinity();
     for (const auto& implementation : implementations) {
-      const auto error =
-          max_relative_error(compared(implementation(change.apply(z)), change), compared(implementation(z.z()), change));
+      const auto error = max_relative_error(compared(implementation(change.apply(z)), change),
+                                            compared(implementation(z.z()), change));
       worst = invariant ? max_or_nan(worst, error) : -max_or_nan(-worst, -error);
     }
     claims.push_back({.subject = row.name,

@@ -23,7 +23,7 @@ struct Sample {
 struct Change {
   const char* name;
   at::Tensor (*apply)(const Sample&);  // another z
-  std::int64_t positions = 0;            // that are compared; 0: all
+  std::int64_t positions = 0;          // that are compared; 0: all
 };
 
 /// The columns of the table.

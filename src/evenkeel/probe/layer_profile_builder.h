@@ -9,8 +9,9 @@
 
 namespace evenkeel::probe {
 
-/// The layer of a parameter and its name there: "blocks.3.attention.output.weight" is "attention.output.weight" of
-/// layer 4; the embedding is of layer 0, what follows the blocks of layer N + 1.
+/// The layer of a parameter and its name there: "blocks.3.attention.output.weight" is
+/// "attention.output.weight" of layer 4; the embedding is of layer 0, what follows the blocks of
+/// layer N + 1.
 struct ParameterLocation {
   std::int64_t layer = 0;
   std::string part;

@@ -10,8 +10,8 @@
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch_tensors.h"
-#include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/activation_recorder.h"
+#include "evenkeel/probe/gradients.h"
 
 namespace evenkeel::probe {
 
@@ -39,13 +39,14 @@ class StateGuard {
 
 /// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
 double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
-            const nn::Pass& options, nn::Parameters* parameters = nullptr) {
+                 const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);
   if (parameters != nullptr) parameters->zero_gradients();
   const auto scored = static_cast<double>(batch.scored);
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
-    const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
+    const auto part =
+        data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
     loss += sum.item<double>();
@@ -77,7 +78,8 @@ const LayerProfile* ProbeResult::find(const std::string& measure, const std::str
 }
 
 ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& measures, std::int64_t micro_batch_size, std::int64_t planned) {
+                      const std::set<std::string>& measures, std::int64_t micro_batch_size,
+                      std::int64_t planned) {
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
   const StateGuard state_guard(parameters);
@@ -101,7 +103,8 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
     LayerProfile increase{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {
       state_guard.restore();
-      const auto without = mean_loss(model, batch, micro_batch_size, {.mode = nn::Mode::training, .skipped_block = l});
+      const auto without = mean_loss(model, batch, micro_batch_size,
+                                     {.mode = nn::Mode::training, .skipped_block = l});
       increase.values.push_back(without - result.loss);
     }
     add({std::move(increase)});
@@ -109,7 +112,8 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
   return result;
 }
 
-nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile) {
+nlohmann::ordered_json record(std::int64_t step, const std::string& on,
+                              const LayerProfile& profile) {
   return {{"step", step},
           {"on", on},
           {"measure", profile.measure},

@@ -35,11 +35,13 @@ struct ProbeResult {
 /// \param micro_batch_size     sequences that go through the model at once
 /// \param planned  optimizer steps of the run: initial gains may depend on it
 ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
-          const std::set<std::string>& measures, std::int64_t micro_batch_size, std::int64_t planned);
+                      const std::set<std::string>& measures, std::int64_t micro_batch_size,
+                      std::int64_t planned);
 
 /// A line of probes.jsonl: {"step", "on", "measure", "part", "first", "values"}.
 /// \param on  the text that was probed: "training" or "validation"
-nlohmann::ordered_json record(std::int64_t step, const std::string& on, const LayerProfile& profile);
+nlohmann::ordered_json record(std::int64_t step, const std::string& on,
+                              const LayerProfile& profile);
 
 /// For people: the measures with one value a layer, a column each and a row a layer; the gradients
 /// by part of a block; the gains that moved.

@@ -109,7 +109,8 @@ std::string gain_drift_lines(const ProbeResult& result) {
 
 std::string probe_table(const ProbeResult& result) {
   std::string out;
-  for (const auto& part : {table_of(result, kOverview), table_of(result, kGradients), gain_drift_lines(result)}) {
+  for (const auto& part :
+       {table_of(result, kOverview), table_of(result, kGradients), gain_drift_lines(result)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;

@@ -19,7 +19,7 @@ at::Tensor randn(std::uint64_t seed, const std::string& name, at::IntArrayRef si
 }
 
 at::Tensor random_tokens(std::uint64_t seed, const std::string& name, std::int64_t rows,
-                  std::int64_t columns, std::int64_t vocabulary) {
+                         std::int64_t columns, std::int64_t vocabulary) {
   const Philox random(seed, name);
   auto ids = at::empty({rows, columns}, at::kLong);
   auto* const to = ids.mutable_data_ptr<std::int64_t>();

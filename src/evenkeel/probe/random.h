@@ -14,7 +14,7 @@ at::Tensor randn(std::uint64_t seed, const std::string& name, at::IntArrayRef si
 
 /// Token ids below `vocabulary`, a function of the same arguments. [rows, columns], int64
 at::Tensor random_tokens(std::uint64_t seed, const std::string& name, std::int64_t rows,
-                  std::int64_t columns, std::int64_t vocabulary);
+                         std::int64_t columns, std::int64_t vocabulary);
 
 /// max |a - b| / max |b|; not a number where b is zero throughout and a too.
 double max_relative_error(const at::Tensor& a, const at::Tensor& b);

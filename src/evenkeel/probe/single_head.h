@@ -31,9 +31,9 @@ struct NamedWeight {
 };
 template <typename T>
 constexpr std::array<NamedWeight<T>, 4> kHeadWeights = {{{"W_O", &PerWeight<T>::output},
-                                               {"W_V", &PerWeight<T>::value},
-                                               {"W_Q", &PerWeight<T>::query},
-                                               {"W_K", &PerWeight<T>::key}}};
+                                                         {"W_V", &PerWeight<T>::value},
+                                                         {"W_Q", &PerWeight<T>::query},
+                                                         {"W_K", &PerWeight<T>::key}}};
 
 /// One attention head of the paper's theory: no mask, no rotation, gains 1, epsilon 0, dk = d.
 struct Head {

@@ -4,8 +4,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/initialize.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {
@@ -32,15 +32,14 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
   const auto padded_vocabulary = scheme.shape.vocabulary;
   const bool tied = scheme.tied.value_or(false);
   SmallModel small;
-  small.parameters =
-      std::make_unique<nn::Parameters>(nn::parameter_specs(scheme, padded_vocabulary, tied), nn::Precision::float64);
+  small.parameters = std::make_unique<nn::Parameters>(
+      nn::parameter_specs(scheme, padded_vocabulary, tied), nn::Precision::float64);
   nn::initialize(*small.parameters, scheme, "normal(1/sqrt(d))", seed, kSteps.planned);
   {
     const at::NoGradGuard no_grad;
     for (const auto& parameter : small.parameters->all()) {
       if (parameter.shape.size() != 1) continue;
-      parameter.master.add_(randn(seed, "probe/model/" + parameter.name, parameter.shape),
-                            kSpread);
+      parameter.master.add_(randn(seed, "probe/model/" + parameter.name, parameter.shape), kSpread);
     }
   }
   small.parameters->copy_masters_to_values();

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/probe/random.h"
 #include "evenkeel/probe/activation_stats.h"
+#include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {
 
@@ -60,7 +60,7 @@ struct ScalingRule {
   at::Tensor Tensors::* scaled;
   const char* scaled_name;
   std::vector<std::size_t> affected;  // indices into kHeadWeights
-  int power;                    // of c, by which the Jacobian is multiplied
+  int power;                          // of c, by which the Jacobian is multiplied
 };
 
 std::vector<ScalingRule> rules() {
@@ -89,7 +89,8 @@ BoundRows bound_rows(const TheoryOptions& options) {
     }
   }
   for_each_head(options, [&](const Head& head) {
-    for (std::size_t i = 0; i < rows.size(); i += kHeadWeights<Bound>.size()) update_rows(&rows[i], head);
+    for (std::size_t i = 0; i < rows.size(); i += kHeadWeights<Bound>.size())
+      update_rows(&rows[i], head);
   });
   return rows;
 }

@@ -19,12 +19,12 @@ struct TheoryOptions {
 /// A Jacobian against its bounds, over all seeds.
 struct BoundRow {
   Placement placement = Placement::pre;
-  const char* weight = "";    // "W_O"
-  double norm = 0;            // Frobenius, of the seed that comes nearest its corrected bound
-  Bound bound;                // of that seed
-  double ratio_to_corrected = 0;    // the largest share of the corrected bound, of all seeds
-  double ratio_to_printed = 0;      // the same of the printed one: above 1 it is exceeded
-  std::int64_t exceeded = 0;  // seeds whose Jacobian is above the printed bound
+  const char* weight = "";        // "W_O"
+  double norm = 0;                // Frobenius, of the seed that comes nearest its corrected bound
+  Bound bound;                    // of that seed
+  double ratio_to_corrected = 0;  // the largest share of the corrected bound, of all seeds
+  double ratio_to_printed = 0;    // the same of the printed one: above 1 it is exceeded
+  std::int64_t exceeded = 0;      // seeds whose Jacobian is above the printed bound
 };
 using BoundRows = std::vector<BoundRow>;
 

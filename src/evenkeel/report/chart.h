@@ -30,8 +30,8 @@ struct Line {
   int colour = 0;  // 0 .. kColours - 1
   int dash = 0;    // 0 .. kDashes - 1; 0 is solid
   Stroke stroke = Stroke::bold;
-  ErrorBounds bounds{};   // empty, or as many as points
-  double shift = 0;  // of everything to the right, in CSS pixels: bars stand side by side
+  ErrorBounds bounds{};  // empty, or as many as points
+  double shift = 0;      // of everything to the right, in CSS pixels: bars stand side by side
 };
 
 /// A horizontal line at a value that means something.

@@ -49,9 +49,9 @@ struct Run {
   LayerMap expert_load;  // blocks by expert, from 1, at the last logged step: choices over the mean
 
   std::vector<Event> events;
-  std::vector<LayerMap> layer_maps;                        // probes.jsonl
+  std::vector<LayerMap> layer_maps;                    // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
-  KeyValues settings, environment;                          // run.toml, provenance.json
+  KeyValues settings, environment;                     // run.toml, provenance.json
   std::map<std::string, std::string> missing;          // file -> why it has nothing to show
 };
 

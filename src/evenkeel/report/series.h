@@ -22,10 +22,10 @@ struct Series {
 /// too.
 Series downsampled(const Series& series, std::size_t buckets);
 
-/// Which points of several curves over the same x are kept if each of them is downsampled, for all of
-/// them together: what lies between two curves stays there.
+/// Which points of several curves over the same x are kept if each of them is downsampled, for all
+/// of them together: what lies between two curves stays there.
 std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<double>*>& curves,
-                                     std::size_t buckets);
+                                            std::size_t buckets);
 
 /// The mean of the finite values among the `half` neighbours on either side. Near the start fewer,
 /// but as many on both sides, so that a steep start is not bent; near the end those that there are.

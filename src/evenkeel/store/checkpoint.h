@@ -15,8 +15,8 @@
 namespace evenkeel::store {
 
 /// What a checkpoint holds, to be saved. Numbers in the JSON parts must be finite: JSON has no
-/// others, and null is written for them. Reserved keys of MANIFEST.json: digest_kind, files, format,
-/// root_digest, step.
+/// others, and null is written for them. Reserved keys of MANIFEST.json: digest_kind, files,
+/// format, root_digest, step.
 struct CheckpointContent {
   std::int64_t step = 0;
   std::vector<TensorView> model, optimizer;  // model.safetensors, optimizer.safetensors
@@ -32,9 +32,9 @@ struct VerifiedCheckpoint {
 };
 
 /// Writes RUN/checkpoints/step-00001000 and returns once it would survive a power cut, and all but
-/// the newest `keep` (never fewer than 1) are removed, as are later steps: after a save of step S the run
-/// continues at S. On failure the older ones are intact and nothing half-written remains under a final name.
-/// The caller must hold the run's Lock (run_folder.h).
+/// the newest `keep` (never fewer than 1) are removed, as are later steps: after a save of step S
+/// the run continues at S. On failure the older ones are intact and nothing half-written remains
+/// under a final name. The caller must hold the run's Lock (run_folder.h).
 /// \throws Error (io): full disk, or any other error of the system
 void save_checkpoint(const std::filesystem::path& run, const CheckpointContent& content,
                      std::int64_t keep);

@@ -30,10 +30,12 @@ struct CheckpointFiles {
 };
 
 CheckpointFiles checkpoint_files(const CheckpointContent& content) {
-  CheckpointFiles files_to_write{.model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
-              .optimizer = {content.optimizer, {}},
-              .state = json_text(content.state)};
-  EK_ASSERT(files_to_write.state.size() <= kMaxJsonBytes && !parse_json(files_to_write.state).is_discarded());
+  CheckpointFiles files_to_write{
+      .model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
+      .optimizer = {content.optimizer, {}},
+      .state = json_text(content.state)};
+  EK_ASSERT(files_to_write.state.size() <= kMaxJsonBytes &&
+            !parse_json(files_to_write.state).is_discarded());
   return files_to_write;
 }
 
@@ -55,10 +57,12 @@ void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   }
 }
 
-void check_space(const SystemCalls& system, const path& checkpoints, const CheckpointFiles& files_to_write) {
+void check_space(const SystemCalls& system, const path& checkpoints,
+                 const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
   constexpr double kReserve = 16 << 20;  // the manifest, folders, and the logs of the next hours
-  const auto size = files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
+  const auto size =
+      files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kReserve;
   const auto free = system.free_bytes(checkpoints.c_str());
   if (free < 0) throw_system_error(checkpoints, "ask for free space", errno);
@@ -82,7 +86,8 @@ void write_folder(const SystemCalls& system, const path& folder, const Checkpoin
   nlohmann::json files;
   files[kModelName] = file_json(files_to_write.model.write(system, folder / kModelName));
   files[kModelName]["tensors"] = files_to_write.model.tensors();
-  files[kOptimizerName] = file_json(files_to_write.optimizer.write(system, folder / kOptimizerName));
+  files[kOptimizerName] =
+      file_json(files_to_write.optimizer.write(system, folder / kOptimizerName));
   files[kOptimizerName]["tensors"] = files_to_write.optimizer.tensors();
   files[kStateName] = file_json(write_new_file(system, folder / kStateName, files_to_write.state));
   write_new_file(system, folder / kManifestName,
@@ -97,7 +102,7 @@ void rename_path(const SystemCalls& system, const path& from, const path& to) {
 /// Gives `temporary` its final name. A whole checkpoint of that name is swapped with it in one
 /// step, so that there is always one; a damaged one is moved away first.
 void move_into_place(const SystemCalls& system, const path& temporary, const path& folder,
-                  std::int64_t step) {
+                     std::int64_t step) {
   std::error_code none;
   const bool taken = exists(symlink_status(folder, none));
   if (taken && check_checkpoint(folder, step, CheckLevel::digests).defect.empty()) {
@@ -109,7 +114,8 @@ void move_into_place(const SystemCalls& system, const path& temporary, const pat
 }
 
 /// Removes all but the newest. Only checkpoints that look complete count.
-void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved, std::int64_t keep) {
+void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved,
+                            std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
   const auto steps = listed_steps(run);
   std::int64_t kept = 0;

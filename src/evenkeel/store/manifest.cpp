@@ -47,7 +47,8 @@ std::string read_json_file(const std::filesystem::path& path) {
 
 std::string defect_of_manifest(const std::string& content, const json& manifest,
                                std::int64_t step) {
-  if (!manifest.is_object() || text_with_root_digest(manifest) != content) return "MANIFEST.json is damaged";
+  if (!manifest.is_object() || text_with_root_digest(manifest) != content)
+    return "MANIFEST.json is damaged";
   const auto format = manifest.at("format").get<int>();
   if (format != kFormat) {
     return text("MANIFEST.json is of format ", format, ", but this program reads ", kFormat);
@@ -65,14 +66,15 @@ std::string defect_of_file(const std::filesystem::path& folder, const std::strin
   if (file.size() != size) {
     return text(name, " must have ", size, " bytes, but has ", file.size());
   }
-  if (level == CheckLevel::digests && file.digest_of_rest() != wanted.at("digest").get<std::string>()) {
+  if (level == CheckLevel::digests &&
+      file.digest_of_rest() != wanted.at("digest").get<std::string>()) {
     return name + " does not match its digest";
   }
   return "";
 }
 
-std::string defect_of_folder(const std::filesystem::path& folder, std::int64_t step, CheckLevel level,
-                          CheckReport& found) {
+std::string defect_of_folder(const std::filesystem::path& folder, std::int64_t step,
+                             CheckLevel level, CheckReport& found) {
   std::error_code error;
   if (!is_directory(symlink_status(folder, error))) return "is not a folder";
   if (auto defect = defect_of_entry(folder, kManifestName); !defect.empty()) return defect;
@@ -108,7 +110,8 @@ std::string manifest_text(const json& extra, std::int64_t step, const json& file
   return content;
 }
 
-CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step, CheckLevel level) {
+CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step,
+                             CheckLevel level) {
   CheckReport found;
   try {
     found.defect = defect_of_folder(folder, step, level, found);

@@ -31,6 +31,7 @@ struct CheckReport {
 enum class CheckLevel { sizes, digests };
 
 /// Compares a folder with its manifest. Follows no links.
-CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step, CheckLevel level);
+CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step,
+                             CheckLevel level);
 
 }  // namespace evenkeel::store

@@ -10,7 +10,8 @@ namespace evenkeel::store {
 
 namespace {
 
-/// 0, or the error number. A file system that cannot reserve is no failure: a full disk then fails the write.
+/// 0, or the error number. A file system that cannot reserve is no failure: a full disk then fails
+/// the write.
 int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
@@ -60,7 +61,7 @@ WrittenFile OutputFile::finish() {
 }
 
 WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
-                       const std::string& content) {
+                           const std::string& content) {
   OutputFile file(system, path, content.size());
   file.write(content.data(), content.size());
   return file.finish();

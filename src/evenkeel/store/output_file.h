@@ -45,6 +45,6 @@ class OutputFile {
 
 /// A whole new file of these bytes.
 WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
-                       const std::string& content);
+                           const std::string& content);
 
 }  // namespace evenkeel::store

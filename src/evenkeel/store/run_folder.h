@@ -72,7 +72,8 @@ struct Status {
   std::string state;  // "training", "stopped", "finished" or "diverged"
   std::int64_t step = 0, steps = 0;
   std::string scheme, preset;
-  std::optional<double> cpu_contention = std::nullopt;  // share of CPU time that other processes took
+  std::optional<double> cpu_contention =
+      std::nullopt;  // share of CPU time that other processes took
 };
 
 /// Replaces RUN/status.json in one step.

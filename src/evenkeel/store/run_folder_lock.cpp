@@ -39,8 +39,7 @@ std::string owner(int descriptor) {
 Lock::Lock(const std::filesystem::path& run) {
   const auto file = run / "lock";
   constexpr mode_t kModeBeforeUmask = 0666;
-  descriptor_ =
-      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kModeBeforeUmask);
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kModeBeforeUmask);
   if (descriptor_ < 0) throw_system_error(file, "open", errno);
   auto lock = whole_file(F_WRLCK);
   if (::fcntl(descriptor_, F_OFD_SETLK, &lock) != 0) {

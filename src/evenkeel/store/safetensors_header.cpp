@@ -67,7 +67,8 @@ class HeaderReader {
     }
     if (expecting_ != Expecting::dtype) return unexpected("a string");
     const auto dtype = dtype_named(value);
-    if (!dtype) return refuse(text("unknown dtype ", quoted_name(value), "; known: ", known_dtypes()));
+    if (!dtype)
+      return refuse(text("unknown dtype ", quoted_name(value), "; known: ", known_dtypes()));
     entry_.dtype = *dtype;
     expecting_ = Expecting::tensor_key;
     return true;
@@ -107,7 +108,8 @@ class HeaderReader {
   }
 
   bool start_array(std::size_t) {
-    if (expecting_ != Expecting::shape && expecting_ != Expecting::offsets) return unexpected("an array");
+    if (expecting_ != Expecting::shape && expecting_ != Expecting::offsets)
+      return unexpected("an array");
     expecting_ = expecting_ == Expecting::shape ? Expecting::dimension : Expecting::offset;
     return true;
   }
@@ -204,7 +206,8 @@ class HeaderReader {
 
   bool field(const std::string& key, bool& is_present, Expecting expecting) {
     expecting_ = expecting;
-    return !std::exchange(is_present, true) || refuse(text("key ", quoted_name(key), " is there twice"));
+    return !std::exchange(is_present, true) ||
+           refuse(text("key ", quoted_name(key), " is there twice"));
   }
 
   bool metadata_key(const std::string& key) {
@@ -255,8 +258,8 @@ std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   for (const auto& [range, name] : ranges) {
     if (range.first != covered) {
-      return text("tensor ", quoted_name(*name), ": must begin at byte ", covered, ", but begins at ",
-                  range.first);
+      return text("tensor ", quoted_name(*name), ": must begin at byte ", covered,
+                  ", but begins at ", range.first);
     }
     covered = range.second;
   }

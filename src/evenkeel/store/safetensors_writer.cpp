@@ -31,7 +31,7 @@ bool is_before(const TensorView& one, const TensorView& other) {
 }  // namespace
 
 SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
-                                   const std::map<std::string, std::string>& metadata)
+                                     const std::map<std::string, std::string>& metadata)
     : tensors_(std::move(tensors)) {
   std::sort(tensors_.begin(), tensors_.end(), is_before);
   EK_ASSERT(tensors_.size() <= kMaxTensors);
@@ -46,12 +46,14 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
         {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
   }
   header_ = header.dump();
-  header_.resize((header_.size() + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment, ' ');
+  header_.resize((header_.size() + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment,
+                 ' ');
   EK_ASSERT(header_.size() <= kMaxHeaderBytes);
   size_ = sizeof(std::uint64_t) + header_.size() + end;
 }
 
-WrittenFile SafetensorsWriter::write(const SystemCalls& system, const std::filesystem::path& path) const {
+WrittenFile SafetensorsWriter::write(const SystemCalls& system,
+                                     const std::filesystem::path& path) const {
   OutputFile file(system, path, size_);
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
@@ -77,7 +79,8 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   remove_all(system, temporary);  // of an earlier process with our number
   try {
     writer.write(system, temporary);
-    if (system.rename(temporary.c_str(), path.c_str()) != 0) throw_system_error(path, "rename to", errno);
+    if (system.rename(temporary.c_str(), path.c_str()) != 0)
+      throw_system_error(path, "rename to", errno);
   } catch (...) {
     remove_all(system, temporary);
     throw;

@@ -17,7 +17,7 @@ namespace evenkeel::store {
 class SafetensorsWriter {
  public:
   SafetensorsWriter(std::vector<TensorView> tensors,
-                   const std::map<std::string, std::string>& metadata);
+                    const std::map<std::string, std::string>& metadata);
 
   std::uint64_t size() const { return size_; }
   WrittenFile write(const SystemCalls& system, const std::filesystem::path& path) const;

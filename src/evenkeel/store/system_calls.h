@@ -39,7 +39,8 @@ struct SystemCalls {
 
 /// "PATH: cannot WHAT: No space left on device"
 /// \throws Error (io)
-[[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what, int error);
+[[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what,
+                                     int error);
 
 /// Makes the entries of a folder durable.
 /// \throws Error (io)

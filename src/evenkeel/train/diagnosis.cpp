@@ -41,7 +41,8 @@ std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor
   };
   observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor&,
                         const at::Tensor& branch) {
-    check(l, sublayer == nn::Sublayer::attention ? "attention branch" : "feed-forward branch", branch);
+    check(l, sublayer == nn::Sublayer::attention ? "attention branch" : "feed-forward branch",
+          branch);
   };
   observer.attention = [&](std::int64_t l, const nn::AttentionInputs& inputs) {
     check(l, "attention queries", inputs.q);
@@ -109,9 +110,10 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
 }
 
 /// "sequences 961, 963 ("As they said...")": those whose loss is at least halfway between the
-/// median and the largest, if the largest is an outlier; else empty. \param baseline  loss of a batch
+/// median and the largest, if the largest is an outlier; else empty. \param baseline  loss of a
+/// batch
 std::string outlier_sequences(const data::Batch& batch, const std::vector<double>& losses,
-                        std::int64_t first, double baseline) {
+                              std::int64_t first, double baseline) {
   constexpr double kOutlierRatio = 1.3;  // times the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
@@ -156,7 +158,8 @@ L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::T
 }
 
 HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
-                            const std::vector<at::Tensor>& gradients, const data::Batch& batch) {
+                                const std::vector<at::Tensor>& gradients,
+                                const data::Batch& batch) {
   for (const auto& parameter : parameters.all()) {
     if (is_finite(parameter.master)) continue;
     auto event = event_at(model, parameter.name);
@@ -187,8 +190,8 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 }
 
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
-                        const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                        std::int64_t first_sequence, const Baseline& baseline) {
+                            const std::vector<at::Tensor>& gradients, const data::Batch& batch,
+                            std::int64_t first_sequence, const Baseline& baseline) {
   constexpr double kJump = 2;  // no weight doubles between two health checks by training alone
   const auto now = l2_norms(parameters, gradients);
   const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
@@ -201,14 +204,15 @@ HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parame
   }
   const auto gradient = most_grown(now, baseline.norms, &L2Norms::gradient);
   auto event = event_at(model, gradient.first);
-  const auto sequences = outlier_sequences(batch, losses_of(model, batch), first_sequence, baseline.loss);
+  const auto sequences =
+      outlier_sequences(batch, losses_of(model, batch), first_sequence, baseline.loss);
   event.explanation =
       gradient.first.empty()
           ? "one batch or one layer"
           : text("its gradient is ", with_digits(gradient.second, 3), " times the usual");
   if (!sequences.empty()) event.explanation += text(", the loss is that of ", sequences);
   event.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
-                                     : "a look at that text, or a lower schedule.peak";
+                                   : "a look at that text, or a lower schedule.peak";
   return event;
 }
 

@@ -34,13 +34,13 @@ L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::T
 /// Where a number that is not finite first came from: a weight, else the first activation of the
 /// forward pass, else the first gradient of the backward pass.
 HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
-                            const std::vector<at::Tensor>& gradients, const data::Batch& batch);
+                                const std::vector<at::Tensor>& gradients, const data::Batch& batch);
 
 /// Which tensor changed most since the baseline: a weight that jumped, else the gradient that grew
 /// most; with the sequences of the batch whose loss is an outlier.
 /// \param baseline  norms may be empty
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
-                        const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                        std::int64_t first_sequence, const Baseline& baseline);
+                            const std::vector<at::Tensor>& gradients, const data::Batch& batch,
+                            std::int64_t first_sequence, const Baseline& baseline);
 
 }  // namespace evenkeel::train

@@ -172,8 +172,8 @@ void check(const Golden& golden) {
 
 Golden read_golden(const std::filesystem::path& path) {
   const auto file = store::Safetensors::read(path);
-  auto golden =
-      file.metadata().contains(kConfig) ? golden_of_schemes(file) : golden_of_authors(file, sidecar_json(path));
+  auto golden = file.metadata().contains(kConfig) ? golden_of_schemes(file)
+                                                  : golden_of_authors(file, sidecar_json(path));
   golden.ids = tensor_of(file, "input_ids");
   check(golden);
   return golden;

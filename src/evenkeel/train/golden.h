@@ -29,14 +29,15 @@ struct GoldenModel {
 
 /// One forward and backward pass.
 struct GoldenPass {
-  at::Tensor logits;     // [B, T, V], in training
-  double loss = 0;       // mean over the B (T - 1) tokens that have a next one
-  Tensors gradients;     // of every parameter
-  Tensors states;        // after the pass
-  at::Tensor evaluation_logits;  // [B, T, V], from the states before, in evaluation; if there are states
+  at::Tensor logits;  // [B, T, V], in training
+  double loss = 0;    // mean over the B (T - 1) tokens that have a next one
+  Tensors gradients;  // of every parameter
+  Tensors states;     // after the pass
+  at::Tensor
+      evaluation_logits;  // [B, T, V], from the states before, in evaluation; if there are states
   // Of the authors' files only: exact, where the tensors are rounded to float32.
   double gradient_norm = 0, logits_sum_of_squares = 0;  // of all parameters; sum over all logits
-  std::map<std::string, double> gradient_norms;  // of each parameter
+  std::map<std::string, double> gradient_norms;         // of each parameter
   struct Mixture {
     double balance = 0, router_z = 0;  // weights of the auxiliary losses
     double cross_entropy = 0, balance_loss = 0, router_z_loss = 0;  // of which `loss` is the sum

@@ -17,8 +17,8 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
-#include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/activation_recorder.h"
+#include "evenkeel/probe/gradients.h"
 
 namespace evenkeel::train {
 
@@ -84,15 +84,16 @@ HealthEvent vanishing_event(const norm::Scheme& scheme, double first_of_largest)
           "",
           text("the gradient of block 1 is ", with_digits(first_of_largest, 3),
                " of the largest block's"),
-          normalizes_every_skip(scheme) ? "every skip passes a norm, and gradients die towards the input"
-                                  : "gradients die towards the input",
+          normalizes_every_skip(scheme)
+              ? "every skip passes a norm, and gradients die towards the input"
+              : "gradients die towards the input",
           text("scheme ", other_schemes(scheme, {"hybrid_norm_star", "deep_norm"}),
                ", or a lower schedule.peak")};
 }
 
 void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>& events) {
   constexpr double kUnderloaded = 0.1;  // of the mean load
-  constexpr double kMinChoices = 16;   // choices an expert: with fewer, chance leaves some without
+  constexpr double kMinChoices = 16;    // choices an expert: with fewer, chance leaves some without
   constexpr double kLarge = 50;
   for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
     const auto& tokens = routing.tokens[i];
@@ -106,12 +107,12 @@ void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>&
     const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
     const bool has_enough_choices = static_cast<double>(all) >= kMinChoices * experts;
     if (has_enough_choices && 2 * static_cast<double>(underloaded) >= experts) {
-      events.push_back(
-          {"routing", l, router,
-           text(underloaded, " of ", tokens.size(), " experts got less than a tenth of the mean load"),
-           "the routing collapses: experts that no token goes to learn nothing",
-           "a larger model.experts.balance, model.experts.bias_rate, or a lower "
-           "schedule.peak"});
+      events.push_back({"routing", l, router,
+                        text(underloaded, " of ", tokens.size(),
+                             " experts got less than a tenth of the mean load"),
+                        "the routing collapses: experts that no token goes to learn nothing",
+                        "a larger model.experts.balance, model.experts.bias_rate, or a lower "
+                        "schedule.peak"});
     } else if (routing.largest_logit[i] > kLarge) {
       events.push_back(
           {"router_logits", l, router,
@@ -125,8 +126,8 @@ void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>&
 }  // namespace
 
 std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::Batch& batch,
-                                         const std::vector<at::Tensor>& gradients,
-                                         const probe::RoutingStats& routing) {
+                                                 const std::vector<at::Tensor>& gradients,
+                                                 const probe::RoutingStats& routing) {
   const at::NoGradGuard no_grad;
   std::vector<HealthEvent> events;
   if (step > 1) check_routing(routing, events);  // fresh routers are random
@@ -144,7 +145,8 @@ void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEv
   const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
   const auto layers = model_->scheme().shape.layers;
-  probe::ActivationRecorder recorder(layers, {"attention_entropy", "attention_logit_max", "token_cosine"});
+  probe::ActivationRecorder recorder(layers,
+                                     {"attention_entropy", "attention_logit_max", "token_cosine"});
   const auto observer = recorder.observer();
   model_->hidden(ids, {.observer = &observer});
   std::vector<double> entropy, scores;
@@ -162,16 +164,17 @@ void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events
   const bool collapsed = cosine > kCollapsed;  // once, early, it may pass
   if (!std::exchange(was_collapsed_, collapsed) || !collapsed) return;
   events.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
-                      text("the stream of all positions points the same way, mean cosine ",
-                           with_digits(cosine, 4)),
-                      "what the blocks add no longer depends on the text",
-                      "a lower schedule.peak, or a longer schedule.warmup"});
+                    text("the stream of all positions points the same way, mean cosine ",
+                         with_digits(cosine, 4)),
+                    "what the blocks add no longer depends on the text",
+                    "a lower schedule.peak, or a longer schedule.warmup"});
 }
 
 /// \param scores, entropy  the largest score and the mean entropy of each block
 /// \param uniform             entropy of uniform weights
-void HealthCheck::check_attention_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                           double uniform, std::vector<HealthEvent>& events) {
+void HealthCheck::check_attention_scores(const std::vector<double>& scores,
+                                         const std::vector<double>& entropy, double uniform,
+                                         std::vector<HealthEvent>& events) {
   constexpr double kLarge = 100;  // softmax is one-hot long before
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of uniform weights
@@ -190,11 +193,12 @@ void HealthCheck::check_attention_scores(const std::vector<double>& scores, cons
            score_remedies(model_->scheme(), attention)});
     } else if (entropy[i] < kPeaked * uniform) {
       events.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
-                          text("attention entropy ", with_digits(entropy[i], 3), " of ",
-                               with_digits(uniform, 3), " nats"),
-                          unnormalized.empty() ? "attention has collapsed"
-                                       : text("attention has collapsed; no norm bounds ", unnormalized),
-                          "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
+                        text("attention entropy ", with_digits(entropy[i], 3), " of ",
+                             with_digits(uniform, 3), " nats"),
+                        unnormalized.empty()
+                            ? "attention has collapsed"
+                            : text("attention has collapsed; no norm bounds ", unnormalized),
+                        "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
     }
   }
 }
@@ -215,9 +219,9 @@ void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
     const double furthest = (ratio - 1).abs().max().item<double>();
     if (2 * dead >= ratio.numel()) {
       events.push_back({"dead_gain", slot.block, name,
-                          text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
-                          "what the norm gives is lost to the layers behind it",
-                          "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
+                        text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
+                        "what the norm gives is lost to the layers behind it",
+                        "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
     } else if (furthest > kFar) {
       events.push_back(
           {"far_gain", slot.block, name,
@@ -228,20 +232,20 @@ void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
 }
 
 void HealthCheck::check_frozen(const std::vector<at::Tensor>& gradients,
-                           std::vector<HealthEvent>& events) const {
+                               std::vector<HealthEvent>& events) const {
   for (const auto& slot : norm::slots_of(model_->scheme())) {
     const auto name = slot.name + ".gain";
     if (!parameters_->find(name).defined()) continue;
     const auto& parameter = parameters_->at(name);
     if (parameter.slice_of(gradients[parameter.group]).any().item<bool>()) continue;
     events.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
-                        "nothing behind the norm listens to it, or its numbers are too small",
-                        "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
+                      "nothing behind the norm listens to it, or its numbers are too small",
+                      "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
   }
 }
 
 void HealthCheck::check_depth(const std::vector<at::Tensor>& gradients,
-                          std::vector<HealthEvent>& events) const {
+                              std::vector<HealthEvent>& events) const {
   constexpr double kFar = 1e4, kImbalanced = 100;
   std::vector<double> blocks;
   double model = 0, attention = 0, feed_forward = 0;  // squares, but for the model
@@ -258,10 +262,10 @@ void HealthCheck::check_depth(const std::vector<at::Tensor>& gradients,
   if (!std::isfinite(*most) || !(model > 0)) return;
   if (*most * kFar < model) {
     events.push_back({"dead_blocks", 0, "",
-                        text("the gradient of the largest block is ", with_digits(*most / model, 3),
-                             " of the model's"),
-                        "only embedding and head learn",
-                        "a lower schedule.peak, a longer schedule.warmup, or model.init"});
+                      text("the gradient of the largest block is ", with_digits(*most / model, 3),
+                           " of the model's"),
+                      "only embedding and head learn",
+                      "a lower schedule.peak, a longer schedule.warmup, or model.init"});
   } else if (blocks.front() * kFar < *most) {
     events.push_back(vanishing_event(model_->scheme(), blocks.front() / *most));
   } else if (*least > 0 && blocks.front() > kFar * *least) {
@@ -280,7 +284,7 @@ void HealthCheck::check_depth(const std::vector<at::Tensor>& gradients,
          text("the gradients of the feed-forward halves are ",
               with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),
          has_normalized_skip(model_->scheme()) ? "the branch is too large against a normed skip"
-                                           : "attention hardly learns beside them",
+                                               : "attention hardly learns beside them",
          "a lower schedule.peak, and a look at feed_forward.skip of the scheme"});
   }
 }

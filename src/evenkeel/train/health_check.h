@@ -19,8 +19,8 @@ namespace evenkeel::train {
 /// | --------------- | ------------------------------------------------------------------------- |
 /// | logits          | scores of a head above 100 and 4 times those of the start                 |
 /// | entropy         | weights of a block's attention nearly all on one position                 |
-/// | collapse        | the last residual stream has one direction at all positions, twice in a row |
-/// | dead_gain       | half of a gain's values or more below a thousandth of where they started  |
+/// | collapse        | the last residual stream has one direction at all positions, twice in a row
+/// | | dead_gain       | half of a gain's values or more below a thousandth of where they started |
 /// | far_gain        | a gain further from its start than 10 times its start                     |
 /// | frozen_gain     | a gain without any gradient, after the first steps                        |
 /// | vanishing       | gradients of block 1 below 1e-4 of those of the largest block             |
@@ -28,7 +28,7 @@ namespace evenkeel::train {
 /// | dead_blocks     | gradients of all blocks below 1e-4 of those of the whole model            |
 /// | routing         | half of a block's experts or more got less than a tenth of the mean load  |
 /// | router_logits   | logits of a router above 50: its softmax is one-hot long before           |
-/// | feed_forward    | gradients of feed-forward sublayers above 100 times those of attention       |
+/// | feed_forward    | gradients of feed-forward sublayers above 100 times those of attention |
 ///
 /// \source docs/health.md
 class HealthCheck {
@@ -41,8 +41,8 @@ class HealthCheck {
   /// \param routing    of the step at hand; empty for a dense model
   /// \param step  from 1
   std::vector<HealthEvent> operator()(std::int64_t step, const data::Batch& batch,
-                                  const std::vector<at::Tensor>& gradients,
-                                  const probe::RoutingStats& routing = {});
+                                      const std::vector<at::Tensor>& gradients,
+                                      const probe::RoutingStats& routing = {});
 
   /// The largest attention scores at the first health check, by block: part of a checkpoint.
   const std::vector<double>& initial_scores() const { return initial_scores_; }
@@ -56,10 +56,12 @@ class HealthCheck {
   void check_attention(const data::Batch& batch, std::vector<HealthEvent>& events);
   void check_collapse(double cosine, std::vector<HealthEvent>& events);
   void check_attention_scores(const std::vector<double>& scores, const std::vector<double>& entropy,
-                    double uniform, std::vector<HealthEvent>& events);
+                              double uniform, std::vector<HealthEvent>& events);
   void check_gains(std::vector<HealthEvent>& events) const;
-  void check_frozen(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
-  void check_depth(const std::vector<at::Tensor>& gradients, std::vector<HealthEvent>& events) const;
+  void check_frozen(const std::vector<at::Tensor>& gradients,
+                    std::vector<HealthEvent>& events) const;
+  void check_depth(const std::vector<at::Tensor>& gradients,
+                   std::vector<HealthEvent>& events) const;
 
   const nn::Model* model_;
   const nn::Parameters* parameters_;

@@ -21,8 +21,8 @@ constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative =
 constexpr const char* kEarlyRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
 
-/// Marks all events of a kind but the first as repeated, and adds their number to the first: what is
-/// wrong in one block is often wrong in all.
+/// Marks all events of a kind but the first as repeated, and adds their number to the first: what
+/// is wrong in one block is often wrong in all.
 void mark_repeated(std::vector<HealthEvent>& all) {
   std::map<std::string, std::int64_t> repeats;
   for (auto& event : all) {
@@ -44,7 +44,7 @@ std::string spike_text(const char* what, double value, const SpikeDetector::Spik
 }  // namespace
 
 HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& model,
-                 const nn::Parameters& parameters, std::int64_t planned, double clip)
+                             const nn::Parameters& parameters, std::int64_t planned, double clip)
     : options_(options),
       model_(&model),
       parameters_(&parameters),
@@ -53,10 +53,13 @@ HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& mod
       clip_(clip) {}
 
 /// Gradient spikes come in clusters: one is reported for all of fifty steps.
-bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending, const StepResult& result) {
-  constexpr double kHarmless = 10;  // times the clip: below, clipping leaves at least a tenth of the gradient
+bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending,
+                                                 const StepResult& result) {
+  constexpr double kHarmless =
+      10;  // times the clip: below, clipping leaves at least a tenth of the gradient
   if (clip_ > 0 && result.gradient_norm < kHarmless * clip_) return false;
-  if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval) return false;
+  if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval)
+    return false;
   last_gradient_spike_ = pending.step;
   return true;
 }
@@ -74,15 +77,17 @@ bool HealthMonitor::check_step(const PendingUpdate& pending, const StepResult& r
   if (explodes) {
     explosion_reported_ = true;
     return report_spike(pending, "explosion", first_loss_,
-                       text("loss ", with_digits(result.loss, 4),
-                            " is more than twice the first one, ", with_digits(first_loss_, 4)));
+                        text("loss ", with_digits(result.loss, 4),
+                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
   }
-  if (loss) return report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss));
+  if (loss)
+    return report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss));
   if (gradient && should_report_gradient_spike(pending, result)) {
     return report_spike(pending, "gradient_spike", result.loss,
-                       spike_text("gradient norm", result.gradient_norm, *gradient));
+                        spike_text("gradient norm", result.gradient_norm, *gradient));
   }
-  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0) run_health_check(pending, result);
+  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0)
+    run_health_check(pending, result);
   return true;
 }
 
@@ -90,17 +95,17 @@ void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepRes
   auto event = origin_of_nonfinite(*model_, *parameters_, *pending.gradients, *pending.batch);
   event.kind = "nonfinite";
   event.observation = text("loss ", with_digits(result.loss, 4), ", gradient norm ",
-                      with_digits(result.gradient_norm, 4), ": the step was skipped");
+                           with_digits(result.gradient_norm, 4), ": the step was skipped");
   const bool is_early = pending.step <= kEarlySteps;
   if (is_early && event.remedy.starts_with("lower")) event.remedy = kEarlyRemedy;
   report(std::move(event));
 }
 
 /// \return whether the update may be made
-bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
-                          std::string observation) {
+bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind,
+                                 double baseline_loss, std::string observation) {
   auto event = origin_of_spike(*model_, *parameters_, *pending.gradients, *pending.batch,
-                                 pending.first_sequence, {baseline_norms_, baseline_loss});
+                               pending.first_sequence, {baseline_norms_, baseline_loss});
   event.kind = kind;
   event.observation = std::move(observation);
   if (kind == "explosion") event.remedy = kEarlyRemedy;
@@ -118,10 +123,10 @@ void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepRes
   auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
     events.push_back({"divergence", 0, "",
-                        text("loss ", with_digits(loss, 4), " is above the first one, ",
-                             with_digits(first_loss_, 4)),
-                        "training makes the model worse than it began",
-                        "an earlier checkpoint with a lower schedule.peak"});
+                      text("loss ", with_digits(loss, 4), " is above the first one, ",
+                           with_digits(first_loss_, 4)),
+                      "training makes the model worse than it began",
+                      "an earlier checkpoint with a lower schedule.peak"});
   }
   for (auto& event : events) {
     const auto key = text(event.kind, " ", event.layer, " ", event.tensor);

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/train/health_check.h"
 #include "evenkeel/train/diagnosis.h"
+#include "evenkeel/train/health_check.h"
+#include "evenkeel/train/health_event.h"
 #include "evenkeel/train/learner.h"
 #include "evenkeel/train/spike_detector.h"
-#include "evenkeel/train/health_event.h"
 
 namespace evenkeel::train {
 
@@ -23,8 +23,8 @@ class HealthMonitor {
  public:
   /// Model and parameters must outlive it.
   /// \param clip  optimizer.clip: a gradient that it hardly touches is no spike
-  HealthMonitor(const config::Health& options, const nn::Model& model, const nn::Parameters& parameters,
-          std::int64_t planned, double clip);
+  HealthMonitor(const config::Health& options, const nn::Model& model,
+                const nn::Parameters& parameters, std::int64_t planned, double clip);
 
   /// A step whose gradient is known and whose update is not made yet.
   struct PendingUpdate {
@@ -48,7 +48,7 @@ class HealthMonitor {
   bool should_report_gradient_spike(const PendingUpdate& pending, const StepResult& result);
   void report_nonfinite(const PendingUpdate& pending, const StepResult& result);
   bool report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
-                   std::string observation);
+                    std::string observation);
   void report(HealthEvent event) { events_.push_back(std::move(event)); }
 
   config::Health options_;
@@ -58,10 +58,11 @@ class HealthMonitor {
   HealthCheck health_check_;
   double clip_;
   std::int64_t last_gradient_spike_ = 0;  // the step of the last gradient spike reported; 0: none
-  L2NormsByName baseline_norms_;                // at the last health check
-  double first_loss_ = 0;           // 0: none yet
+  L2NormsByName baseline_norms_;          // at the last health check
+  double first_loss_ = 0;                 // 0: none yet
   bool explosion_reported_ = false;
-  std::set<std::string> reported_;  // slow failures that last: each is reported once until it is over
+  std::set<std::string>
+      reported_;  // slow failures that last: each is reported once until it is over
   std::vector<HealthEvent> events_;
 };
 

@@ -27,7 +27,8 @@ bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
 /// Scales rows, or columns, to length 1 in place; zeros stay.
 void normalize_lengths(const at::Tensor& w, bool are_rows) {
   if (are_rows && w.is_cpu()) {
-    const ops::RowNormOptions by = {.length = true, .epsilon = 0, .epsilon_at = ops::EpsilonAt::clamp};
+    const ops::RowNormOptions by = {
+        .length = true, .epsilon = 0, .epsilon_at = ops::EpsilonAt::clamp};
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
     return;
   }
@@ -112,7 +113,7 @@ void Hooks::initialize_skip_scales(const at::Tensor& ids) {
   double skip_scale = 1;  // of the sublayer at hand: what those before it left
   nn::Observer observer;
   observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
-                      const at::Tensor& branch) {
+                        const at::Tensor& branch) {
     const auto* const name = sublayer == nn::Sublayer::attention ? "attention" : "feed_forward";
     auto omega = parameters_->at(text("blocks.", l - 1, ".", name, ".skip_scale")).master;
     omega.fill_(skip_scale);

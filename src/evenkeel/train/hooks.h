@@ -51,7 +51,7 @@ class Hooks {
 
   const nn::Model* model_;
   nn::Parameters* parameters_;
-  nn::Observer observer_;                       // of qk_clip; else empty
+  nn::Observer observer_;                          // of qk_clip; else empty
   std::map<std::int64_t, at::Tensor> max_scores_;  // score by block and head, since the last update
 };
 

@@ -59,7 +59,7 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       gradients_(parameters.gradients()) {}
 
 StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
-                       const UpdateGuard& allow_update) {
+                               const UpdateGuard& allow_update) {
   const auto states = clones_of(parameters_->states());
   auto result = backward(batch, micro_batch_size);
   result.gradient_norm = optim::gradient_norm(gradients());
@@ -87,10 +87,13 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   parameters_->zero_gradients();
   probe::RoutingRecorder recorder;
   auto observer = hooks_.observer();
-  observer.routing = [&](std::int64_t l, const nn::Routing& routing) { recorder.record(l, routing); };
+  observer.routing = [&](std::int64_t l, const nn::Routing& routing) {
+    recorder.record(l, routing);
+  };
   StepResult result;
   for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
-    const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
+    const auto part =
+        data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(
@@ -111,8 +114,9 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   result.loss /= scored;
   result.routing = recorder.stats();
   const auto& shape = model_->scheme().shape;
-  result.expert_choices = static_cast<std::int64_t>(batch.inputs.size() * result.routing.blocks.size()) *
-                    shape.experts.active;
+  result.expert_choices =
+      static_cast<std::int64_t>(batch.inputs.size() * result.routing.blocks.size()) *
+      shape.experts.active;
   return result;
 }
 

@@ -25,9 +25,9 @@ struct StepResult {
   double router_z_loss = 0;
   double gradient_norm = 0;  // before clipping
   bool clipped = false;
-  bool applied = false;        // false: not finite, or refused; nothing was changed
-  probe::RoutingStats routing;  // of a mixture
-  std::int64_t expert_choices = 0;    // of experts, by all tokens in all blocks
+  bool applied = false;             // false: not finite, or refused; nothing was changed
+  probe::RoutingStats routing;      // of a mixture
+  std::int64_t expert_choices = 0;  // of experts, by all tokens in all blocks
 };
 
 /// The fields of metrics.jsonl for a mixture of experts (docs/run_folder.md).
@@ -54,7 +54,8 @@ class Learner {
   /// \param micro_batch_size  sequences that go through the model at once
   /// \param rate  learning rate
   /// \param allow_update  called before the update; a step that is not finite is never made
-  StepResult train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate, const UpdateGuard& allow_update = {});
+  StepResult train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
+                        const UpdateGuard& allow_update = {});
 
   /// Of the last batch's mean loss, before clipping: one flat buffer a group.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }

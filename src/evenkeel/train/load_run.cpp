@@ -13,10 +13,11 @@ namespace evenkeel::train {
 namespace {
 
 /// Keys that may differ from the run: none that the weights depend on.
-const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision", "train.threads",
-                                        "train.micro_batch"};
+const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision",
+                                                  "train.threads", "train.micro_batch"};
 
-[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference) {
+[[noreturn]] void refuse(const std::filesystem::path& run,
+                         const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the model was trained with ", difference.key, " = ",
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));
@@ -38,7 +39,8 @@ void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Conf
 
 }  // namespace
 
-TrainedModel load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources) {
+TrainedModel load_run(const std::optional<std::filesystem::path>& run,
+                      const config::Sources& sources) {
   if (!run) {
     throw Error(Exit::usage,
                 "--run is wanted: the folder of a trained model; `evenkeel runs` "
@@ -72,7 +74,8 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run, const con
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto& model = loaded.config.model;
   loaded.parameters = std::make_unique<nn::Parameters>(
-      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary), model.tied),
+      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary),
+                          model.tied),
       loaded.machine.precision);
   copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
                *loaded.parameters, CastDtype::yes);

@@ -29,7 +29,8 @@ struct TrainedModel {
 /// data, precision, threads, kernels.
 /// \throws Error (usage) without a run, Error (no_checkpoint) if the folder holds none that is
 /// usable
-TrainedModel load_run(const std::optional<std::filesystem::path>& run, const config::Sources& sources);
+TrainedModel load_run(const std::optional<std::filesystem::path>& run,
+                      const config::Sources& sources);
 
 /// The model's options under a configuration.
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape);

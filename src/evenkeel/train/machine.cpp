@@ -44,7 +44,7 @@ Machine configure_machine(const config::Train& train) {
   }
   machine.precision = precision == "bfloat16"  ? nn::Precision::bfloat16
                       : precision == "float64" ? nn::Precision::float64
-                                          : nn::Precision::float32;
+                                               : nn::Precision::float32;
   machine.description = text(cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
   at::set_num_threads(machine.threads);

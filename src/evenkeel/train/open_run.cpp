@@ -15,7 +15,7 @@ namespace {
 /// Keys that may change when a run is resumed: they decide when things are written or computed, not
 /// the numbers.
 const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
-                                        "log",      "train.threads", "model.recompute"};
+                                            "log",      "train.threads", "model.recompute"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
@@ -37,7 +37,8 @@ class UnsavedChanges {
   nlohmann::json changes_;
 };
 
-[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference) {
+[[noreturn]] void refuse(const std::filesystem::path& run,
+                         const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the run was started with ", difference.key, " = ",
                    difference.before, ", but ", difference.after,
@@ -46,7 +47,8 @@ class UnsavedChanges {
 }
 
 /// The configuration of the checkpoint: its own copy, since run.toml may have been edited.
-config::Config configuration_of(const store::CheckpointSearch& newest, const std::filesystem::path& file) {
+config::Config configuration_of(const store::CheckpointSearch& newest,
+                                const std::filesystem::path& file) {
   if (!newest.found)
     return config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
   const auto& manifest = newest.found->manifest;

@@ -98,7 +98,7 @@ void Run::check_schedule() {
   const auto warmup = trainer_->schedule().warmup();
   if (warmup < static_cast<double>(last)) return;
   console_.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
-                    ": the learning rate never gets to schedule.peak"));
+                     ": the learning rate never gets to schedule.peak"));
 }
 
 /// A warning only: the same configuration may be meant for longer runs, too.
@@ -114,12 +114,14 @@ void Run::check_probes() {
 void Run::start() {
   const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
-  if (const auto status = store::read_status(open_.folder)) cpu_contention_ = status->cpu_contention;
+  if (const auto status = store::read_status(open_.folder))
+    cpu_contention_ = status->cpu_contention;
   if (newest.found) {
     resume(*newest.found);
   } else {
     // The initial weights are saved before the first record, so records without them are a loss.
-    if (!newest.skipped.empty() || !store::read_json_lines(open_.folder / "metrics.jsonl").empty()) {
+    if (!newest.skipped.empty() ||
+        !store::read_json_lines(open_.folder / "metrics.jsonl").empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));
@@ -227,13 +229,13 @@ void Run::record(const StepRecord& step, double seconds, std::int64_t faults) {
     append(metrics_, line);
   }
   ProgressLine progress_line{.step = now,
-              .steps = steps,
-              .loss = step.result.loss,
-              .gap = gap_,
-              .rate = step.rate,
-              .gradient_norm = step.result.gradient_norm,
-              .tokens_per_second = tokens_per_second,
-              .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)};
+                             .steps = steps,
+                             .loss = step.result.loss,
+                             .gap = gap_,
+                             .rate = step.rate,
+                             .gradient_norm = step.result.gradient_norm,
+                             .tokens_per_second = tokens_per_second,
+                             .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)};
   console_.show_progress(progress_line, permanent);
 }
 
@@ -276,12 +278,13 @@ void Run::evaluate() {
   nlohmann::ordered_json line = {{"step", step}};
   line.update(evaluate::record(evaluation, "val"));
   auto message = text("step ", step, ": validation loss ", four_digits(evaluation.nats_per_token),
-                   " nats a token, ", four_digits(evaluation.bits_per_byte), " bits a byte");
+                      " nats a token, ", four_digits(evaluation.bits_per_byte), " bits a byte");
   if (evaluation.floor) {
     message += text(", ", four_digits(*evaluation.gap), " nats a byte above the floor of ",
-                 four_digits(*evaluation.floor));
+                    four_digits(*evaluation.floor));
   }
-  if (evaluation.exact_match) message += text(", ", percent(*evaluation.exact_match), " of the answers right");
+  if (evaluation.exact_match)
+    message += text(", ", percent(*evaluation.exact_match), " of the answers right");
   if (ood_) {
     const auto ood = evaluate::evaluate(trainer_->model(), *ood_, micro_batch_size);
     line.update(evaluate::record(ood, "ood"));

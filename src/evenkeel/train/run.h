@@ -69,13 +69,15 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
   store::JsonLinesFile metrics_, health_, probes_;
-  nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();  // allowed by --override, since the start
+  nlohmann::ordered_json changes_ =
+      nlohmann::ordered_json::array();  // allowed by --override, since the start
   std::optional<double> gap_;  // of the last evaluation, where the entropy of the text is known
   std::int64_t evaluated_at_ = -1, saved_at_ = -1;
   Clock::time_point saved_time_ = Clock::now();
   double seconds_per_step_ = 0;
   std::optional<CpuContention> contention_;  // since the first step of this process
-  std::optional<double> cpu_contention_;  // share of the processors' time that others took, the most so far
+  std::optional<double>
+      cpu_contention_;  // share of the processors' time that others took, the most so far
   bool records_failed_ = false;
 };
 

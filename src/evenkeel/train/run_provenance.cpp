@@ -35,26 +35,27 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
 
 void Run::print_summary() const {
   const auto& config = open_.config;
-  const auto specs =
-      nn::parameter_specs(trainer_->model().scheme(), padded_vocabulary_size(config.model, shape_.vocabulary),
-                  config.model.tied);
+  const auto specs = nn::parameter_specs(trainer_->model().scheme(),
+                                         padded_vocabulary_size(config.model, shape_.vocabulary),
+                                         config.model.tied);
   const auto counts = nn::parameter_counts(specs);
   console_.info(text("evenkeel ", kVersion, " on ", machine_.description));
   console_.info(text("text   ", text_.train.description));
   console_.info(text("valid  ", text_.validation.description));
   console_.info(text("model  ", config.scheme.name, ", ",
-                    with_unit(static_cast<double>(counts.total)), " parameters (",
-                    with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
-                    config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
+                     with_unit(static_cast<double>(counts.total)), " parameters (",
+                     with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
+                     config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
   if (shape_.is_mixture()) {
     const auto active = static_cast<double>(nn::active_parameters(specs, shape_));
     console_.info(text("       ", norm::describe(shape_.experts), ": ", with_unit(active),
-                      " parameters work on a token"));
+                       " parameters work on a token"));
   }
   if (config.model.vocabulary > data::kByteVocabulary) {
-    console_.info(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
-                      with_commas(config.model.vocabulary),
-                      "; --set model.vocabulary=tokenizer makes the embedding that small"));
+    console_.info(
+        text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
+             with_commas(config.model.vocabulary),
+             "; --set model.vocabulary=tokenizer makes the embedding that small"));
   }
   for (const auto& note : notes_of(config, trainer_->model().scheme())) {
     console_.info(text("note   ", note));
@@ -70,14 +71,15 @@ nlohmann::ordered_json Run::provenance() const {
   provenance["scheme"] = open_.config.scheme.name;
   provenance["preset"] = open_.config.preset;
   provenance["parameters"] =
-      nn::parameter_counts(nn::parameter_specs(trainer_->model().scheme(),
-                            padded_vocabulary_size(open_.config.model, shape_.vocabulary),
-                            open_.config.model.tied))
+      nn::parameter_counts(
+          nn::parameter_specs(trainer_->model().scheme(),
+                              padded_vocabulary_size(open_.config.model, shape_.vocabulary),
+                              open_.config.model.tied))
           .total;
   provenance["data"] = {{"train", text_.train.description},
-                      {"train_digest", text_.train.digest},
-                      {"validation", text_.validation.description},
-                      {"validation_digest", text_.validation.digest}};
+                        {"train_digest", text_.train.digest},
+                        {"validation", text_.validation.description},
+                        {"validation_digest", text_.validation.digest}};
   if (text_.ood) {
     provenance["data"]["ood"] = text_.ood->description;
     provenance["data"]["ood_digest"] = text_.ood->digest;
@@ -101,7 +103,8 @@ nlohmann::ordered_json Run::manifest() const {
   return manifest;
 }
 
-/// run.toml, provenance.json and scheme.txt: written when a run starts, and again when it is resumed.
+/// run.toml, provenance.json and scheme.txt: written when a run starts, and again when it is
+/// resumed.
 void Run::write_provenance() const {
   write_file(open_.folder / "run.toml", config::to_toml(open_.config));
   write_file(open_.folder / "provenance.json", provenance().dump(2) + "\n");
@@ -116,7 +119,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   trainer_->restore(checkpoint);
   if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
     console_.info(text("the learning rate was laid out for ", planned,
-                      " steps and keeps to that; --override schedule lays it out anew"));
+                       " steps and keeps to that; --override schedule lays it out anew"));
   }
   metrics_.truncate_after(checkpoint.step);
   health_.truncate_after(checkpoint.step);
@@ -129,7 +132,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
     if (gap.is_number()) gap_ = gap.get<double>();
   }
   console_.info(text("goes on from step ", checkpoint.step, " of ", steps, " (",
-                    checkpoint.folder.filename().string(), ")"));
+                     checkpoint.folder.filename().string(), ")"));
 }
 
 /// The same text and the same arithmetic: else the continuation is another run.

@@ -22,7 +22,8 @@ bool is_terminal = false;  // a message is printed: a long step would look like 
 extern "C" void on_stop(int /*signal*/) {
   if (stop_requested.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
   constexpr std::string_view kMessage = "\nfinishing this step; once more stops at once\n";
-  if (is_terminal && ::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) is_terminal = false;
+  if (is_terminal && ::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0)
+    is_terminal = false;
 }
 extern "C" void on_save(int /*signal*/) {
   save_requested = true;

@@ -8,9 +8,9 @@
 
 namespace evenkeel::train {
 
-/// Separates spikes from noise in a series that falls slowly: a spike is far above the median of the
-/// last ones, measured in their median absolute deviation. Both stay as they are while up to half
-/// of the window are outliers, which a mean and a standard deviation would follow.
+/// Separates spikes from noise in a series that falls slowly: a spike is far above the median of
+/// the last ones, measured in their median absolute deviation. Both stay as they are while up to
+/// half of the window are outliers, which a mean and a standard deviation would follow.
 class SpikeDetector {
  public:
   /// How far above the median a value must be to count.

@@ -38,7 +38,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
   EK_ASSERT(tensor.is_contiguous());
-  return {name, safetensors_dtype(tensor.scalar_type()), tensor.sizes().vec(), tensor.const_data_ptr()};
+  return {name, safetensors_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+          tensor.const_data_ptr()};
 }
 
 void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,

@@ -19,7 +19,8 @@ enum class CastDtype { no, yes };
 
 /// Overwrites `to` with the tensor of that name.
 /// \throws Error (no_checkpoint) that names the file, unless it has the shape and dtype of `to`
-void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to, CastDtype cast);
+void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,
+               CastDtype cast);
 
 /// Overwrites the masters of all parameters, and what the forward pass reads.
 /// \throws Error (no_checkpoint) unless the file holds exactly the parameters of the model

@@ -45,7 +45,7 @@ Result train(const Request& request) {
   run.start();
   if (run.finished()) {
     console.info(text("finished already at step ", run.progress().step,
-                     "; extend it with --set train.steps=", 2 * run.progress().step));
+                      "; extend it with --set train.steps=", 2 * run.progress().step));
     run.finish("finished");
     return {Exit::done, run.folder()};
   }
@@ -54,7 +54,7 @@ Result train(const Request& request) {
   if (!run.finished()) {
     run.finish("stopped");
     console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
-                     run.folder().string()));
+                      run.folder().string()));
     return {Exit::done, run.folder()};
   }
   run.finish("finished");

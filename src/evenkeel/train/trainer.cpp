@@ -37,7 +37,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                  const data::Corpus& text)
     : config_(config),
       parameters_(nn::parameter_specs(config::bind(config.scheme, shape),
-                              padded_vocabulary_size(config.model, shape.vocabulary), config.model.tied),
+                                      padded_vocabulary_size(config.model, shape.vocabulary),
+                                      config.model.tied),
                   precision),
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
       schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {
@@ -50,8 +51,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
-  monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_, planned_steps(config),
-                                       config.optimizer.clip);
+  monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
+                                             planned_steps(config), config.optimizer.clip);
   micro_batch_size_ = micro_batch_size(config, shape.vocabulary);
   progress_.steps = steps_of(config);
   progress_.planned = planned_steps(config);
@@ -65,14 +66,16 @@ bool Trainer::is_probe_step(std::int64_t step) const {
 
 probe::ProbeResult Trainer::run_probe(const std::set<std::string>& measures) {
   const auto windows = windows_.batch(progress_.sequences, config_.train.batch);
-  return probe::run_probe(*model_, parameters_, windows, measures, micro_batch_size_, progress_.planned);
+  return probe::run_probe(*model_, parameters_, windows, measures, micro_batch_size_,
+                          progress_.planned);
 }
 
 StepRecord Trainer::step() {
   const auto batch = config_.train.batch;
   const auto number = progress_.step + 1;
   const auto windows = windows_.batch(progress_.sequences, batch);
-  const auto measures = is_probe_step(number) ? probe::measures_named(config_.probe.what) : std::set<std::string>();
+  const auto measures =
+      is_probe_step(number) ? probe::measures_named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
   auto single_pass = measures;
   single_pass.erase("update_ratio");  // needs the weights before and after the step
@@ -81,13 +84,14 @@ StepRecord Trainer::step() {
   if (measures.contains("update_ratio")) before.emplace(parameters_);
 
   record.rate = schedule_.rate(number);
-  record.result = learner_->train_step(windows, micro_batch_size_, record.rate, [&](const StepResult& result) {
-    return monitor_->check_step({.step = number,
-                            .batch = &windows,
-                            .first_sequence = progress_.sequences,
-                            .gradients = &learner_->gradients()},
-                           result);
-  });
+  record.result =
+      learner_->train_step(windows, micro_batch_size_, record.rate, [&](const StepResult& result) {
+        return monitor_->check_step({.step = number,
+                                     .batch = &windows,
+                                     .first_sequence = progress_.sequences,
+                                     .gradients = &learner_->gradients()},
+                                    result);
+      });
   record.events = monitor_->take();
   if (before) {
     for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {

@@ -151,7 +151,8 @@ void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
     comparison.total(name, relative_error(actual, reference), allowed.scalars);
   };
   loss("cross-entropy", cross_entropy, expected.cross_entropy);
-  loss("load balancing loss", router.balance.item<double>() * expected.balance, expected.balance_loss);
+  loss("load balancing loss", router.balance.item<double>() * expected.balance,
+       expected.balance_loss);
   loss("router z-loss", router.z.item<double>() * expected.router_z, expected.router_z_loss);
   std::vector<at::Tensor> logits, chosen, counts;
   for (const auto& routing : routings) {
@@ -205,8 +206,8 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
     add_routing(*pass.mixture, cross_entropy, router, routings, allowed, comparison);
   }
   if (pass.evaluation_logits.defined()) {
-    comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)), pass.evaluation_logits,
-                     allowed.logits);
+    comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)),
+                     pass.evaluation_logits, allowed.logits);
   }
   for (const auto& [name, state] : after) {
     comparison.tensor(name + " afterwards", state, pass.states.at(name), allowed.tensors);

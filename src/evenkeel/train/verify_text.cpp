@@ -28,8 +28,8 @@ std::string row_of(const Check& check) {
 }
 
 std::size_t failure_count(const std::vector<Check>& checks) {
-  return static_cast<std::size_t>(std::count_if(checks.begin(), checks.end(),
-                                                [](const Check& check) { return !check.passed(); }));
+  return static_cast<std::size_t>(std::count_if(
+      checks.begin(), checks.end(), [](const Check& check) { return !check.passed(); }));
 }
 
 std::string verdict_of(const Verification& verification) {

@@ -7,7 +7,8 @@ namespace evenkeel::kernels::cpu {
 
 template <typename W, typename G>
 EK_CLONES void adamw(W* __restrict weight, W* __restrict first, W* __restrict second,
-                     const G* __restrict gradient, std::int64_t count, const AdamwFactors& factors) {
+                     const G* __restrict gradient, std::int64_t count,
+                     const AdamwFactors& factors) {
   const auto gradient_scale = static_cast<W>(factors.gradient_scale);
   const auto one_minus_beta1 = static_cast<W>(1 - factors.beta1);
   const auto beta2 = static_cast<W>(factors.beta2);

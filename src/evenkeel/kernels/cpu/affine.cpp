@@ -5,7 +5,8 @@ namespace evenkeel::kernels::cpu {
 
 template <typename T>
 EK_CLONES void affine_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
-                          const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width) {
+                          const OpMathType<T>* __restrict bias, T* __restrict y,
+                          std::int64_t width) {
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     store(y + i, load(x + i) * load(gain + i) + load(bias + i));
@@ -29,8 +30,9 @@ EK_CLONES void affine_row_backward(const AffineGradient<T>& row, std::int64_t wi
   }
 }
 
-#define EK_INSTANTIATE(T)                                                               \
-  template void affine_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t); \
+#define EK_INSTANTIATE(T)                                                            \
+  template void affine_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, \
+                           std::int64_t);                                            \
   template void affine_row_backward(const AffineGradient<T>&, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -13,17 +13,18 @@ namespace evenkeel::kernels::cpu {
 /// \param x, y        width contiguous values each, which do not overlap
 /// \param gain, bias  width values each
 template <typename T>
-void affine_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y, std::int64_t width);
+void affine_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
+                std::int64_t width);
 
 /// One row of the backward pass.
 template <typename T>
 struct AffineGradient {
-  const T* dy;          // [width]
-  const T* x;           // [width]
+  const T* dy;                // [width]
+  const T* x;                 // [width]
   const OpMathType<T>* gain;  // [width]
-  T* dx;                // [width], written
-  double* dgain;        // [width], added to
-  double* dbias;        // [width], added to
+  T* dx;                      // [width], written
+  double* dgain;              // [width], added to
+  double* dbias;              // [width], added to
 };
 
 /// dx = gain * dy, dgain += dy * x and dbias += dy.

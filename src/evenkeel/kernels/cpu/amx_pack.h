@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/amx_tiles.h"
-#include "evenkeel/kernels/cpu/causal_attention.h"
 #include "evenkeel/kernels/cpu/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 
 /// Rows of a head as factors of products in tiles (amx_tiles.h). What is padded is zero.
 namespace evenkeel::kernels::cpu {
@@ -33,10 +33,10 @@ EK_AMX_INLINE __m512i row_values(const RowBlock& rows, std::int64_t i, std::int6
   return _mm512_maskz_loadu_epi16(avx512::tail_mask_32(rows.width - d), rows.row(i) + d);
 }
 
-/// Prefetches part `share` of `shares` of rows [i, i + count): whole rows one after another, which the
-/// hardware prefetcher then continues.
-EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t count, std::int64_t share,
-                       std::int64_t shares) {
+/// Prefetches part `share` of `shares` of rows [i, i + count): whole rows one after another, which
+/// the hardware prefetcher then continues.
+EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t count,
+                            std::int64_t share, std::int64_t shares) {
   const auto each = (count + shares - 1) / shares;
   const auto begin = i + share * each, end = std::min({begin + each, i + count, rows.count});
   for (auto k = begin; k < end; ++k) {
@@ -107,7 +107,7 @@ EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std
 /// A right factor [all, depth]: each row is a row; depth is a multiple of two tiles here, too. Its
 /// panels have `panel` pairs.
 EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs,
-                           std::int64_t panel) {
+                                std::int64_t panel) {
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
       std::uint32_t* const to = pairs + d / kTile * panel + i / 2 * kTile;
@@ -118,10 +118,10 @@ EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::u
         if (is_whole) {
           const Bf16* const row = rows.row(i + k) + d;
           avx512::store_pairs(at, at + panel, _mm512_loadu_si512(row),
-                             _mm512_loadu_si512(row + rows.from.stride));
+                              _mm512_loadu_si512(row + rows.from.stride));
         } else {
           avx512::store_pairs(at, at + panel, row_values(rows, i + k, d),
-                             row_values(rows, i + k + 1, d));
+                              row_values(rows, i + k + 1, d));
         }
       }
     }
@@ -130,7 +130,7 @@ EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::u
 
 /// 32 rows of 32 values become columns.
 EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
-                               std::int64_t to_stride) {
+                                    std::int64_t to_stride) {
 #pragma GCC unroll 4
   for (std::int64_t column = 0; column < kTwoTiles; column += 8) {
     // Quarter q of a vector has rows 8 q to 8 q + 7, first one of them, then two, then four.
@@ -158,7 +158,7 @@ EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16*
 
 /// A left factor [depth, all]: each row is a column.
 EK_AMX_INLINE void copy_transposed(const RowBlock& rows, std::int64_t depth, Bf16* to,
-                              std::int64_t stride) {
+                                   std::int64_t stride) {
   alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {

@@ -97,8 +97,8 @@ struct TileSums {
 
 /// c (+)= a b in one piece: `depth` values of k, a multiple of 2 kTile.
 template <bool kAdd, int kHigh, int kWide>
-EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c, std::int64_t c_stride,
-                             std::int64_t depth) {
+EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c,
+                                  std::int64_t c_stride, std::int64_t depth) {
   using Tiles = TileSums<kHigh, kWide>;
   kAdd ? Tiles::load(c, c_stride) : Tiles::clear();
   Tiles::add(a, b, depth);

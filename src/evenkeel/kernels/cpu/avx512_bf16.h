@@ -142,7 +142,7 @@ EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
 EK_AMX_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
   const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
   const auto sum = add(to_doubles(values),
-                        {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
+                       {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
   _mm512_mask_storeu_pd(to, low, sum.low);
   _mm512_mask_storeu_pd(to + 8, high, sum.high);
 }

@@ -10,8 +10,8 @@ EK_CLONES double sum_of_squares(const T* __restrict x, std::int64_t count) {
   return sum_over(count, [=](std::int64_t i) { return load(x + i) * load(x + i); });
 }
 
-EK_CLONES void tree_sum(double* sums, std::int64_t blocks, std::int64_t width,
-                           std::int64_t begin, std::int64_t end) {
+EK_CLONES void tree_sum(double* sums, std::int64_t blocks, std::int64_t width, std::int64_t begin,
+                        std::int64_t end) {
   for (std::int64_t stride = 1; stride < blocks; stride *= 2) {
     for (std::int64_t block = 0; block + stride < blocks; block += 2 * stride) {
       double* __restrict const to = sums + block * width;

@@ -16,14 +16,16 @@ template <BoundedKind kKind>
 }
 
 template <BoundedKind kKind, typename T>
-[[gnu::always_inline]] inline void forward(const T* __restrict x, const OpMathType<T>* __restrict gain,
+[[gnu::always_inline]] inline void forward(const T* __restrict x,
+                                           const OpMathType<T>* __restrict gain,
                                            const OpMathType<T>* __restrict bias, T* __restrict y,
-                                           std::int64_t width, const BoundedParameters& parameters) {
+                                           std::int64_t width,
+                                           const BoundedParameters& parameters) {
   const double alpha = parameters.alpha, shift = parameters.shift;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    store(y + i,
-          value_and_slope<kKind>(alpha * load(x + i) + shift).value * load(gain + i) + load(bias + i));
+    store(y + i, value_and_slope<kKind>(alpha * load(x + i) + shift).value * load(gain + i) +
+                     load(bias + i));
   }
 }
 
@@ -63,23 +65,25 @@ template <BoundedKind kKind, typename T>
 
 template <typename T>
 EK_CLONES void bounded_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
-                           const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width,
-                           const BoundedParameters& parameters) {
-  parameters.function == BoundedKind::tanh ? forward<BoundedKind::tanh>(x, gain, bias, y, width, parameters)
-                                       : forward<BoundedKind::erf>(x, gain, bias, y, width, parameters);
+                           const OpMathType<T>* __restrict bias, T* __restrict y,
+                           std::int64_t width, const BoundedParameters& parameters) {
+  parameters.function == BoundedKind::tanh
+      ? forward<BoundedKind::tanh>(x, gain, bias, y, width, parameters)
+      : forward<BoundedKind::erf>(x, gain, bias, y, width, parameters);
 }
 
 template <typename T>
 EK_CLONES void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,
                                     const BoundedParameters& parameters) {
   parameters.function == BoundedKind::tanh ? backward<BoundedKind::tanh>(row, width, parameters)
-                                       : backward<BoundedKind::erf>(row, width, parameters);
+                                           : backward<BoundedKind::erf>(row, width, parameters);
 }
 
-#define EK_INSTANTIATE(T)                                                               \
-  template void bounded_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
-                            const BoundedParameters&);                                          \
-  template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t, const BoundedParameters&);
+#define EK_INSTANTIATE(T)                                                             \
+  template void bounded_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, \
+                            std::int64_t, const BoundedParameters&);                  \
+  template void bounded_row_backward(const BoundedGradient<T>&, std::int64_t,         \
+                                     const BoundedParameters&);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

@@ -20,8 +20,8 @@ struct BoundedParameters {
 /// \param gain, bias  width values each
 /// \source Zhu et al. 2025, arXiv:2503.10622 (tanh); arXiv:2512.10938 (erf)
 template <typename T>
-void bounded_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y, std::int64_t width,
-                 const BoundedParameters& parameters);
+void bounded_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
+                 std::int64_t width, const BoundedParameters& parameters);
 
 /// One row of the backward pass; with g = dy * gain and f' = f'(alpha x + shift):
 ///   dx = alpha g f', dalpha += sum(g f' x), dshift += sum(g f'), dgain += dy f, dbias += dy
@@ -37,6 +37,7 @@ struct BoundedGradient {
   double* dbias;   // the same; null: nobody asks
 };
 template <typename T>
-void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width, const BoundedParameters& parameters);
+void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,
+                          const BoundedParameters& parameters);
 
 }  // namespace evenkeel::kernels::cpu

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "evenkeel/base/cpu_features.h"
-#include "evenkeel/kernels/cpu/causal_attention_decode.h"
 #include "evenkeel/kernels/cpu/causal_attention_common.h"
+#include "evenkeel/kernels/cpu/causal_attention_decode.h"
 #include "evenkeel/kernels/cpu/causal_attention_softmax.h"
 
 namespace evenkeel::kernels::cpu {
@@ -36,7 +36,8 @@ template <int kBytes, typename T>
   using Shape = TileShape<F, kBytes>;
   using V = typename Shape::V;
   constexpr std::int64_t kStride = kKeys + kPad;
-  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 && kPad % Shape::kPanel == 0);
+  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 &&
+                kPad % Shape::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
   const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
@@ -61,23 +62,24 @@ template <int kBytes, typename T>
       return past_length + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
     };
     const auto visible = past_length + q0 + rows;
-    const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
+    const auto begin =
+        head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
     for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
       const auto count = std::min(kKeys, visible - k0);
       for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
         for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
           if (k0 + j >= visible_to(r)) continue;
-          matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(queries + r * width, width,
-                                                  keys + (k0 + j) * width, Shape::kPanel,
-                                                  scores + r * kStride + j, kStride, width);
+          matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+              queries + r * width, width, keys + (k0 + j) * width, Shape::kPanel,
+              scores + r * kStride + j, kStride, width);
         }
       }
       for (std::int64_t r = 0; r < rows; ++r) {
         F* const row = scores + r * kStride;
         const auto range = visible_keys(head.document_starts, q0 + r, past_length, k0, count);
         if (!range.is_empty()) {
-          const F rescale = running[r].template update<kBytes>(row + range.begin, range.end - range.begin,
-                                                             static_cast<F>(sizes.softcap));
+          const F rescale = running[r].template update<kBytes>(
+              row + range.begin, range.end - range.begin, static_cast<F>(sizes.softcap));
           scale_row(sums + r * stride, width, rescale);
         }
         clear_outside(row, range, count);
@@ -85,8 +87,9 @@ template <int kBytes, typename T>
       for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
         const auto depth = std::min(count, visible_to(r) - k0);
         if (depth <= 0) continue;
-        matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(scores + r * kStride, kStride, values + k0 * stride,
-                                             stride, sums + r * stride, stride, depth, vectors);
+        matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
+            scores + r * kStride, kStride, values + k0 * stride, stride, sums + r * stride, stride,
+            depth, vectors);
       }
     }
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -131,7 +134,8 @@ std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
 }
 
 template <typename T>
-void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head, OpMathType<T>* scratch) {
+void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
+                      OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (uses_amx<T>()) return causal_attention_amx(sizes, head, scratch);
   }

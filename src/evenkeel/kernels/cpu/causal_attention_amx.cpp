@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "evenkeel/kernels/cpu/amx_pack.h"
-#include "evenkeel/kernels/cpu/causal_attention_mask.h"
 #include "evenkeel/kernels/cpu/causal_attention_amx_softmax.h"
+#include "evenkeel/kernels/cpu/causal_attention_mask.h"
 
 /// A block is kTwoTiles queries by kKeys keys. Tiles multiply beside the other units of the
 /// processor if their instructions come at the same time: so between the rows of a block's softmax
@@ -134,8 +134,8 @@ struct ValuesProduct {
     const auto depth = buffers.layout.depth, panel = buffers.layout.positions / 2 * kTile;
     if (key == 0) block.is_first ? Tiles::clear() : Tiles::load(buffers.sums + column, depth);
     Tiles::add({reinterpret_cast<const Bf16*>(block.scores) + key, 2 * kScores},
-            {buffers.values + column / kTile * panel + (block.k0 + key) / 2 * kTile, panel},
-            std::min(kPiece, block.whole - key));
+               {buffers.values + column / kTile * panel + (block.k0 + key) / 2 * kTile, panel},
+               std::min(kPiece, block.whole - key));
     if (key + kPiece >= block.whole) Tiles::store(buffers.sums + column, depth);
   }
 };
@@ -165,7 +165,7 @@ struct alignas(64) BlockSoftmax {
 /// Caps and hides scores, and finds the largest of each row, times what exp2_row() multiplies by.
 /// \return that factor
 EK_AMX_INLINE float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
-                            const Block& block, BlockSoftmax& rows) {
+                                 const Block& block, BlockSoftmax& rows) {
   const bool has_cap = sizes.softcap > 0;
   const auto scale = static_cast<float>(sizes.scale * kLog2OfE);
   // Without a factor that is positive what is hidden would not stay below.
@@ -173,9 +173,9 @@ EK_AMX_INLINE float find_largest(const AttentionSizes& sizes, const AttentionHea
   for (std::int64_t r = 0; r < kTwoTiles; ++r) {
     float* const row = block.scores + r * kScores;
     auto& visible = rows.visible[r];
-    visible = r < block.rows ? visible_keys(head.document_starts, block.q0 + r, sizes.keys - sizes.queries, block.k0,
-                                    block.count)
-                          : Range{};
+    visible = r < block.rows ? visible_keys(head.document_starts, block.q0 + r,
+                                            sizes.keys - sizes.queries, block.k0, block.count)
+                             : Range{};
     rows.largest[r] = kMaskedScore;
     if (visible.is_empty()) continue;
     if (has_cap) cap_row(row, block.whole, sizes);
@@ -203,7 +203,8 @@ EK_AMX_INLINE bool update_running_max(OnlineSoftmaxBlock& running, BlockSoftmax&
 
 /// The softmax of a block, with the products beside it.
 EK_AMX_INLINE void softmax_block(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
-                     const Buffers& buffers, const Block& block, OnlineSoftmaxBlock& running, InterleavedProducts& interleaved) {
+                                 const Buffers& buffers, const Block& block,
+                                 OnlineSoftmaxBlock& running, InterleavedProducts& interleaved) {
   BlockSoftmax rows;
   const float factor = find_largest(sizes, head, block, rows);
   const bool needs_rescale = update_running_max(running, rows);
@@ -230,23 +231,25 @@ EK_AMX_INLINE void softmax_block(const AttentionSizes& sizes, const AttentionHea
 }
 
 /// The queries of a block, before its scores are made.
-EK_AMX_INLINE void load_queries(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Buffers& buffers,
-                    const Block& block) {
+EK_AMX_INLINE void load_queries(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                                const Buffers& buffers, const Block& block) {
   if (!block.is_first) return;
   const HeadRows<const Bf16> q = {head.q.rows + block.head * head.q_head, head.q.stride};
-  copy_rows({q, block.q0, block.rows, kTwoTiles, sizes.width}, buffers.layout.depth, buffers.queries);
+  copy_rows({q, block.q0, block.rows, kTwoTiles, sizes.width}, buffers.layout.depth,
+            buffers.queries);
 }
 
 /// y and lse of a block's queries, after their last sums.
 EK_AMX_INLINE void store_output(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
-                     const Buffers& buffers, const Block& block, const OnlineSoftmaxBlock& running) {
+                                const Buffers& buffers, const Block& block,
+                                const OnlineSoftmaxBlock& running) {
   for (std::int64_t r = 0; r < block.rows; ++r) {
     Bf16* const y = head.y.rows + block.head * head.y_head + (block.q0 + r) * head.y.stride;
     const float* const sums = buffers.sums + r * buffers.layout.depth;
     const __m512 inverse = _mm512_set1_ps(1 / running.total[r]);
     for (std::int64_t d = 0; d < sizes.width; d += 16) {
       avx512::store_16(y + d, _mm512_mul_ps(_mm512_loadu_ps(sums + d), inverse),
-                      avx512::tail_mask_16(sizes.width - d));
+                       avx512::tail_mask_16(sizes.width - d));
     }
     head.lse[block.head * sizes.queries + block.q0 + r] =
         (running.largest[r] + std::log2(running.total[r])) / static_cast<float>(kLog2OfE);
@@ -263,7 +266,7 @@ std::int64_t causal_attention_amx_scratch(const AttentionSizes& sizes) {
 }
 
 EK_AMX void causal_attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
-                          float* scratch) {
+                                 float* scratch) {
   const AmxTiles tiles;
   const Buffers buffers(sizes, scratch);
   const auto [depth, positions] = std::pair(buffers.layout.depth, buffers.layout.positions);

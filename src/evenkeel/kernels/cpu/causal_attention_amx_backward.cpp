@@ -84,8 +84,8 @@ struct Factors {
 
 /// Sixteen weights and their gradients.
 EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes, const float* lse,
-                       const float* mean, const Factors& factors, __mmask16 visible, __m512& weight,
-                       __m512& gradient) {
+                                       const float* mean, const Factors& factors, __mmask16 visible,
+                                       __m512& weight, __m512& gradient) {
   __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = factors.scale;
   if (factors.has_cap) {
     score = avx512::tanh_ps(_mm512_mul_ps(score, scale));
@@ -103,20 +103,23 @@ EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes,
 
 /// Two rows of weights and gradients, queries [from, to).
 /// \param visible  by the queries of this block: the first key, and the second
-EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j, std::int64_t from, std::int64_t to,
-                         const Range (&visible)[2], const Factors& factors) {
+EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j, std::int64_t from,
+                                         std::int64_t to, const Range (&visible)[2],
+                                         const Factors& factors) {
   for (auto i = from; i < to; i += kTwoTiles) {
     __m512i gradients[2];
 #pragma GCC unroll 2
     for (int row = 0; row < 2; ++row) {
-      const auto offset =(j + row) * kScores + i;
-      const __mmask32 mask =
-          avx512::tail_mask_32(visible[row].end - i) & ~avx512::tail_mask_32(visible[row].begin - i);
+      const auto offset = (j + row) * kScores + i;
+      const __mmask32 mask = avx512::tail_mask_32(visible[row].end - i) &
+                             ~avx512::tail_mask_32(visible[row].begin - i);
       __m512 weight[2], gradient[2];
-      softmax_backward_16(buffers.scores + offset, buffers.slopes + offset, buffers.lse + i, buffers.mean + i, factors,
-               static_cast<__mmask16>(mask), weight[0], gradient[0]);
-      softmax_backward_16(buffers.scores + offset + 16, buffers.slopes + offset + 16, buffers.lse + i + 16, buffers.mean + i + 16,
-               factors, static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
+      softmax_backward_16(buffers.scores + offset, buffers.slopes + offset, buffers.lse + i,
+                          buffers.mean + i, factors, static_cast<__mmask16>(mask), weight[0],
+                          gradient[0]);
+      softmax_backward_16(buffers.scores + offset + 16, buffers.slopes + offset + 16,
+                          buffers.lse + i + 16, buffers.mean + i + 16, factors,
+                          static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
       const auto to_row = (j + row) * kWeights + i;
       avx512::store_32(buffers.weights + to_row, weight[0], weight[1]);
       gradients[row] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(gradient[1], gradient[0]));
@@ -129,7 +132,8 @@ EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j,
 
 /// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
 EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                           std::int64_t h, std::int64_t q0, std::int64_t rows, Buffers& buffers) {
+                                std::int64_t h, std::int64_t q0, std::int64_t rows,
+                                Buffers& buffers) {
   const auto depth = buffers.layout.depth;
   const auto all = up_to(kTwoTiles, rows);
   const HeadRows<const Bf16> q = {head.q.rows + h * head.q_head, head.q.stride};
@@ -145,8 +149,8 @@ EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGrad
     __m512 sum = _mm512_setzero_ps();
     for (std::int64_t d = 0; d < sizes.width; d += 16) {
       const auto mask = avx512::tail_mask_16(sizes.width - d);
-      sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask), avx512::load_16(upstream.row(i) + d, mask),
-                            sum);
+      sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask),
+                            avx512::load_16(upstream.row(i) + d, mask), sum);
     }
     buffers.mean[i] = _mm512_reduce_add_ps(sum);
     buffers.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
@@ -167,8 +171,8 @@ EK_AMX_INLINE void store_dq(const float* dq, std::int64_t rows, std::int64_t wid
       avx512::transpose(square);
       for (int k = 0; k < 16 && i + k < rows; ++k) {
         avx512::store_16(to.rows + (i + k) * to.stride + d,
-                        _mm512_mul_ps(_mm512_castsi512_ps(square[k]), factors),
-                        avx512::tail_mask_16(width - d));
+                         _mm512_mul_ps(_mm512_castsi512_ps(square[k]), factors),
+                         avx512::tail_mask_16(width - d));
       }
     }
   }
@@ -198,8 +202,8 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
     for (std::int64_t i = 0; i < all; i += kTwoTiles) {
       const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
       const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
-      multiply<false>({buffers.key_rows + k0 * depth, depth}, q, buffers.scores + i, kScores, visible_to(i),
-                      kTwoTiles, depth);
+      multiply<false>({buffers.key_rows + k0 * depth, depth}, q, buffers.scores + i, kScores,
+                      visible_to(i), kTwoTiles, depth);
       multiply<false>({buffers.value_rows + k0 * depth, depth}, dy, buffers.slopes + i, kScores,
                       visible_to(i), kTwoTiles, depth);
     }
@@ -220,22 +224,22 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
     }
     for (std::int64_t i = 0; i < all; i += kTwoTiles) {
       multiply<true>({buffers.key_columns + k0, buffers.layout.key_stride},
-                     {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores, wide,
-                     kTwoTiles, visible_to(i));
+                     {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores,
+                     wide, kTwoTiles, visible_to(i));
     }
   }
   store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
-                {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
+           {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
 }
 
 EK_AMX_INLINE void store_rows(const float* from, std::int64_t depth, std::int64_t count,
-                         std::int64_t width, float factor, const HeadRows<Bf16>& to) {
+                              std::int64_t width, float factor, const HeadRows<Bf16>& to) {
   const __m512 factors = _mm512_set1_ps(factor);
   for (std::int64_t j = 0; j < count; ++j) {
     for (std::int64_t d = 0; d < width; d += 16) {
       avx512::store_16(to.rows + j * to.stride + d,
-                      _mm512_mul_ps(_mm512_loadu_ps(from + j * depth + d), factors),
-                      avx512::tail_mask_16(width - d));
+                       _mm512_mul_ps(_mm512_loadu_ps(from + j * depth + d), factors),
+                       avx512::tail_mask_16(width - d));
     }
   }
 }
@@ -254,8 +258,8 @@ std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes) 
   return ScratchLayout(sizes).end;
 }
 
-EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                                   float* scratch) {
+EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
+                                          const AttentionGradient<Bf16>& head, float* scratch) {
   const AmxTiles tiles;
   Buffers buffers(sizes, scratch);
   const auto depth = buffers.layout.depth, positions = buffers.layout.positions;

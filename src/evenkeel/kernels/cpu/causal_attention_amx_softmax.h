@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "evenkeel/kernels/cpu/amx_pack.h"
-#include "evenkeel/kernels/cpu/causal_attention.h"
 #include "evenkeel/kernels/cpu/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/causal_attention.h"
 
 /// The running softmax of the queries of two tiles, in vectors of float32; for the files of
 /// causal_attention_amx() only.

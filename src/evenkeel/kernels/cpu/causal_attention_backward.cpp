@@ -40,12 +40,14 @@ template <typename F>
 
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void backward(const AttentionSizes& sizes,
-                                            const AttentionGradient<T>& head, OpMathType<T>* scratch) {
+                                            const AttentionGradient<T>& head,
+                                            OpMathType<T>* scratch) {
   using F = OpMathType<T>;
   using Shape = TileShape<F, kBytes>;
   using V = typename Shape::V;
   constexpr std::int64_t kStride = kKeys + kPad;
-  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 && kPad % Shape::kPanel == 0);
+  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 &&
+                kPad % Shape::kPanel == 0);
   const auto width = sizes.width;
   const auto stride = padded(width);
   const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
@@ -92,18 +94,19 @@ template <int kBytes, typename T>
         delta[r] = product_of(wide, upstream + r * stride, width);
       }
       std::fill(dq, dq + stride, F(0));
-      const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
+      const auto begin =
+          head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
       for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
         const auto count = std::min(kKeys, visible - k0);
         for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
           for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
             if (k0 + j >= visible_to(r)) continue;
-            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(queries + r * stride, stride,
-                                                    keys + (k0 + j) * width, Shape::kPanel,
-                                                    weights + r * kStride + j, kStride, width);
-            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(upstream + r * stride, stride,
-                                                    values + (k0 + j) * width, Shape::kPanel,
-                                                    gradients + r * kStride + j, kStride, width);
+            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+                queries + r * stride, stride, keys + (k0 + j) * width, Shape::kPanel,
+                weights + r * kStride + j, kStride, width);
+            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+                upstream + r * stride, stride, values + (k0 + j) * width, Shape::kPanel,
+                gradients + r * kStride + j, kStride, width);
           }
         }
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -117,8 +120,8 @@ template <int kBytes, typename T>
             }
             mask_tail(weight + range.begin, many);
             softmax_row_backward<kBytes>(weight + range.begin, gradient + range.begin, many,
-                                       head.lse[h * sizes.queries + q0 + r], delta[r],
-                                       static_cast<F>(sizes.softcap));
+                                         head.lse[h * sizes.queries + q0 + r], delta[r],
+                                         static_cast<F>(sizes.softcap));
           }
           clear_outside(weight, range, count + Shape::kRows);
           clear_outside(gradient, range, count + Shape::kRows);
@@ -126,9 +129,9 @@ template <int kBytes, typename T>
         for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
           const auto depth = std::min(count, visible_to(r) - k0);
           if (depth <= 0) continue;
-          matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(gradients + r * kStride, kStride,
-                                               key_rows + k0 * stride, stride, dq + r * stride,
-                                               stride, depth, vectors);
+          matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
+              gradients + r * kStride, kStride, key_rows + k0 * stride, stride, dq + r * stride,
+              stride, depth, vectors);
         }
         for (std::int64_t j = 0; j < count; j += Shape::kRows) {
           // The first query that sees the first of these keys.
@@ -178,7 +181,7 @@ std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
 
 template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
-                        OpMathType<T>* scratch) {
+                               OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
     if (uses_amx<T>()) return causal_attention_amx_backward(sizes, head, scratch);
   }
@@ -188,8 +191,11 @@ void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradi
 template std::int64_t causal_attention_backward_scratch<double>(const AttentionSizes&);
 template std::int64_t causal_attention_backward_scratch<float>(const AttentionSizes&);
 template std::int64_t causal_attention_backward_scratch<Bf16>(const AttentionSizes&);
-template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<double>&, double*);
-template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<float>&, float*);
-template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&, float*);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<double>&,
+                                        double*);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<float>&,
+                                        float*);
+template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<Bf16>&,
+                                        float*);
 
 }  // namespace evenkeel::kernels::cpu

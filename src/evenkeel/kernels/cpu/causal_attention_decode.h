@@ -7,8 +7,8 @@
 #include "evenkeel/kernels/cpu/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/causal_attention_softmax.h"
 
-/// Attention of a single query, as in decoding; for the files of causal_attention() only. Each key and
-/// value is read once, so nothing is packed, and memory decides how long it takes.
+/// Attention of a single query, as in decoding; for the files of causal_attention() only. Each key
+/// and value is read once, so nothing is packed, and memory decides how long it takes.
 namespace evenkeel::kernels::cpu {
 
 inline constexpr std::int64_t kKeysAtOnce = 512;  // whose scores are held
@@ -77,8 +77,8 @@ template <typename T, typename F>
 /// One query head with its only query, the last of the positions.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void decode_head(const AttentionSizes& sizes,
-                                              const AttentionHead<T>& head, std::int64_t h,
-                                              OpMathType<T>* scratch) {
+                                               const AttentionHead<T>& head, std::int64_t h,
+                                               OpMathType<T>* scratch) {
   using F = OpMathType<T>;
   const auto width = sizes.width;
   F* const query = scratch;
@@ -88,8 +88,8 @@ template <int kBytes, typename T>
                static_cast<F>(sizes.scale), query, padded(width));
   std::fill(sum, sum + padded(width), F(0));
   OnlineSoftmaxRow<F> running;
-  for (std::int64_t k0 = head.document_starts == nullptr ? 0 : *head.document_starts; k0 < sizes.keys;
-       k0 += kKeysAtOnce) {
+  for (std::int64_t k0 = head.document_starts == nullptr ? 0 : *head.document_starts;
+       k0 < sizes.keys; k0 += kKeysAtOnce) {
     const auto count = std::min(kKeysAtOnce, sizes.keys - k0);
     scores_of(query, head.k, k0, count, width, scores);
     const F rescale = running.template update<kBytes>(scores, count, static_cast<F>(sizes.softcap));

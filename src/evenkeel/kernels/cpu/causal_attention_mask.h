@@ -15,16 +15,16 @@ struct Range {
 
 /// The keys of [k0, k0 + count) that query i sees, counted from k0.
 /// \param document_starts  null: documents do not end
-inline Range visible_keys(const std::int32_t* document_starts, std::int64_t i, std::int64_t past_length,
-                     std::int64_t k0, std::int64_t count) {
+inline Range visible_keys(const std::int32_t* document_starts, std::int64_t i,
+                          std::int64_t past_length, std::int64_t k0, std::int64_t count) {
   const std::int64_t begin = document_starts == nullptr ? 0 : document_starts[i];
   return {std::clamp<std::int64_t>(begin - k0, 0, count),
           std::clamp<std::int64_t>(past_length + i + 1 - k0, 0, count)};
 }
 
 /// The queries of [q0, q0 + count) that see key j, counted from q0.
-inline Range visible_queries(const std::int32_t* document_starts, std::int64_t j, std::int64_t past_length,
-                        std::int64_t q0, std::int64_t count) {
+inline Range visible_queries(const std::int32_t* document_starts, std::int64_t j,
+                             std::int64_t past_length, std::int64_t q0, std::int64_t count) {
   const auto first = std::clamp<std::int64_t>(j - past_length - q0, 0, count);
   if (document_starts == nullptr) return {first, count};
   const auto* const from = document_starts + q0;

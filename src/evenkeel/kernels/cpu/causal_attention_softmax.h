@@ -10,8 +10,8 @@
 #include "evenkeel/kernels/cpu/exp.h"
 #include "evenkeel/kernels/cpu/row_reduction.h"
 
-/// The softmax of one row of scores in whole vectors; for the files of causal_attention() only. A row has
-/// memory for kLanes values more than it counts, which are made to weigh nothing.
+/// The softmax of one row of scores in whole vectors; for the files of causal_attention() only. A
+/// row has memory for kLanes values more than it counts, which are made to weigh nothing.
 namespace evenkeel::kernels::cpu {
 
 /// x becomes e^x, x <= 0.
@@ -117,8 +117,8 @@ template <typename T, typename F>
 /// (1 - (s / softcap)^2), the last factor with a cap only.
 template <int kBytes, typename F>
 [[gnu::always_inline]] inline void softmax_row_backward(F* __restrict weights, F* __restrict slopes,
-                                                      std::int64_t count, F lse, F delta,
-                                                      F softcap) {
+                                                        std::int64_t count, F lse, F delta,
+                                                        F softcap) {
   Vec16<F, kBytes> score, slope, weight;
   const F inverse = softcap > 0 ? 1 / softcap : 0;
   for (std::int64_t j = 0; j < count; j += kLanes) {

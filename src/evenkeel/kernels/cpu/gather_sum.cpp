@@ -8,8 +8,8 @@ namespace evenkeel::kernels::cpu {
 
 template <typename T, typename To>
 EK_CLONES void gather_sum(const T* __restrict rows, const std::int64_t* __restrict index,
-                            std::int64_t count, To* __restrict to, std::int64_t width,
-                            bool is_added) {
+                          std::int64_t count, To* __restrict to, std::int64_t width,
+                          bool is_added) {
   constexpr std::int64_t kColumns = 256;  // sums at a time: they stay in the nearest cache
   std::array<OpMathType<T>, kColumns> sums;
   for (std::int64_t begin = 0; begin < width; begin += kColumns) {
@@ -36,12 +36,11 @@ EK_CLONES void gather_sum(const T* __restrict rows, const std::int64_t* __restri
 }
 
 template void gather_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t,
-                           bool);
+                         bool);
 template void gather_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t,
-                           bool);
-template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t,
-                           bool);
+                         bool);
+template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t, bool);
 template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, float*, std::int64_t,
-                           bool);
+                         bool);
 
 }  // namespace evenkeel::kernels::cpu

@@ -18,6 +18,6 @@ namespace evenkeel::kernels::cpu {
 /// \param to     [width], no row of `rows`
 template <typename T, typename To>
 void gather_sum(const T* rows, const std::int64_t* index, std::int64_t count, To* to,
-                  std::int64_t width, bool is_added = false);
+                std::int64_t width, bool is_added = false);
 
 }  // namespace evenkeel::kernels::cpu

@@ -12,7 +12,7 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kSide = kTwoTiles;    // of a square of sums
+constexpr std::int64_t kSide = kTwoTiles;          // of a square of sums
 constexpr std::int64_t kPackedValues = 256 << 10;  // values that are packed at once
 
 /// Of a product, as it is packed.
@@ -20,8 +20,8 @@ struct PackedShape {
   explicit PackedShape(const GemmArguments& args)
       : depth(up_to(kSide, args.depth)),
         panel(depth / 2 * kTile),
-        columns(
-            std::min(up_to(kSide, args.width), std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
+        columns(std::min(up_to(kSide, args.width),
+                         std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
   std::int64_t depth, panel;
   std::int64_t columns;  // at once
 };
@@ -54,8 +54,8 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
 /// Columns [first, first + wide) of y. A square is rounded while the next one is made: the tile
 /// unit works by itself once it has its instructions.
 EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& shape,
-                               const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
-                               Bf16* copied) {
+                                const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
+                                Bf16* copied) {
   alignas(64) float sums[2][kSide * kSide];
   OutputTile pending;
   int buffer = 0;
@@ -68,11 +68,15 @@ EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& sh
     }
     for (std::int64_t n = 0; n < wide; n += kSide) {
       asm volatile("" ::: "memory");  // the compiler does not know what tiles read and write
-      multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel}, sums[buffer],
-                                  kSide, shape.depth);
+      multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel},
+                                  sums[buffer], kSide, shape.depth);
       store_output_tile(pending);
-      pending = {sums[buffer], args.y + m * args.y_stride + first + n, args.y_stride,
-              rows,       std::min(kSide, wide - n),          args.non_temporal};
+      pending = {sums[buffer],
+                 args.y + m * args.y_stride + first + n,
+                 args.y_stride,
+                 rows,
+                 std::min(kSide, wide - n),
+                 args.non_temporal};
       buffer = 1 - buffer;
     }
   }
@@ -95,11 +99,11 @@ EK_AMX void gemm_amx(const GemmArguments& args, void* scratch) {
   for (std::int64_t n = 0; n < args.width; n += shape.columns) {
     const auto wide = std::min(shape.columns, args.width - n);
     if (args.no_transpose) {
-      pack_as_rows({{args.w + n, args.w_stride}, 0, args.depth, shape.depth, wide}, up_to(kSide, wide),
-                   pairs, shape.panel);
+      pack_as_rows({{args.w + n, args.w_stride}, 0, args.depth, shape.depth, wide},
+                   up_to(kSide, wide), pairs, shape.panel);
     } else {
-      pack_as_columns({{args.w, args.w_stride}, n, wide, up_to(kSide, wide), args.depth}, shape.depth,
-                      pairs);
+      pack_as_columns({{args.w, args.w_stride}, n, wide, up_to(kSide, wide), args.depth},
+                      shape.depth, pairs);
     }
     gemm_columns(args, shape, pairs, n, wide, copied);
   }

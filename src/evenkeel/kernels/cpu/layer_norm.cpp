@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/norm_backward_float32.h"
 #include "evenkeel/kernels/cpu/layer_norm_avx512.h"
+#include "evenkeel/kernels/cpu/norm_backward_float32.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
@@ -15,8 +15,8 @@ namespace {
 template <typename F, typename T>
 [[gnu::always_inline]] inline void centred_row(const T* __restrict x, double scale, double mean,
                                                F factor, const OpMathType<T>* __restrict gain,
-                                               const OpMathType<T>* __restrict bias, T* __restrict y,
-                                               std::int64_t width) {
+                                               const OpMathType<T>* __restrict bias,
+                                               T* __restrict y, std::int64_t width) {
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const F deviation = static_cast<F>(load(x + i) * scale - mean);
@@ -73,7 +73,8 @@ template <int kRows, typename T>
                                                      std::int64_t first, std::int64_t width) {
   CentredRow row_params[kRows];
   GradientMeans means[kRows];
-  for (int r = 0; r < kRows; ++r) row_params[r] = centred_by(args.mean[first + r], args.rstd[first + r]);
+  for (int r = 0; r < kRows; ++r)
+    row_params[r] = centred_by(args.mean[first + r], args.rstd[first + r]);
   if (!means_of_rows(args, first, width, row_params, means)) return false;
   const T* __restrict const dy = args.dy + first * width;
   const T* __restrict const x = args.x + first * width;
@@ -92,7 +93,8 @@ template <int kRows, typename T>
       normalize(row_params[r], x_hat);
       gains += upstream * x_hat;
       biases += upstream;
-      store(dx + offset, row_params[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
+      store(dx + offset,
+            row_params[r].rstd * (upstream * gain[i] - means[r].g - x_hat * means[r].slope));
     }
     dgain[i] += static_cast<double>(gains);
     dbias[i] += static_cast<double>(biases);
@@ -151,9 +153,9 @@ EK_CLONES void layer_norm_backward(const LayerNormGradient<T>& args, std::int64_
   }
 }
 
-#define EK_INSTANTIATE(T)                                                                        \
-  template RowMoments layer_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
-                                     double);                                                    \
+#define EK_INSTANTIATE(T)                                                                      \
+  template RowMoments layer_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, \
+                                     std::int64_t, double);                                    \
   template void layer_norm_backward(const LayerNormGradient<T>&, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

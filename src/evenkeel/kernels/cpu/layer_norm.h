@@ -27,14 +27,14 @@ RowMoments layer_norm_row(const T* x, const OpMathType<T>* gain, const OpMathTyp
 /// Rows of the backward pass, one behind the other.
 template <typename T>
 struct LayerNormGradient {
-  const T* dy;          // [rows, width]
-  const T* x;           // [rows, width]
+  const T* dy;                // [rows, width]
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
-  const double* mean;   // [rows]
-  const double* rstd;   // [rows]
-  T* dx;                // [rows, width], written
-  double* dgain;        // [width], added to
-  double* dbias;        // [width], added to
+  const double* mean;         // [rows]
+  const double* rstd;         // [rows]
+  T* dx;                      // [rows, width], written
+  double* dgain;              // [width], added to
+  double* dbias;              // [width], added to
 };
 
 /// dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), dgain += dy * x_hat and dbias += dy,

@@ -78,8 +78,8 @@ EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) 
 
 /// Sixteen results. \return lanes of which the processor would make 0, too small to be rounded
 template <bool kNear, typename Mask>
-EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain, const float* bias,
-                            Bf16* y, Mask mask) {
+EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
+                                 const float* bias, Bf16* y, Mask mask) {
   const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x, mask), row, mask);
   const __m512 result =
       _mm512_fmadd_ps(x_hat, avx512::load_16(gain, mask), avx512::load_16(bias, mask));
@@ -114,7 +114,7 @@ struct Partial {
 /// \tparam kNear  dot: of g * x instead
 template <bool kNear, typename Mask>
 EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
-                     const Centred& row_params, Mask mask) {
+                          const Centred& row_params, Mask mask) {
   const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
   const __m512 value = avx512::load_16(x, mask);
   to.sum = _mm512_add_ps(to.sum, g);
@@ -125,8 +125,8 @@ EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const floa
 
 /// False where the row does not fit float32, or not near although it was to be.
 template <bool kNear>
-EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
-                       const Centred& row_params, Means& means) {
+EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row,
+                            std::int64_t width, const Centred& row_params, Means& means) {
   const double rstd = args.rstd[row], mean = args.mean[row];
   if (!fits_float32(rstd)) return false;
   const Bf16* const dy = args.dy + row * width;
@@ -158,15 +158,17 @@ EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t ro
 /// Sixteen columns of kRows rows from value `offset` on.
 template <bool kNear, int kRows, typename Mask>
 EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
-                               std::int64_t width, std::int64_t i, const Centred (&row_params)[kRows],
-                               const Means (&means)[kRows], Mask mask) {
+                                    std::int64_t width, std::int64_t i,
+                                    const Centred (&row_params)[kRows], const Means (&means)[kRows],
+                                    Mask mask) {
   const __m512 gain = avx512::load_16(args.gain + i, mask);
   __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     const auto offset = (first + r) * width + i;
     const __m512 upstream = avx512::load_16(args.dy + offset, mask);
-    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), row_params[r], mask);
+    const __m512 x_hat =
+        x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), row_params[r], mask);
     dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
     dbias = _mm512_add_ps(dbias, upstream);
     const __m512 g = _mm512_mul_ps(upstream, gain);
@@ -180,7 +182,7 @@ EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::in
 /// kRows rows from `first` on, in one pass over the gradients of gain and bias.
 template <bool kNear, int kRows>
 EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
-                            std::int64_t width) {
+                                 std::int64_t width) {
   Centred row_params[kRows];
   Means means[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -204,9 +206,8 @@ EK_AMX bool backward(const LayerNormGradient<Bf16>& args, std::int64_t first, st
 
 }  // namespace
 
-std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain,
-                                                  const float* bias, Bf16* y, std::int64_t width,
-                                                  double epsilon) {
+std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain, const float* bias,
+                                                Bf16* y, std::int64_t width, double epsilon) {
   if (!has_amx()) return std::nullopt;
   const auto near = near_moments_of(x, width, epsilon);
   const auto moments = near ? *near : moments_of(x, width, epsilon);
@@ -218,7 +219,7 @@ std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain
 }
 
 std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std::int64_t first,
-                                          std::int64_t rows, std::int64_t width) {
+                                        std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
   return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(args, row, width); },
@@ -232,12 +233,12 @@ std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std
 namespace evenkeel::kernels::cpu {
 
 std::optional<RowMoments> layer_norm_row_avx512(const Bf16*, const float*, const float*, Bf16*,
-                                                  std::int64_t, double) {
+                                                std::int64_t, double) {
   return std::nullopt;
 }
 
-std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>&, std::int64_t,
-                                          std::int64_t, std::int64_t) {
+std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>&, std::int64_t, std::int64_t,
+                                        std::int64_t) {
   return 0;
 }
 

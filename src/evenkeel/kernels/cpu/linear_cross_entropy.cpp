@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/linear_cross_entropy_avx512.h"
 #include "evenkeel/kernels/cpu/exp.h"
+#include "evenkeel/kernels/cpu/linear_cross_entropy_avx512.h"
 #include "evenkeel/kernels/cpu/row_common.h"
 
 namespace evenkeel::kernels::cpu {
@@ -23,9 +23,11 @@ template <typename T, typename Z, typename Slope>
   T* const logits = row.logits;
   const auto width = row.width;
   const F max_logit = max_over(width, -std::numeric_limits<F>::infinity(), z);
-  const double sum =
-      sum_over(width, [=](std::int64_t i) { return static_cast<double>(exp_nonpositive(z(i) - max_logit)); });
-  const double loss = std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
+  const double sum = sum_over(width, [=](std::int64_t i) {
+    return static_cast<double>(exp_nonpositive(z(i) - max_logit));
+  });
+  const double loss =
+      std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
   if (!with_gradient) return loss;
 
   const F inverse_sum = static_cast<F>(1 / sum);

@@ -32,12 +32,14 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
   return _mm512_reduce_max_ps(_mm512_max_ps(even, odd));
 }
 
-/// e^(z - max_logit) of sixteen logits: 2^(rate * (logit - max_logit)), whose difference has few roundings.
+/// e^(z - max_logit) of sixteen logits: 2^(rate * (logit - max_logit)), whose difference has few
+/// roundings.
 struct Exponential {
   __m512 max_logit, rate;
 };
 EK_AMX_INLINE __m512 exp_of(__m512 logits, const Exponential& exponential) {
-  return avx512::exp2_ps(_mm512_mul_ps(_mm512_sub_ps(logits, exponential.max_logit), exponential.rate));
+  return avx512::exp2_ps(
+      _mm512_mul_ps(_mm512_sub_ps(logits, exponential.max_logit), exponential.rate));
 }
 
 /// Their sum over a row: 64 of each lane in float32, and these in double.
@@ -59,7 +61,8 @@ EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential)
 }
 
 /// logits = factor * e^(z - max_logit)
-EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& exponential, float factor) {
+EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& exponential,
+                           float factor) {
   const __m512 factors = _mm512_set1_ps(factor);
   std::int64_t i = 0;
   for (; i + 32 <= row.width; i += 32) {
@@ -77,7 +80,7 @@ EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& expone
 EK_AMX double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
   const float max_logit = largest_of(row);
   const Exponential exponential = {_mm512_set1_ps(max_logit),
-                          _mm512_set1_ps(static_cast<float>(row.scale * kLog2OfE))};
+                                   _mm512_set1_ps(static_cast<float>(row.scale * kLog2OfE))};
   const double sum = sum_of(row, exponential);
   const double below = row.scale * (load(row.logits + row.target) - static_cast<double>(max_logit));
   if (with_gradient) {

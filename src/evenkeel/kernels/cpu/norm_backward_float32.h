@@ -167,8 +167,8 @@ template <int kRows, typename Gradient, typename Row>
                                                  GradientMeans (&means)[kRows]) {
   for (int r = 0; r < kRows; ++r) {
     const auto offset = (first + r) * width;
-    if (!means_in_float<true>(args.dy + offset, args.gain, args.x + offset, row_params[r], args.rstd[first + r], width,
-                              means[r])) {
+    if (!means_in_float<true>(args.dy + offset, args.gain, args.x + offset, row_params[r],
+                              args.rstd[first + r], width, means[r])) {
       return false;
     }
   }

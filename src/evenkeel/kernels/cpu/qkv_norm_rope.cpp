@@ -15,7 +15,7 @@ namespace {
 /// value(i), i = 0 .. width - 1, rotated in F and handed to put(i, result).
 template <typename F, typename Angle, typename Value, typename Put>
 [[gnu::always_inline]] inline void rotated(const Angle* cos_sin, std::int64_t width, F direction,
-                                          const Value& value, const Put& put) {
+                                           const Value& value, const Put& put) {
   if (cos_sin == nullptr) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) put(i, value(i));
@@ -101,10 +101,12 @@ template <typename T>
 
 /// g = what reached the head, rotated back.
 template <typename F, typename T>
-[[gnu::always_inline]] inline void inverse_rotated(const HeadsGradient<T>& heads, std::int64_t h, F* g) {
+[[gnu::always_inline]] inline void inverse_rotated(const HeadsGradient<T>& heads, std::int64_t h,
+                                                   F* g) {
   const T* const dy = heads.dy + h * heads.width;
   rotated(
-      heads.cos_sin, heads.width, F(-1), [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
+      heads.cos_sin, heads.width, F(-1),
+      [=](std::int64_t i) { return static_cast<F>(load(dy + i)); },
       [=](std::int64_t i, F value) { g[i] = value; });
 }
 
@@ -239,7 +241,7 @@ EK_CLONES void norm_rope_backward(const HeadsGradient<T>& heads) {
   dispatch_common_width(heads);
 }
 
-#define EK_INSTANTIATE(T)                       \
+#define EK_INSTANTIATE(T)                   \
   template void norm_rope(const Heads<T>&); \
   template void norm_rope_backward(const HeadsGradient<T>&);
 EK_INSTANTIATE(double)

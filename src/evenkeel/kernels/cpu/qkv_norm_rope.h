@@ -12,11 +12,11 @@ namespace evenkeel::kernels::cpu {
 /// (a, b) = (y_j, y_{j + width/2}) into (a cos_j - b sin_j, b cos_j + a sin_j).
 template <typename T>
 struct Heads {
-  const T* x;           // [count, width]
-  const OpMathType<T>* gain;  // [width]; null: no norm
+  const T* x;                    // [count, width]
+  const OpMathType<T>* gain;     // [width]; null: no norm
   const OpMathType<T>* cos_sin;  // [2, width / 2]: cosines, then sines; null: no rotation
-  T* y;                 // [count, width], written; does not overlap x
-  double* rstd;         // [count], written where there is a norm
+  T* y;                          // [count, width], written; does not overlap x
+  double* rstd;                  // [count], written where there is a norm
   std::int64_t count, width;
   double epsilon;
 };
@@ -30,14 +30,14 @@ void norm_rope(const Heads<T>& heads);
 /// The backward pass of one token.
 template <typename T>
 struct HeadsGradient {
-  const T* dy;          // [count, width]
-  const T* x;           // [count, width]
-  const OpMathType<T>* gain;  // [width]; null: no norm
+  const T* dy;                   // [count, width]
+  const T* x;                    // [count, width]
+  const OpMathType<T>* gain;     // [width]; null: no norm
   const OpMathType<T>* cos_sin;  // [2, width / 2]; null: no rotation
-  const double* rstd;   // [count]
-  T* dx;                // [count, width], written; does not overlap dy
-  double* dgain;        // [width], added to
-  double* scratch;      // [width]
+  const double* rstd;            // [count]
+  T* dx;                         // [count, width], written; does not overlap dy
+  double* dgain;                 // [width], added to
+  double* scratch;               // [width]
   std::int64_t count, width;
 };
 

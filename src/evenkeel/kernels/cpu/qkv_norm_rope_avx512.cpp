@@ -37,8 +37,8 @@ EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
 }
 
 /// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
-/// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of the
-/// others then is 2^-60 of it at most.
+/// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of
+/// the others then is 2^-60 of it at most.
 template <int kCount>
 EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
   unsigned subnormal = 0;
@@ -48,7 +48,8 @@ EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
 }
 
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, const HeadVectors<kCount>& other) {
+EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
+                                        const HeadVectors<kCount>& other) {
   HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], other.v[j]);
@@ -63,7 +64,8 @@ EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 fac
   return out;
 }
 
-/// The halves of the head exchanged: the other value of each rotated pair (rotate_half without sign).
+/// The halves of the head exchanged: the other value of each rotated pair (rotate_half without
+/// sign).
 template <int kCount>
 EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
   HeadVectors<kCount> out;
@@ -104,17 +106,19 @@ EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
     const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
                             _mm256_loadu_ps(sines + 8 * (high % kCount))};
     rotation.cosine.v[j] = concatenated(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
-                            _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
+                                        _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
     rotation.sine.v[j] = concatenated(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
-                          _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
+                                      _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
   }
   return rotation;
 }
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z, const CosSin<kCount>& rotation) {
+EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
+                                          const CosSin<kCount>& rotation) {
   auto out = times(swapped_halves(z), rotation.sine);
 #pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_fmadd_ps(z.v[j], rotation.cosine.v[j], out.v[j]);
+  for (int j = 0; j < kCount; ++j)
+    out.v[j] = _mm512_fmadd_ps(z.v[j], rotation.cosine.v[j], out.v[j]);
   return out;
 }
 
@@ -142,8 +146,10 @@ EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
 
 /// The lanes whose values fit float32.
 EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
-  const __mmask8 is_large = _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
-  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude), _CMP_LT_OQ);
+  const __mmask8 is_large =
+      _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
+  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude),
+                                 _CMP_LT_OQ);
 }
 
 /// Of a head some behind this one.
@@ -169,8 +175,8 @@ EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
   return sum;
 }
 
-/// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that no
-/// head waits for its root.
+/// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that
+/// no head waits for its root.
 template <int kCount>
 EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
@@ -188,14 +194,17 @@ EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
     const __m256d root = _mm256_sqrt_pd(_mm256_fmadd_pd(squares, share, epsilon));
     const __m256d rstd = _mm256_div_pd(_mm256_set1_pd(1), root);
     _mm256_mask_storeu_pd(heads.rstd + first, static_cast<__mmask8>((1 << count) - 1), rstd);
-    if ((fits_float32_mask(squares) & fits_float32_mask(rstd)) != (1 << kHeadsAtOnce) - 1) return false;
+    if ((fits_float32_mask(squares) & fits_float32_mask(rstd)) != (1 << kHeadsAtOnce) - 1)
+      return false;
   }
   return true;
 }
 
-/// What a head is multiplied with: rotated(gain * z) = z * rotation.cosine + swapped_halves(z) * rotation.sine.
+/// What a head is multiplied with: rotated(gain * z) = z * rotation.cosine + swapped_halves(z) *
+/// rotation.sine.
 template <int kCount>
-EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain, const CosSin<kCount>& rotation) {
+EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
+                                       const CosSin<kCount>& rotation) {
   return {times(gain, rotation.cosine), times(swapped_halves(gain), rotation.sine)};
 }
 
@@ -292,7 +301,8 @@ bool dispatch_flags(const Heads<Bf16>& heads) {
 
 template <int kCount>
 bool dispatch_flags(const HeadsGradient<Bf16>& heads) {
-  if (heads.gain == nullptr) return heads.cos_sin != nullptr && backward<kCount, false, true>(heads);
+  if (heads.gain == nullptr)
+    return heads.cos_sin != nullptr && backward<kCount, false, true>(heads);
   if (heads.cos_sin == nullptr) return backward<kCount, true, false>(heads);
   return backward<kCount, true, true>(heads);
 }

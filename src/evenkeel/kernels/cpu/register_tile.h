@@ -14,9 +14,9 @@ enum class LeftLayout { row_major, column_major };
 /// c[i, j] (+)= sum_k a[i, k] b[k, j] for kRows x (kVectors * lanes) values of c.
 template <typename V, int kRows, int kVectors, LeftLayout kLeft, bool kAdd, typename F>
 [[gnu::always_inline]] inline void matmul_tile(const F* __restrict a, std::int64_t a_stride,
-                                        const F* __restrict b, std::int64_t b_stride,
-                                        F* __restrict c, std::int64_t c_stride,
-                                        std::int64_t depth) {
+                                               const F* __restrict b, std::int64_t b_stride,
+                                               F* __restrict c, std::int64_t c_stride,
+                                               std::int64_t depth) {
   constexpr int kVectorSize = static_cast<int>(sizeof(V) / sizeof(F));
   V sum[kRows][kVectors];
 #pragma GCC unroll 16
@@ -51,18 +51,18 @@ template <typename V, int kRows, int kVectors, LeftLayout kLeft, bool kAdd, type
 /// The same for any number of whole vectors: two at a time, and the last alone.
 template <typename V, int kRows, LeftLayout kLeft, bool kAdd, typename F>
 [[gnu::always_inline]] inline void matmul_tiles(const F* __restrict a, std::int64_t a_stride,
-                                         const F* __restrict b, std::int64_t b_stride,
-                                         F* __restrict c, std::int64_t c_stride, std::int64_t depth,
-                                         std::int64_t vectors) {
+                                                const F* __restrict b, std::int64_t b_stride,
+                                                F* __restrict c, std::int64_t c_stride,
+                                                std::int64_t depth, std::int64_t vectors) {
   constexpr int kVectorSize = static_cast<int>(sizeof(V) / sizeof(F));
   std::int64_t j = 0;
   for (; j + 2 <= vectors; j += 2) {
-    matmul_tile<V, kRows, 2, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride, c + j * kVectorSize, c_stride,
-                                   depth);
+    matmul_tile<V, kRows, 2, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride,
+                                          c + j * kVectorSize, c_stride, depth);
   }
   if (j < vectors) {
-    matmul_tile<V, kRows, 1, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride, c + j * kVectorSize, c_stride,
-                                   depth);
+    matmul_tile<V, kRows, 1, kLeft, kAdd>(a, a_stride, b + j * kVectorSize, b_stride,
+                                          c + j * kVectorSize, c_stride, depth);
   }
 }
 

@@ -152,10 +152,10 @@ EK_CLONES void rms_norm_backward(const RmsNormGradient<T>& args, std::int64_t ro
   }
 }
 
-#define EK_INSTANTIATE(T)                                                                    \
+#define EK_INSTANTIATE(T)                                                                          \
   template double rms_norm_row(const T*, const OpMathType<T>*, T*, std::int64_t, double);          \
   template double add_rms_norm_row(const T*, const T*, const OpMathType<T>*, T*, T*, std::int64_t, \
-                                   double);                                                  \
+                                   double);                                                        \
   template void rms_norm_backward(const RmsNormGradient<T>&, std::int64_t, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -15,7 +15,8 @@ namespace evenkeel::kernels::cpu {
 /// \return rstd, which the backward pass needs
 /// \source Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4
 template <typename T>
-double rms_norm_row(const T* x, const OpMathType<T>* gain, T* y, std::int64_t width, double epsilon);
+double rms_norm_row(const T* x, const OpMathType<T>* gain, T* y, std::int64_t width,
+                    double epsilon);
 
 /// sum = residual + branch, rounded, and then rms_norm_row() of it, for one row; sum and y overlap
 /// nothing.
@@ -26,13 +27,13 @@ double add_rms_norm_row(const T* residual, const T* branch, const OpMathType<T>*
 /// Rows of the backward pass, one behind the other.
 template <typename T>
 struct RmsNormGradient {
-  const T* dy;          // [rows, width]
-  const T* skip;        // [rows, width], the gradient that reaches x beside the norm; may be null
-  const T* x;           // [rows, width]
+  const T* dy;    // [rows, width]
+  const T* skip;  // [rows, width], the gradient that reaches x beside the norm; may be null
+  const T* x;     // [rows, width]
   const OpMathType<T>* gain;  // [width]
-  const double* rstd;   // [rows]
-  T* dx;                // [rows, width], written
-  double* dgain;        // [width], added to
+  const double* rstd;         // [rows]
+  T* dx;                      // [rows, width], written
+  double* dgain;              // [width], added to
 };
 
 /// dx = skip + rstd * (g - x_hat * mean(g * x_hat)) and dgain += dy * x_hat,

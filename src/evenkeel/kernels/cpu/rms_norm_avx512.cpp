@@ -56,8 +56,8 @@ EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_
 struct Terms {
   __m512 upstream, g, x_hat;
 };
-EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t offset, __m512 gain, __m512 rstd,
-                        __mmask16 mask) {
+EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t offset, __m512 gain,
+                             __m512 rstd, __mmask16 mask) {
   const __m512 upstream = avx512::load_16(args.dy + offset, mask);
   return {upstream, _mm512_mul_ps(upstream, gain),
           _mm512_mul_ps(avx512::load_16(args.x + offset, mask), rstd)};
@@ -65,13 +65,14 @@ EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t off
 
 /// mean(g * x_hat); false where the row does not fit float32.
 EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
-                      __m512& mean) {
+                           __m512& mean) {
   if (!fits_float32(args.rstd[row])) return false;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(args.rstd[row]));
   __m512 dot = _mm512_setzero_ps(), largest = dot;
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto mask = avx512::tail_mask_16(width - i);
-    const auto terms = terms_of(args, row * width + i, avx512::load_16(args.gain + i, mask), rstd, mask);
+    const auto terms =
+        terms_of(args, row * width + i, avx512::load_16(args.gain + i, mask), rstd, mask);
     prefetch_ahead(args.dy + row * width + i);
     prefetch_ahead(args.x + row * width + i);
     // The pass behind this one meets it first, in four rows at once.
@@ -101,7 +102,8 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std:
       const auto terms = terms_of(args, offset, gain, rstd[r], mask);
       dgain = _mm512_fmadd_ps(terms.upstream, terms.x_hat, dgain);
       __m512 total = _mm512_mul_ps(rstd[r], _mm512_fnmadd_ps(terms.x_hat, mean[r], terms.g));
-      if (args.skip != nullptr) total = _mm512_add_ps(avx512::load_16(args.skip + offset, mask), total);
+      if (args.skip != nullptr)
+        total = _mm512_add_ps(avx512::load_16(args.skip + offset, mask), total);
       avx512::store_16(args.dx + offset, total, mask);
     }
     avx512::add_16(args.dgain + i, dgain, mask);
@@ -112,7 +114,7 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std:
 }  // namespace
 
 std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16* y,
-                                            std::int64_t width, double epsilon) {
+                                          std::int64_t width, double epsilon) {
   if (!has_amx()) return std::nullopt;
   const double squares = squares_of(x, width);
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon);
@@ -126,7 +128,7 @@ bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::in
 }
 
 std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::int64_t first,
-                                        std::int64_t rows, std::int64_t width) {
+                                      std::int64_t rows, std::int64_t width) {
   if (!has_amx()) return 0;
   return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(args, row, width); },
@@ -139,8 +141,7 @@ std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::in
 
 namespace evenkeel::kernels::cpu {
 
-std::optional<double> rms_norm_row_avx512(const Bf16*, const float*, Bf16*, std::int64_t,
-                                            double) {
+std::optional<double> rms_norm_row_avx512(const Bf16*, const float*, Bf16*, std::int64_t, double) {
   return std::nullopt;
 }
 
@@ -149,7 +150,7 @@ bool add_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
 }
 
 std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>&, std::int64_t, std::int64_t,
-                                        std::int64_t) {
+                                      std::int64_t) {
   return 0;
 }
 

@@ -30,8 +30,8 @@ template <typename T>
 
 template <typename T, typename F>
 [[gnu::always_inline]] inline void axpby(const T* __restrict row, double factor,
-                                           const F* __restrict other, double less, T* __restrict to,
-                                           std::int64_t width) {
+                                         const F* __restrict other, double less, T* __restrict to,
+                                         std::int64_t width) {
 #pragma omp simd
   for (std::int64_t j = 0; j < width; ++j) {
     store(to + j, factor * load(row + j) - less * load(other + j));
@@ -52,14 +52,14 @@ EK_CLONES void scale_row(const T* row, double factor, T* to, std::int64_t width)
 
 template <typename T>
 EK_CLONES void axpy_row(const T* __restrict row, double factor, double* __restrict sums,
-                       std::int64_t width) {
+                        std::int64_t width) {
 #pragma omp simd
   for (std::int64_t j = 0; j < width; ++j) sums[j] += factor * load(row + j);
 }
 
 template <typename T>
-EK_CLONES void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
-                            std::int64_t width) {
+EK_CLONES void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less,
+                         T* to, std::int64_t width) {
   axpby(row, factor, other, less, to, width);
 }
 
@@ -78,12 +78,12 @@ EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T>
   return along;
 }
 
-#define EK_INSTANTIATE(T)                                                                 \
-  template double dot_row(const T*, const T*, std::int64_t);                          \
-  template void scale_row(const T*, double, T*, std::int64_t);                            \
-  template void axpy_row(const T*, double, double*, std::int64_t);                         \
+#define EK_INSTANTIATE(T)                                                                    \
+  template double dot_row(const T*, const T*, std::int64_t);                                 \
+  template void scale_row(const T*, double, T*, std::int64_t);                               \
+  template void axpy_row(const T*, double, double*, std::int64_t);                           \
   template void axpby_row(const T*, double, const OpMathType<T>*, double, T*, std::int64_t); \
-  template void weight_norm_row(const T*, OpMathType<T>, T*, std::int64_t);                     \
+  template void weight_norm_row(const T*, OpMathType<T>, T*, std::int64_t);                  \
   template double weight_norm_row_backward(const T*, const T*, OpMathType<T>, T*, std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -24,7 +24,7 @@ void axpy_row(const T* row, double factor, double* sums, std::int64_t width);
 /// to[j] = factor row[j] - less other[j]
 template <typename T>
 void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
-                  std::int64_t width);
+               std::int64_t width);
 
 /// w = gain v / |v|; zeros stay zeros.
 /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2
@@ -34,6 +34,7 @@ void weight_norm_row(const T* v, OpMathType<T> gain, T* w, std::int64_t width);
 /// Its gradient, with u = v / |v|: dv = gain / |v| (dw - u (dw . u)).
 /// \return that of the gain, dw . u
 template <typename T>
-double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T> gain, T* dv, std::int64_t width);
+double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T> gain, T* dv,
+                                std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

@@ -10,10 +10,10 @@
 
 /// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
 /// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
-/// backward passes of which enough is left (norm_backward_float32.h), and sums and squares of rows that fit float32
-/// and heads of bfloat16 (*_avx512.h).
-/// What is done to each value alone is in float32, at twice the rate, where no more than the
-/// rounding of the result is at stake and all factors fit float32; else it is in double, too.
+/// backward passes of which enough is left (norm_backward_float32.h), and sums and squares of rows
+/// that fit float32 and heads of bfloat16 (*_avx512.h). What is done to each value alone is in
+/// float32, at twice the rate, where no more than the rounding of the result is at stake and all
+/// factors fit float32; else it is in double, too.
 namespace evenkeel::kernels::cpu {
 
 /// A power of two that brings the squares of a row, and epsilon, into the range of a double.
@@ -46,7 +46,7 @@ inline bool fits_float32(double factor) {
 /// \return how many are done, up to the first that is not
 template <typename Four, typename One>
 inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const Four& four,
-                               const One& one) {
+                                   const One& one) {
   constexpr std::int64_t kAtOnce = 4;
   auto row = first;
   while (row + kAtOnce <= rows && four(row)) row += kAtOnce;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evenkeel/kernels/cpu/row_reduction.h"
 #include "evenkeel/kernels/cpu/row_common.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -26,7 +26,8 @@ template <typename T>
 }
 
 template <typename T>
-[[gnu::always_inline]] inline Moments moments_of(const T* x, std::int64_t width, const RowDenominator& denominator) {
+[[gnu::always_inline]] inline Moments moments_of(const T* x, std::int64_t width,
+                                                 const RowDenominator& denominator) {
   using Placement = RowDenominator::EpsilonAt;
   const double first = denominator.is_centred ? load(x) : 0;
   double mean = 0;
@@ -59,8 +60,8 @@ template <typename T>
 
 template <typename T>
 EK_CLONES void row_norm_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
-                            const OpMathType<T>* __restrict bias, T* __restrict y, std::int64_t width,
-                            const RowDenominator& denominator) {
+                            const OpMathType<T>* __restrict bias, T* __restrict y,
+                            std::int64_t width, const RowDenominator& denominator) {
   const auto [first, mean, rho, slope] = moments_of(x, width, denominator);
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
@@ -80,9 +81,10 @@ EK_CLONES void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t
   const auto g = [dy, gain](std::int64_t i) { return load(dy + i) * load(gain + i); };
   const double dot =
       sum_over(width, [=](std::int64_t i) { return g(i) * ((load(x + i) - origin - mean) * rho); });
-  const double mean_g = denominator.is_centred ? sum_over(width, [=](std::int64_t i) { return g(i); }) /
-                                            static_cast<double>(width)
-                                      : 0;
+  const double mean_g =
+      denominator.is_centred
+          ? sum_over(width, [=](std::int64_t i) { return g(i); }) / static_cast<double>(width)
+          : 0;
   const double projection = moments.slope * dot;
   const std::int64_t partial_width = denominator.partial_width;
 #pragma omp simd
@@ -104,10 +106,11 @@ EK_CLONES void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t
   }
 }
 
-#define EK_INSTANTIATE(T)                                                                \
-  template void row_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, std::int64_t, \
-                             const RowDenominator&);                                             \
-  template void row_norm_row_backward(const RowNormGradient<T>&, std::int64_t, const RowDenominator&);
+#define EK_INSTANTIATE(T)                                                              \
+  template void row_norm_row(const T*, const OpMathType<T>*, const OpMathType<T>*, T*, \
+                             std::int64_t, const RowDenominator&);                     \
+  template void row_norm_row_backward(const RowNormGradient<T>&, std::int64_t,         \
+                                      const RowDenominator&);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

@@ -11,13 +11,13 @@ namespace evenkeel::kernels::cpu {
 struct RowDenominator {
   enum class EpsilonAt { inside, outside, clamp };
 
-  bool is_centred = false;       // of x - mean(x), and that is divided
-  std::int64_t partial_width = 0;     // the squares of the first so many values count
-  bool is_length = false;        // their sum, else their mean
-  double epsilon = 0;            // e
+  bool is_centred = false;                   // of x - mean(x), and that is divided
+  std::int64_t partial_width = 0;            // the squares of the first so many values count
+  bool is_length = false;                    // their sum, else their mean
+  double epsilon = 0;                        // e
   EpsilonAt epsilon_at = EpsilonAt::inside;  // 1/sqrt(s + e), 1/(sqrt(s) + e) or 1/max(sqrt(s), e)
-  bool absmax8 = false;        // of x over an eighth of its largest magnitude, which is a
-                                 // constant to the gradient
+  bool absmax8 = false;  // of x over an eighth of its largest magnitude, which is a
+                         // constant to the gradient
 };
 
 /// y = gain * (x - mean) / denominator + bias, for one row, in double.
@@ -26,8 +26,8 @@ struct RowDenominator {
 /// \param x, y        width contiguous values each, which do not overlap
 /// \param gain, bias  width values each
 template <typename T>
-void row_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y, std::int64_t width,
-                  const RowDenominator& denominator);
+void row_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
+                  std::int64_t width, const RowDenominator& denominator);
 
 /// One row of the backward pass.
 template <typename T>
@@ -45,6 +45,7 @@ struct RowNormGradient {
 ///   slope = -d(rho)/d(s) * 2 / (rho^2 * count of the mean),
 /// dgain += dy * x_hat, dbias += dy.
 template <typename T>
-void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t width, const RowDenominator& denominator);
+void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t width,
+                           const RowDenominator& denominator);
 
 }  // namespace evenkeel::kernels::cpu

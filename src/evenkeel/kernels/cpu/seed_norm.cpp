@@ -2,8 +2,8 @@
 #include "evenkeel/kernels/cpu/seed_norm.h"
 
 #include "evenkeel/kernels/cpu/bounded_functions.h"
-#include "evenkeel/kernels/cpu/row_reduction.h"
 #include "evenkeel/kernels/cpu/row_common.h"
+#include "evenkeel/kernels/cpu/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -15,19 +15,22 @@ struct RowStatistics {
 };
 
 template <typename T>
-[[gnu::always_inline]] inline RowStatistics row_statistics(const T* x, const SeedNormParameters<T>& parameters, std::int64_t width) {
+[[gnu::always_inline]] inline RowStatistics row_statistics(const T* x,
+                                                           const SeedNormParameters<T>& parameters,
+                                                           std::int64_t width) {
   const auto* const beta = parameters.beta;
   const double squares = sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
   const double along =
       sum_over(width, [x, beta](std::int64_t i) { return load(x + i) * load(beta + i); });
-  return {inverse_root(squares / static_cast<double>(width) + parameters.epsilon), tanh_with_slope(along)};
+  return {inverse_root(squares / static_cast<double>(width) + parameters.epsilon),
+          tanh_with_slope(along)};
 }
 
 }  // namespace
 
 template <typename T>
-EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNormParameters<T>& parameters, T* __restrict y,
-                             std::int64_t width) {
+EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNormParameters<T>& parameters,
+                             T* __restrict y, std::int64_t width) {
   const auto statistics = row_statistics(x, parameters, width);
   const double rho = statistics.rho, t = statistics.t.value;
   const OpMathType<T>* __restrict const alpha = parameters.alpha;
@@ -40,8 +43,8 @@ EK_CLONES void seed_norm_row(const T* __restrict x, const SeedNormParameters<T>&
 }
 
 template <typename T>
-EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNormParameters<T>& parameters,
-                                      std::int64_t width) {
+EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row,
+                                      const SeedNormParameters<T>& parameters, std::int64_t width) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
   const OpMathType<T>* __restrict const alpha = parameters.alpha;
@@ -74,7 +77,7 @@ EK_CLONES void seed_norm_row_backward(const SeedNormGradient<T>& row, const Seed
   }
 }
 
-#define EK_INSTANTIATE(T)                                                              \
+#define EK_INSTANTIATE(T)                                                                        \
   template void seed_norm_row(const T*, const SeedNormParameters<T>&, T*, std::int64_t);         \
   template void seed_norm_row_backward(const SeedNormGradient<T>&, const SeedNormParameters<T>&, \
                                        std::int64_t);

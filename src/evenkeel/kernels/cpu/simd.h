@@ -21,7 +21,8 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-/// The type of arithmetic on T, and of gains and biases (at::OpMathType): float, or double for double.
+/// The type of arithmetic on T, and of gains and biases (at::OpMathType): float, or double for
+/// double.
 template <typename T>
 using OpMathType = std::conditional_t<std::is_same_v<T, double>, double, float>;
 

@@ -32,14 +32,14 @@ constexpr double kMaxAngle = std::numbers::pi / 4;
 /// What the values of a row have in common: t = g - projection x.
 struct Arc {
   double x_squared, projection, x_norm, tangent_norm;
-  double slope;          // min(tangent_norm / x_norm, kMaxAngle)
+  double slope;                   // min(tangent_norm / x_norm, kMaxAngle)
   double unclamped_angle, angle;  // before it is clamped, and after
   double safe_tangent_norm() const { return tangent_norm > 0 ? tangent_norm : 1; }
 };
 
 template <typename T>
-[[gnu::always_inline]] inline Arc arc_of(const T* x, const T* g, const GeodesicParameters& parameters,
-                                         std::int64_t width) {
+[[gnu::always_inline]] inline Arc arc_of(const T* x, const T* g,
+                                         const GeodesicParameters& parameters, std::int64_t width) {
   Arc arc = {};
   arc.x_squared = square_of(x, width);
   if (arc.x_squared == 0) return arc;
@@ -61,7 +61,7 @@ template <typename T>
 
 template <typename T>
 EK_CLONES void sphere_step_row(const T* __restrict start, const T* __restrict towards,
-                          const double* __restrict step, T* __restrict y, std::int64_t width) {
+                               const double* __restrict step, T* __restrict y, std::int64_t width) {
   const double a = inverse_norm(square_of(start, width)).value;
   const double b = inverse_norm(square_of(towards, width)).value;
   const auto z = [=](std::int64_t i) {
@@ -88,11 +88,13 @@ EK_CLONES void sphere_step_row_backward(const SphereGradient<T>& row, std::int64
       inverse_norm(sum_over(width, [z](std::int64_t i) { return z(i) * z(i); }));
   const double rate = c;
   const double along_y =
-      c_has_gradient ? rate * rate * sum_over(width, [=](std::int64_t i) { return z(i) * load(dy + i); })
-              : 0;
+      c_has_gradient
+          ? rate * rate * sum_over(width, [=](std::int64_t i) { return z(i) * load(dy + i); })
+          : 0;
   const auto dz = [=](std::int64_t i) { return rate * (load(dy + i) - z(i) * along_y); };
   const double along_u =
-      a_has_gradient ? sum_over(width, [=](std::int64_t i) { return u(i) * (1 - step[i]) * dz(i); }) : 0;
+      a_has_gradient ? sum_over(width, [=](std::int64_t i) { return u(i) * (1 - step[i]) * dz(i); })
+                     : 0;
   const double along_v =
       b_has_gradient ? sum_over(width, [=](std::int64_t i) { return v(i) * step[i] * dz(i); }) : 0;
   const double to_u = a, to_v = b;
@@ -109,21 +111,25 @@ EK_CLONES void sphere_step_row_backward(const SphereGradient<T>& row, std::int64
 }
 
 template <typename T>
-EK_CLONES void geodesic_step_row(const T* __restrict x, const T* __restrict g, const GeodesicParameters& parameters,
-                            T* __restrict y, std::int64_t width) {
+EK_CLONES void geodesic_step_row(const T* __restrict x, const T* __restrict g,
+                                 const GeodesicParameters& parameters, T* __restrict y,
+                                 std::int64_t width) {
   const auto arc = arc_of(x, g, parameters, width);
   const bool is_zero = arc.x_squared == 0;
   const double x_factor = is_zero ? 1 : std::cos(arc.angle), projection = arc.projection;
-  const double tangent_factor = is_zero ? 1 : arc.x_norm * std::sin(arc.angle) / arc.safe_tangent_norm();
+  const double tangent_factor =
+      is_zero ? 1 : arc.x_norm * std::sin(arc.angle) / arc.safe_tangent_norm();
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    store(y + i, x_factor * load(x + i) + tangent_factor * (load(g + i) - projection * load(x + i)));
+    store(y + i,
+          x_factor * load(x + i) + tangent_factor * (load(g + i) - projection * load(x + i)));
   }
 }
 
 template <typename T>
-EK_CLONES void geodesic_step_row_backward(const GeodesicGradient<T>& row, const GeodesicParameters& parameters,
-                                     std::int64_t width) {
+EK_CLONES void geodesic_step_row_backward(const GeodesicGradient<T>& row,
+                                          const GeodesicParameters& parameters,
+                                          std::int64_t width) {
   const T* __restrict const dy = row.dy;
   const T* __restrict const x = row.x;
   const T* __restrict const g = row.g;
@@ -137,12 +143,14 @@ EK_CLONES void geodesic_step_row_backward(const GeodesicGradient<T>& row, const 
   }
   const double projection = arc.projection;
   const double dy_x = sum_over(width, [=](std::int64_t i) { return load(dy + i) * load(x + i); });
-  const double dy_t = sum_over(
-      width, [=](std::int64_t i) { return load(dy + i) * (load(g + i) - projection * load(x + i)); });
+  const double dy_t = sum_over(width, [=](std::int64_t i) {
+    return load(dy + i) * (load(g + i) - projection * load(x + i));
+  });
   const double cosine = std::cos(arc.angle), sine = std::sin(arc.angle);
   const double forward = dy_t / arc.safe_tangent_norm();  // dy along the direction of t
   const bool is_angle_clamped = arc.unclamped_angle > kMaxAngle;
-  const double dangle = is_angle_clamped ? 0 : (cosine * arc.x_norm * forward - sine * dy_x) * parameters.decay;
+  const double dangle =
+      is_angle_clamped ? 0 : (cosine * arc.x_norm * forward - sine * dy_x) * parameters.decay;
   *row.dscale += dangle * arc.slope;
   *row.dbias += dangle;
   const bool is_slope_clamped = arc.tangent_norm / arc.x_norm > kMaxAngle;
@@ -164,11 +172,13 @@ EK_CLONES void geodesic_step_row_backward(const GeodesicGradient<T>& row, const 
   }
 }
 
-#define EK_INSTANTIATE(T)                                                        \
-  template void sphere_step_row(const T*, const T*, const double*, T*, std::int64_t); \
-  template void sphere_step_row_backward(const SphereGradient<T>&, std::int64_t);     \
-  template void geodesic_step_row(const T*, const T*, const GeodesicParameters&, T*, std::int64_t); \
-  template void geodesic_step_row_backward(const GeodesicGradient<T>&, const GeodesicParameters&, std::int64_t);
+#define EK_INSTANTIATE(T)                                                                         \
+  template void sphere_step_row(const T*, const T*, const double*, T*, std::int64_t);             \
+  template void sphere_step_row_backward(const SphereGradient<T>&, std::int64_t);                 \
+  template void geodesic_step_row(const T*, const T*, const GeodesicParameters&, T*,              \
+                                  std::int64_t);                                                  \
+  template void geodesic_step_row_backward(const GeodesicGradient<T>&, const GeodesicParameters&, \
+                                           std::int64_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)

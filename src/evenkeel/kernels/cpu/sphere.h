@@ -11,7 +11,8 @@ namespace evenkeel::kernels::cpu {
 /// y = unit(u + step (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12).
 /// \param step  [width]
 template <typename T>
-void sphere_step_row(const T* start, const T* towards, const double* step, T* y, std::int64_t width);
+void sphere_step_row(const T* start, const T* towards, const double* step, T* y,
+                     std::int64_t width);
 
 /// One row of the backward pass.
 template <typename T>
@@ -35,7 +36,8 @@ struct GeodesicParameters {
 /// y = x cos(angle) + |x| t / |t| sin(angle),  t = g - x (x.g) / (x.x): what of g is orthogonal to
 /// x; and x + g where x is zero.
 template <typename T>
-void geodesic_step_row(const T* x, const T* g, const GeodesicParameters& parameters, T* y, std::int64_t width);
+void geodesic_step_row(const T* x, const T* g, const GeodesicParameters& parameters, T* y,
+                       std::int64_t width);
 
 /// One row of the backward pass.
 template <typename T>
@@ -49,6 +51,7 @@ struct GeodesicGradient {
   double* dbias;   // added to
 };
 template <typename T>
-void geodesic_step_row_backward(const GeodesicGradient<T>& row, const GeodesicParameters& parameters, std::int64_t width);
+void geodesic_step_row_backward(const GeodesicGradient<T>& row,
+                                const GeodesicParameters& parameters, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

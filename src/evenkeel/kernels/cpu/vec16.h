@@ -12,7 +12,8 @@ inline constexpr int kLanes = 16;  // results side by side, on every processor
 template <typename F, int kBytes = 32>
 struct Vec16 {
   using V = typename VectorOf<F, kBytes>::Type;
-  static constexpr int kPartSize = kBytes / static_cast<int>(sizeof(F)), kCount = kLanes / kPartSize;
+  static constexpr int kPartSize = kBytes / static_cast<int>(sizeof(F)),
+                       kCount = kLanes / kPartSize;
   V part[kCount] = {};
 
   [[gnu::always_inline]] void load(const F* from) {

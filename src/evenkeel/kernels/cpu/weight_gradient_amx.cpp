@@ -58,7 +58,7 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
 
 /// Of rows [first, first + count) of a factor, `width` columns from `column` on.
 RowBlock row_block(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
-                 std::int64_t column, std::int64_t width) {
+                   std::int64_t column, std::int64_t width) {
   return {{factor + column, stride}, first, count, up_to(kSide, count), width};
 }
 
@@ -68,10 +68,10 @@ EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
   for (std::int64_t k = 0; k < args.count; k += kDepth) {
     const auto count = std::min(kDepth, args.count - k), depth = up_to(kSide, count);
     const bool is_last = k + kDepth >= args.count;
-    copy_transposed(row_block(args.dy, args.dy_stride, k, count, 0, args.rows), up_to(kSide, args.rows),
-                    scratch.left, kLeftStride);
-    pack_as_rows(row_block(args.x, args.x_stride, k, count, 0, args.columns), up_to(kSide, args.columns),
-                 scratch.right, kPanel);
+    copy_transposed(row_block(args.dy, args.dy_stride, k, count, 0, args.rows),
+                    up_to(kSide, args.rows), scratch.left, kLeftStride);
+    pack_as_rows(row_block(args.x, args.x_stride, k, count, 0, args.columns),
+                 up_to(kSide, args.columns), scratch.right, kPanel);
     float* sums = scratch.sums;
     for (std::int64_t n = 0; n < args.columns; n += kSide) {
       const AmxRight right = {scratch.right + n / kTile * kPanel, kPanel};
@@ -86,11 +86,11 @@ EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
         if (!is_last) continue;
         store_output_tile(pending);
         pending = {sums,
-                args.sum + m * args.sum_stride + n,
-                args.sum_stride,
-                std::min(kSide, args.rows - m),
-                std::min(kSide, args.columns - n),
-                args.is_first};
+                   args.sum + m * args.sum_stride + n,
+                   args.sum_stride,
+                   std::min(kSide, args.rows - m),
+                   std::min(kSide, args.columns - n),
+                   args.is_first};
       }
     }
   }
@@ -112,7 +112,8 @@ EK_AMX void add_weight_gradient_amx(const WeightGradient& args, void* scratch) {
     for (std::int64_t n = 0; n < args.columns; n += kBlock) {
       auto block = args;
       block.dy += m, block.x += n, block.sum += m * args.sum_stride + n;
-      block.rows = std::min(kBlock, args.rows - m), block.columns = std::min(kBlock, args.columns - n);
+      block.rows = std::min(kBlock, args.rows - m),
+      block.columns = std::min(kBlock, args.columns - n);
       add_block(block, *static_cast<Scratch*>(scratch));
     }
   }

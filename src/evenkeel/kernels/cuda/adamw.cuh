@@ -23,7 +23,7 @@ struct AdamwPointers {
 /// The step of kernels/adamw_factors.h, one thread a weight, in the arithmetic of W.
 /// \return cudaSuccess, or why the launch was refused; it does not wait for the device
 template <typename W, typename G>
-cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count, const AdamwFactors& factors,
-                  cudaStream_t stream);
+cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count,
+                  const AdamwFactors& factors, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -13,10 +13,10 @@ namespace evenkeel::kernels::cuda {
 /// y = gain * x + bias. With dy for x and no bias it is the gradient of x.
 template <typename T>
 struct AffineRows {
-  const T* x;           // [rows, width]
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
   const OpMathType<T>* bias;  // [width], or null for 0
-  T* y;                 // [rows, width], written
+  T* y;                       // [rows, width], written
 };
 template <typename T>
 cudaError_t affine(const AffineRows<T>& args, std::int64_t rows, std::int64_t width,

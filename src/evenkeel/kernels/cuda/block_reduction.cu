@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/block_reduction.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/reduction_order.h"
 
 namespace evenkeel::kernels::cuda {
@@ -9,7 +9,8 @@ namespace {
 
 /// One thread a column and block of rows: it adds from the first row to the last.
 template <typename T>
-__global__ void row_blocks_kernel(RowGradientArguments<T> args, std::int64_t rows, std::int64_t width) {
+__global__ void row_blocks_kernel(RowGradientArguments<T> args, std::int64_t rows,
+                                  std::int64_t width) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (column >= width) return;
   const std::int64_t begin = blockIdx.x * kBlockRows;
@@ -40,7 +41,7 @@ __global__ void squares_kernel(const T* x, double* sums, std::int64_t count) {
 
 /// One level of the tree: block 2 k stride takes up block (2 k + 1) stride.
 __global__ void tree_level_kernel(double* sums, std::int64_t blocks, std::int64_t width,
-                             std::int64_t stride) {
+                                  std::int64_t stride) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   const std::int64_t to = 2 * stride * blockIdx.x;
   if (column >= width || to + stride >= blocks) return;
@@ -54,8 +55,8 @@ dim3 grid(std::int64_t blocks, std::int64_t width) {
 }  // namespace
 
 template <typename T>
-cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows, std::int64_t width,
-                           cudaStream_t stream) {
+cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows,
+                           std::int64_t width, cudaStream_t stream) {
   if (rows == 0 || width == 0) return cudaSuccess;
   row_blocks_kernel<T>
       <<<grid(blocks_of(rows, kBlockRows), width), kThreads, 0, stream>>>(args, rows, width);
@@ -70,8 +71,7 @@ cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStr
   return cudaGetLastError();
 }
 
-cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width,
-                        cudaStream_t stream) {
+cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream) {
   if (width == 0) return cudaSuccess;
   for (std::int64_t stride = 1; stride < blocks; stride *= 2) {
     const auto pairs = blocks_of(blocks, 2 * stride);
@@ -81,9 +81,9 @@ cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width,
   return cudaSuccess;
 }
 
-#define EK_INSTANTIATE(T)                                                                 \
+#define EK_INSTANTIATE(T)                                                                         \
   template cudaError_t add_row_blocks(const RowGradientArguments<T>&, std::int64_t, std::int64_t, \
-                                      cudaStream_t);                                      \
+                                      cudaStream_t);                                              \
   template cudaError_t sum_of_squares(const T*, double*, std::int64_t, cudaStream_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-/// Sums over rows and over flat buffers in the fixed order of kernels/reduction_order.h; conventions as in
-/// rms_norm.cuh.
+/// Sums over rows and over flat buffers in the fixed order of kernels/reduction_order.h;
+/// conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 
 /// What the gradients of a gain and a bias are summed from.
@@ -22,8 +22,8 @@ struct RowGradientArguments {
 
 /// The sums over each block of kBlockRows rows.
 template <typename T>
-cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows, std::int64_t width,
-                           cudaStream_t stream);
+cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows,
+                           std::int64_t width, cudaStream_t stream);
 
 /// The sum of x^2 over each block of kBlockValues values: sums [blocks], written.
 template <typename T>

@@ -25,7 +25,8 @@ __global__ void forward_kernel(LayerNormRows<T> args, std::int64_t width, double
   });
   const double rstd = inverse_root(squares / features + epsilon * scale * scale);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
-    store(args.y + offset + i, (scaled(i) - mean) * rstd * load(args.gain + i) + load(args.bias + i));
+    store(args.y + offset + i,
+          (scaled(i) - mean) * rstd * load(args.gain + i) + load(args.bias + i));
   }
   if (threadIdx.x == 0) {
     args.mean[blockIdx.x] = mean / scale;

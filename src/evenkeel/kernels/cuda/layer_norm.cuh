@@ -14,12 +14,12 @@ namespace evenkeel::kernels::cuda {
 /// y = gain * (x - mean) * rstd + bias.
 template <typename T>
 struct LayerNormRows {
-  const T* x;           // [rows, width]
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
   const OpMathType<T>* bias;  // [width]
-  T* y;                 // [rows, width], written
-  double* mean;         // [rows], written
-  double* rstd;         // [rows], written
+  T* y;                       // [rows, width], written
+  double* mean;               // [rows], written
+  double* rstd;               // [rows], written
 };
 template <typename T>
 cudaError_t layer_norm_forward(const LayerNormRows<T>& args, std::int64_t rows, std::int64_t width,
@@ -29,12 +29,12 @@ cudaError_t layer_norm_forward(const LayerNormRows<T>& args, std::int64_t rows, 
 /// x_hat = (x - mean) * rstd. The gradients of gain and bias: add_row_blocks().
 template <typename T>
 struct LayerNormGradientRows {
-  const T* dy;          // [rows, width]
-  const T* x;           // [rows, width]
+  const T* dy;                // [rows, width]
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
-  const double* mean;   // [rows]
-  const double* rstd;   // [rows]
-  T* dx;                // [rows, width], written
+  const double* mean;         // [rows]
+  const double* rstd;         // [rows]
+  T* dx;                      // [rows, width], written
 };
 template <typename T>
 cudaError_t layer_norm_backward(const LayerNormGradientRows<T>& args, std::int64_t rows,

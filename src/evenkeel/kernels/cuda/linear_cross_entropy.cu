@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cuda/linear_cross_entropy.cuh"
-#include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/opmath_type.cuh"
+#include "evenkeel/kernels/cuda/row_common.cuh"
 
 namespace evenkeel::kernels::cuda {
 
@@ -36,17 +36,21 @@ __global__ void rows_kernel(LogitsRows<T> args, std::int64_t width) {
     if (threadIdx.x == 0) args.losses[blockIdx.x] = 0;
     return;
   }
-  const auto capped = [&](std::int64_t i) { return CappedLogit<F>(load(row + i), args.scale, args.cap); };
+  const auto capped = [&](std::int64_t i) {
+    return CappedLogit<F>(load(row + i), args.scale, args.cap);
+  };
   const F chosen = capped(target).z;
   double largest = -HUGE_VAL;
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
     largest = fmax(largest, static_cast<double>(capped(i).z));
   }
   const F max_logit = static_cast<F>(block_reduce(largest, Larger{}));
-  const double sum = sum_over(
-      width, [&](std::int64_t i) { return static_cast<double>(exponential(capped(i).z - max_logit)); });
+  const double sum = sum_over(width, [&](std::int64_t i) {
+    return static_cast<double>(exponential(capped(i).z - max_logit));
+  });
   if (threadIdx.x == 0) {
-    args.losses[blockIdx.x] = log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
+    args.losses[blockIdx.x] =
+        log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
   }
   if (!args.with_gradient) return;
   __syncthreads();  // all have read the target's logit

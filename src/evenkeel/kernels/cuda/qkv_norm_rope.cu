@@ -46,7 +46,7 @@ __device__ Pair pair_at(const T* x, std::int64_t j, std::int64_t half) {
 /// \param direction  1, or -1 for the inverse rotation
 template <typename T>
 __device__ Pair rotated(const Heads<T>& args, Pair pair, std::int64_t token, std::int64_t j,
-                       double direction) {
+                        double direction) {
   if (args.cos_sin == nullptr) return pair;
   const auto* const row = args.cos_sin + token % args.positions * args.width;
   return pair.rotated(load(row + j), direction * load(row + args.width / 2 + j));
@@ -155,16 +155,17 @@ unsigned blocks_for(std::int64_t heads) {
 template <typename T>
 cudaError_t norm_rope(const Heads<T>& args, T* y, double epsilon, cudaStream_t stream) {
   if (args.tokens == 0) return cudaSuccess;
-  forward_kernel<T><<<blocks_for(args.tokens * args.count), kThreads, 0, stream>>>(args, y, epsilon);
+  forward_kernel<T>
+      <<<blocks_for(args.tokens * args.count), kThreads, 0, stream>>>(args, y, epsilon);
   return cudaGetLastError();
 }
 
 template <typename T>
 cudaError_t norm_rope_backward(const Heads<T>& args, const HeadsGradient<T>& gradients,
-                                   cudaStream_t stream) {
+                               cudaStream_t stream) {
   if (args.tokens == 0) return cudaSuccess;
-  backward_kernel<T>
-      <<<blocks_for(args.tokens * args.count), kThreads, 0, stream>>>(args, gradients.dy, gradients.dx);
+  backward_kernel<T><<<blocks_for(args.tokens * args.count), kThreads, 0, stream>>>(
+      args, gradients.dy, gradients.dx);
   if (args.gain != nullptr) {
     const auto blocks = static_cast<unsigned>(blocks_of(args.tokens, kBlockRows));
     gain_kernel<T><<<blocks, kThreads, 0, stream>>>(args, gradients.dy, gradients.dgain,
@@ -173,10 +174,9 @@ cudaError_t norm_rope_backward(const Heads<T>& args, const HeadsGradient<T>& gra
   return cudaGetLastError();
 }
 
-#define EK_INSTANTIATE(T)                                                                  \
-  template cudaError_t norm_rope(const Heads<T>&, T*, double, cudaStream_t);         \
-  template cudaError_t norm_rope_backward(const Heads<T>&, const HeadsGradient<T>&, \
-                                              cudaStream_t);
+#define EK_INSTANTIATE(T)                                                    \
+  template cudaError_t norm_rope(const Heads<T>&, T*, double, cudaStream_t); \
+  template cudaError_t norm_rope_backward(const Heads<T>&, const HeadsGradient<T>&, cudaStream_t);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(__nv_bfloat16)

@@ -13,10 +13,10 @@ namespace evenkeel::kernels::cuda {
 /// q, k or v of all tokens.
 template <typename T>
 struct Heads {
-  const T* x;           // [tokens, stride]: its heads stand in the first count * width values
+  const T* x;                 // [tokens, stride]: its heads stand in the first count * width values
   const OpMathType<T>* gain;  // [width]; null: no norm
   const OpMathType<T>* cos_sin;  // [positions, 2, width / 2]; null: no rotation
-  double* rstd;         // [tokens, rstd_stride]; written by the forward pass
+  double* rstd;                  // [tokens, rstd_stride]; written by the forward pass
   std::int64_t tokens, positions, stride, rstd_stride, count, width;
 };
 
@@ -34,6 +34,6 @@ struct HeadsGradient {
 
 template <typename T>
 cudaError_t norm_rope_backward(const Heads<T>& args, const HeadsGradient<T>& gradients,
-                                   cudaStream_t stream);
+                               cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -16,12 +16,12 @@ namespace evenkeel::kernels::cuda {
 /// first rounded into sum and takes the place of x; without, branch and sum are null.
 template <typename T>
 struct RmsNormRows {
-  const T* x;           // [rows, width]
-  const T* branch;      // [rows, width] or null
+  const T* x;                 // [rows, width]
+  const T* branch;            // [rows, width] or null
   const OpMathType<T>* gain;  // [width]
-  T* sum;               // [rows, width], written, or null
-  T* y;                 // [rows, width], written
-  double* rstd;         // [rows], written
+  T* sum;                     // [rows, width], written, or null
+  T* y;                       // [rows, width], written
+  double* rstd;               // [rows], written
 };
 template <typename T>
 cudaError_t rms_norm_forward(const RmsNormRows<T>& args, std::int64_t rows, std::int64_t width,
@@ -31,12 +31,12 @@ cudaError_t rms_norm_forward(const RmsNormRows<T>& args, std::int64_t rows, std:
 /// gradient of the gain: add_row_blocks().
 template <typename T>
 struct RmsNormGradientRows {
-  const T* dy;          // [rows, width]
-  const T* skip;        // [rows, width] or null
-  const T* x;           // [rows, width]
+  const T* dy;                // [rows, width]
+  const T* skip;              // [rows, width] or null
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
-  const double* rstd;   // [rows]
-  T* dx;                // [rows, width], written
+  const double* rstd;         // [rows]
+  T* dx;                      // [rows, width], written
 };
 template <typename T>
 cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& args, std::int64_t rows,

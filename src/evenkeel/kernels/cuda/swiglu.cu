@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cuda/opmath_type.cuh"
 #include "evenkeel/kernels/cuda/row_common.cuh"
 #include "evenkeel/kernels/cuda/swiglu.cuh"
-#include "evenkeel/kernels/cuda/opmath_type.cuh"
 
 namespace evenkeel::kernels::cuda {
 
@@ -27,7 +27,8 @@ __global__ void forward_kernel(SwigluRows<T> args, std::int64_t ffn_width) {
   const T* const gate = up + ffn_width;
   for (std::int64_t i = threadIdx.x; i < ffn_width; i += kThreads) {
     const F z = static_cast<F>(load(gate + i));
-    store(args.y + blockIdx.x * ffn_width + i, static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
+    store(args.y + blockIdx.x * ffn_width + i,
+          static_cast<F>(load(up + i)) * (z * sigmoid(z).value));
   }
 }
 
@@ -44,7 +45,8 @@ __global__ void backward_kernel(SwigluGradientRows<T> args, std::int64_t ffn_wid
     const auto s = sigmoid(z);
     const F gated = z * s.value;
     store(args.gradient + offset + i, upstream * gated);
-    store(args.gradient + offset + ffn_width + i, upstream * factor * (s.value * (1 + z * s.complement)));
+    store(args.gradient + offset + ffn_width + i,
+          upstream * factor * (s.value * (1 + z * s.complement)));
     if (args.y != nullptr) store(args.y + blockIdx.x * ffn_width + i, factor * gated);
   }
 }
@@ -60,8 +62,8 @@ cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ff
 }
 
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
-                            cudaStream_t stream) {
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows,
+                            std::int64_t ffn_width, cudaStream_t stream) {
   if (rows == 0) return cudaSuccess;
   backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, ffn_width);
   return cudaGetLastError();

@@ -12,7 +12,7 @@ namespace evenkeel::kernels::cuda {
 template <typename T>
 struct SwigluRows {
   const T* up_gate;  // [rows, 2 * ffn_width]: up, then gate
-  T* y;               // [rows, ffn_width], written
+  T* y;              // [rows, ffn_width], written
 };
 template <typename T>
 cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
@@ -20,13 +20,13 @@ cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ff
 
 template <typename T>
 struct SwigluGradientRows {
-  const T* dy;        // [rows, ffn_width]
+  const T* dy;       // [rows, ffn_width]
   const T* up_gate;  // [rows, 2 * ffn_width]
-  T* gradient;        // [rows, 2 * ffn_width], written
-  T* y = nullptr;     // [rows, ffn_width], written unless null; may be dy itself
+  T* gradient;       // [rows, 2 * ffn_width], written
+  T* y = nullptr;    // [rows, ffn_width], written unless null; may be dy itself
 };
 template <typename T>
-cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
-                            cudaStream_t stream);
+cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows,
+                            std::int64_t ffn_width, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda
