@@ -68,7 +68,7 @@ TEST(Evaluate, MeasuresFromTheEntropyOfTheTextIfItIsKnown) {
   EXPECT_NEAR(*result.gap, result.nats_per_token - 78.0 / 96, 1e-12);
 }
 
-TEST(Evaluate, IsRecordedWithWhatIsKnown) {
+TEST(Evaluate, RecordsTheKnownFields) {
   EXPECT_EQ(evaluate::record({.nats_per_token = 2, .bits_per_byte = 3}, "val").dump(),
             R"({"val_loss":2.0,"val_bits_per_byte":3.0})");
   EXPECT_EQ(

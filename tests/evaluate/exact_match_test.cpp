@@ -135,7 +135,7 @@ std::vector<std::uint16_t> greedy(const testing::TinyModel& tiny, std::uint16_t 
   return {first, predicted(log_probabilities(tiny, question, {first, 0})[3])};
 }
 
-// The end-of-text is the predicted token behind the first answer, since its row of the head points
+// The end-of-text is the predicted token after the first answer, since its row of the head points
 // to what of the stream there was not before. The last answer is another one.
 TEST(Evaluate, CountsTheAnswersThatGreedyDecodingWrites) {
   auto tiny = model();

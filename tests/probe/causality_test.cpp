@@ -45,7 +45,7 @@ TEST(Causality, IsBrokenByStatisticsOfASequenceAlways) {
   }
 }
 
-// One leaking norm among others: what is claimed of the rest of the catalogue is refuted of it.
+// One leaking norm among others: the claim that holds for the other schemes is refuted.
 TEST(Causality, DetectsASingleLeakingNorm) {
   auto scheme = scheme_named("pre_norm");
   scheme.blocks[2].attention.output = scheme_named("instance_norm").final;

@@ -25,7 +25,7 @@ TEST(Claim, HoldsUpToItsLimit) {
       (Claim{.measured = 0.4, .relation = Relation::near, .limit = 1, .tolerance = 0.5}.holds()));
 }
 
-TEST(Claim, IsRefutedByWhatIsNoNumber) {
+TEST(Claim, IsRefutedByNonfiniteNumbers) {
   for (const auto relation : {Relation::at_most, Relation::at_least, Relation::near}) {
     for (const double bad : {kNone, kEndless, -kEndless}) {
       EXPECT_FALSE((Claim{.measured = bad, .relation = relation, .limit = 1}.holds()));

@@ -18,7 +18,7 @@ probe::Claims of(const std::string& name, Coupling expected) {
                                 expected, /*seed=*/2);
 }
 
-TEST(Coupling, IsThereForPreAndGoneForQkv) {
+TEST(Coupling, HoldsForPreAndNotForQkv) {
   for (const auto& claim : probe::coupling_claims(/*seed=*/2)) {
     EXPECT_TRUE(claim.holds()) << claim.subject << ": " << claim.statement << ": "
                                << claim.measured;
@@ -35,7 +35,7 @@ TEST(Coupling, RefutesTheOppositeOfEach) {
 }
 
 // A norm on v is what decides, not those on q and k or in front.
-TEST(Coupling, GoesWithEveryNormOnValues) {
+TEST(Coupling, VanishesWithEveryNormOnValues) {
   for (const std::string name : {"kv_pre", "pre_kv_pre", "pre_qkv_pre"}) {
     EXPECT_EQ(probe::refuted_count(of(name, Coupling::invariant)), 0U) << name;
   }

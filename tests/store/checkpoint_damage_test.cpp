@@ -10,7 +10,7 @@
 #include "store/faulty_system_calls.h"
 #include "store/support.h"
 
-/// Whatever happens to the newest checkpoint on the disk: it is seen, and the older one is found.
+/// Any damage of the newest checkpoint on the disk is detected, and the older one is found.
 namespace evenkeel::store {
 namespace {
 

@@ -34,7 +34,7 @@ class Checkpoint : public ::testing::Test {
   Lock lock_{run_};
 };
 
-TEST_F(Checkpoint, IsFoundAgainWithAllThatWasSaved) {
+TEST_F(Checkpoint, IsFoundWithItsContent) {
   save_checkpoint(run_, small_content(120, 7), 2);
   const auto newest = newest_checkpoint(run_);
   ASSERT_TRUE(newest.found);
@@ -80,7 +80,7 @@ TEST_F(Checkpoint, OfTheSameContentHasTheSameBytes) {
   EXPECT_EQ(read_file(folder / "MANIFEST.json"), before);
 }
 
-TEST_F(Checkpoint, MayBeEmpty) {
+TEST_F(Checkpoint, MayHaveNoTensors) {
   save_checkpoint(run_, {}, 1);
   EXPECT_EQ(newest_checkpoint(run_).found->step, 0);
 }

@@ -133,7 +133,7 @@ TEST(Safetensors, NamesTheTensorThatIsMissing) {
             "65 " + path.string() + ": must hold tensor \"head.weight\", but does not");
 }
 
-TEST(Safetensors, RefusesWhatIsNoPlainFile) {
+TEST(Safetensors, RefusesAnythingButAPlainFile) {
   const auto folder = fresh_folder();
   EXPECT_EQ(error_of([&] { Safetensors::read(folder / "none"); }),
             "74 " + (folder / "none").string() + ": cannot open: No such file or directory");
@@ -158,7 +158,7 @@ TEST(Safetensors, RefusesAHeaderThatDoesNotFit) {
             "65 at most 16777216 bytes of header are read, but it has 16777217");
 }
 
-TEST(Safetensors, RefusesWhatIsNotJson) {
+TEST(Safetensors, RefusesInvalidJson) {
   EXPECT_EQ(verdict(" {}", 0), "65 header must begin with \"{\"");
   EXPECT_EQ(verdict("{} {", 0), "65 header must be JSON in UTF-8, but is not at byte 4");
   EXPECT_EQ(verdict("{\"\xff\":1}", 0), "65 header must be JSON in UTF-8, but is not at byte 3");

@@ -67,7 +67,7 @@ inline void put(const std::filesystem::path& file, const std::string& content) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
 }
 
-/// A checkpoint of a few small tensors; `mark` tells two of the same step apart.
+/// A checkpoint of a few small tensors; `mark` distinguishes two of the same step.
 inline CheckpointContent small_content(std::int64_t step, int mark = 0) {
   static const std::array<float, 6> kWeights = {1.5F, -2, 0, 3e-30F, 4, 5};
   static const std::array<std::uint16_t, 2> kHalves = {0x3f80, 0xc000};

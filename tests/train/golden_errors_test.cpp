@@ -151,7 +151,7 @@ TEST_F(GoldenErrors, LogitsMustFitTheTokens) {
   expect(Exit::data, "x.safetensors: logits must be [2, 9, 31], but is [2, 9, 30]");
 }
 
-TEST_F(GoldenErrors, LogitsMustBeThere) {
+TEST_F(GoldenErrors, MissingLogitsAreNamed) {
   write(kSchemes, [](Content& content) { content.tensors.erase("logits"); });
   expect(Exit::data, "x.safetensors: must hold tensor \"logits\", but does not");
 }
@@ -249,7 +249,7 @@ TEST_F(GoldenErrors, AMixtureHasNoMoreActiveExpertsThanExperts) {
   expect(Exit::data, "x.json: \"top_k\" must be 1 to \"n_experts\", 8, but is 9");
 }
 
-TEST_F(GoldenErrors, TheRoutingOfAMixtureIsThere) {
+TEST_F(GoldenErrors, TheRoutingOfAMixtureFitsItsShape) {
   write("authors/moe_pre_norm",
         [](Content& content) { content.tensors["router_logits"] = at::zeros({3, 48, 7}); });
   expect(Exit::data, "x.safetensors: router_logits must be [3, 48, 8], but is [3, 48, 7]");

@@ -116,7 +116,7 @@ TEST(HealthCheck, DetectsGradientsConcentratedInFeedForwardSublayers) {
             "feed_forward 0 \n");
 }
 
-// Some gains have no gradient at the first step, as those behind a matrix of zeros.
+// Some gains have no gradient at the first step, as those after a matrix of zeros.
 TEST(HealthCheck, DetectsAFrozenGainAfterTheFirstStep) {
   const TinyModel tiny("hybrid_norm_star");
   const std::string frozen = "blocks.1.attention.k_norm.gain";

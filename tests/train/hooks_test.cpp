@@ -120,7 +120,7 @@ at::Tensor largest_scores(const TinyModel& tiny, const at::Tensor& ids) {
   return largest;
 }
 
-// After a step of rate 0 no head of block 0, whose input the clip leaves alone, exceeds the
+// After a step of rate 0 no head of block 0, whose input the clip does not change, exceeds the
 // threshold on the same batch; all parts of a split batch count.
 TEST(QkClip, ClipsScoresToItsThreshold) {
   for (const std::int64_t kv_heads : {2, 4}) {
@@ -162,22 +162,22 @@ TEST(ProfileHook, FillsSkipVectorsWithTheDeviationsSoFar) {
   Hooks hooks(*tiny.model, *tiny.parameters);
   const auto ids = fixed_token_ids(2, 16);
   hooks.before_training(ids);
-  std::vector<std::pair<at::Tensor, at::Tensor>> seen;  // stream and branch of each sublayer
+  std::vector<std::pair<at::Tensor, at::Tensor>> inputs_and_branches;  // stream and branch of each sublayer
   nn::Observer observer;
   observer.branch = [&](std::int64_t, nn::Sublayer, const at::Tensor& stream,
                         const at::Tensor& branch) {
-    seen.emplace_back(stream.clone(), branch.clone());
+    inputs_and_branches.emplace_back(stream.clone(), branch.clone());
   };
   const at::NoGradGuard no_grad;
   tiny.model->hidden(ids, {.observer = &observer});
-  ASSERT_EQ(seen.size(), 6u);
+  ASSERT_EQ(inputs_and_branches.size(), 6u);
   double omega = 1;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
+  for (std::size_t i = 0; i < inputs_and_branches.size(); ++i) {
     const auto name = "blocks." + std::to_string(i / 2) +
                       (i % 2 == 0 ? ".attention.skip_scale" : ".feed_forward.skip_scale");
     const auto& filled = tiny.parameters->at(name).master;
     EXPECT_TRUE(close(filled, at::full({16}, omega, at::kDouble), 1e-12, 0)) << name;
-    const auto& [stream, branch] = seen[i];
+    const auto& [stream, branch] = inputs_and_branches[i];
     omega = std::sqrt((omega * stream).var(/*unbiased=*/false).item<double>() +
                       branch.var(/*unbiased=*/false).item<double>());
   }

@@ -66,7 +66,7 @@ TEST(Learner, IsBitwiseEqualWithActivationCheckpointing) {
   }
 }
 
-/// The gradient that each row alone adds to that of the mean loss, summed in float32.
+/// The gradients that single rows add to that of the mean loss, accumulated in float32.
 std::vector<at::Tensor> accumulated_gradients(TinyModel& tiny, const data::Batch& batch) {
   const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
   std::vector<at::Tensor> sums;
@@ -141,7 +141,7 @@ TEST(Learner, CountsTokensPerExpertOverTheWholeBatch) {
   }
 }
 
-// The gradient of the auxiliary losses alone: with their weights at 0 the router gets another one.
+// The gradient of the auxiliary losses: with their weights at 0 the router gets another one.
 TEST(Learner, WeighsTheAuxiliaryLosses) {
   const auto router_after = [](const config::Experts& experts) {
     TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
@@ -190,9 +190,9 @@ TEST(Learner, RaisesTheBiasOfUnderloadedExperts) {
     EXPECT_FLOAT_EQ(bias[static_cast<std::int64_t>(e)].item<float>(), static_cast<float>(moved));
   }
   // A step that is refused moves nothing.
-  const auto kept = bias.clone();
+  const auto saved = bias.clone();
   learner.train_step(uneven_batch(), 6, 0, [](const train::StepResult&) { return false; });
-  EXPECT_TRUE(bias.equal(kept));
+  EXPECT_TRUE(bias.equal(saved));
 }
 
 class BadGradients : public ::testing::TestWithParam<float> {};

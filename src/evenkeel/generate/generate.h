@@ -22,7 +22,7 @@ struct GenerationOptions {
 };
 
 /// Continues a text token by token with a key-value cache. Beyond the model's context the cache is
-/// built anew from the last half of it, so a text may be as long as one likes.
+/// rebuilt from the last half of it, so a text may have any length.
 /// \return the tokens added
 std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options);
 

@@ -14,7 +14,7 @@ enum class Relation {
   near,      // |measured - limit| <= tolerance
 };
 
-/// A sentence of theory with the number that decides it. The limit comes from a derivation
+/// A statement of theory with the number that tests it. The limit comes from a derivation
 /// (docs/probes.md), never from results of the program.
 struct Claim {
   std::string subject;    // of whom: "QKV", "batch_norm", "pre_norm, training"

@@ -151,7 +151,7 @@ const std::array<Change, kChanges>& changes() {
   return kAll;
 }
 
-// The letters follow from the formulas alone (docs/probes.md):
+// The letters follow from the formulas (docs/probes.md):
 //
 //   centred and scaled over the batch      BatchNorm; Batch Renorm while its clips hold
 //   centred and scaled over a sequence     InstanceNorm

@@ -54,7 +54,7 @@ at::Tensor attention(Placement placement, const Head& head);
 /// dS/dW of each matrix, exact: entry [i d + k, a, b] is dS_ik / dW_ab. [s d, d, d] each
 ///
 /// By automatic differentiation. For the output row i there are d copies of the matrices, and copy
-/// k answers for S_ik alone: so one pass backward gives d rows of the Jacobian.
+/// k depends only on S_ik: so one backward pass gives d rows of the Jacobian.
 PerWeight<at::Tensor> jacobians(Placement placement, const Head& head);
 
 /// A head with standard normal x and weights of variance 1/d.

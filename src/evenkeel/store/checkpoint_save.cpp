@@ -118,12 +118,12 @@ void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int
                             std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
   const auto steps = listed_steps(run);
-  std::int64_t kept = 0;
+  std::int64_t kept_count = 0;
   bool moved = false;
   for (auto at = steps.rbegin(); at != steps.rend(); ++at) {
     const auto folder = checkpoints / step_name(*at);
-    if (*at <= saved && kept < keep) {
-      kept += check_checkpoint(folder, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
+    if (*at <= saved && kept_count < keep) {
+      kept_count += check_checkpoint(folder, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
       continue;
     }
     rename_path(system, folder, checkpoints / process_unique_name(kTrash, *at));

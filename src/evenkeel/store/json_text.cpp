@@ -30,7 +30,7 @@ int depth_of(std::string_view text) {
 
 nlohmann::json parse_json(std::string_view text) {
   using nlohmann::json;
-  // nlohmann takes a zero byte for the end of the text and would not look at what follows.
+  // nlohmann takes a zero byte for the end of the text and would ignore what follows.
   if (text.find('\0') != std::string_view::npos || depth_of(text) > kMaxJsonDepth) {
     return json(json::value_t::discarded);
   }

@@ -274,7 +274,7 @@ Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::
     throw Error(Exit::data, text(where, ": ", defect));
   };
   if (!json.starts_with('{')) refuse("header must begin with \"{\"");
-  // nlohmann takes a zero byte for the end of the text and would not look at what follows.
+  // nlohmann takes a zero byte for the end of the text and would ignore what follows.
   if (const auto zero = json.find('\0'); zero != std::string_view::npos) {
     refuse(text("header must be JSON in UTF-8, but is not at byte ", zero + 1));
   }

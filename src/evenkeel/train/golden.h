@@ -60,9 +60,9 @@ struct GoldenTrajectory {
   Tensors final;         // every parameter, after the last update
 };
 
-/// Who computed the numbers: it decides names, number formats and tolerances.
+/// The origin of the numbers: it decides names, number formats and tolerances.
 enum class GoldenLayout {
-  authors,  // the published code: FILE.json beside FILE.safetensors, absolute tolerances
+  authors,  // the published code: FILE.json next to FILE.safetensors, absolute tolerances
   schemes,  // the reference of all schemes: metadata "config", tolerances relative to a tensor
 };
 

@@ -4,7 +4,7 @@
 #include "evenkeel/train/golden.h"
 #include "evenkeel/train/golden_json.h"
 
-/// The JSON beside a golden file of the published code.
+/// The JSON file of a golden file of the published code.
 namespace evenkeel::train {
 
 /// The model by its resolved flags, layer by layer; the variant's name is only a label.

@@ -53,11 +53,11 @@ class Trainer {
   /// What to save; views of the trainer's own tensors.
   store::CheckpointContent checkpoint_content() const;
 
-  /// Takes over a checkpoint of this model, bit for bit.
+  /// Loads a checkpoint of this model, bit for bit.
   /// \throws Error (no_checkpoint) if it holds other tensors
   void restore(const store::VerifiedCheckpoint& checkpoint);
 
-  /// Takes over the weights alone.
+  /// Loads only the weights.
   /// \throws Error (no_checkpoint) if it holds other tensors
   void load_weights(const store::VerifiedCheckpoint& checkpoint);
 

@@ -43,7 +43,7 @@ struct Verification {
 ///
 /// l are the logits; a scaled error is one of the tensor's largest magnitude. The first two rows
 /// are the rounding of float32 files and twice the observed error of float32 arithmetic; those of
-/// `schemes`, which are float64, are rounding alone.
+/// `schemes`, which are float64, are only rounding.
 ///
 /// \throws Error as VerifyModel does
 Verification verify(const Golden& golden, const VerifyOptions& options);
