@@ -9,14 +9,14 @@ namespace evenkeel::ops {
 
 namespace {
 
-using Op = void(at::Tensor&, at::Tensor&, at::Tensor&, const at::Tensor&,
+using AdamwSignature = void(at::Tensor&, at::Tensor&, at::Tensor&, const at::Tensor&,
                 const std::optional<at::Tensor>&, double, double, double, double, double, double,
                 std::int64_t);
 
 }  // namespace
 
 void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
-  static const auto op = registered_operator<Op>("evenkeel::adamw_");
+  static const auto op = registered_operator<AdamwSignature>("evenkeel::adamw_");
   const at::NoGradGuard no_grad;
   auto [weight, first, second, gradient, copy] = buffers;
   op.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,

@@ -12,10 +12,10 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const OptionalTensor&, double);
-using Forward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+using AddRmsNormSignature = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const OptionalTensor&, double);
+using AddRmsNormForwardSignature = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
                                                    const OptionalTensor&, double);
-using Backward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
+using AddRmsNormBackwardSignature = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
                                             const OptionalTensor&, const Tensor&);
 
 class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> {
@@ -23,7 +23,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
   static tensor_list forward(AutogradContext* ctx, const Tensor& residual, const Tensor& branch,
                              const OptionalTensor& gain, double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::add_rms_norm_forward");
+    static const auto op = registered_operator<AddRmsNormForwardSignature>("evenkeel::add_rms_norm_forward");
     const auto [sum, y, rstd] = op.call(residual, branch, gain, epsilon);
     ctx->save_for_backward({sum, gain.value_or(Tensor()), rstd});
     ctx->set_materialize_grads(false);  // a result that nothing reads costs no pass over zeros
@@ -35,7 +35,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
     const auto& [dsum, dy] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {dsum, dsum, Tensor(), Tensor()};
 
-    static const auto op = registered_operator<Backward>("evenkeel::rms_norm_backward");
+    static const auto op = registered_operator<AddRmsNormBackwardSignature>("evenkeel::rms_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto [dx, dgain] = op.call(dy, defined_or_none(dsum), saved[0], gain, saved[2]);
@@ -57,7 +57,7 @@ std::tuple<Tensor, Tensor> add_rms_norm_autograd(const Tensor& residual, const T
 
 std::tuple<Tensor, Tensor> add_rms_norm(const Tensor& residual, const Tensor& branch,
                                         const OptionalTensor& gain, double epsilon) {
-  static const auto op = registered_operator<Op>("evenkeel::add_rms_norm");
+  static const auto op = registered_operator<AddRmsNormSignature>("evenkeel::add_rms_norm");
   return op.call(residual, branch, gain, epsilon);
 }
 

@@ -15,8 +15,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&);
-using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&,
+using AffineSignature = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&);
+using AffineBackwardSignature = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&,
                          const OptionalTensor&);
 
 class AffineFunction : public torch::autograd::Function<AffineFunction> {
@@ -24,13 +24,13 @@ class AffineFunction : public torch::autograd::Function<AffineFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Op>("evenkeel::affine_forward");
+    static const auto op = registered_operator<AffineSignature>("evenkeel::affine_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
     return op.call(x, gain, bias);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::affine_backward");
+    static const auto op = registered_operator<AffineBackwardSignature>("evenkeel::affine_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
@@ -49,7 +49,7 @@ Tensor affine_autograd(const Tensor& x, const OptionalTensor& gain, const Option
 }  // namespace
 
 Tensor affine(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
-  static const auto op = registered_operator<Op>("evenkeel::affine");
+  static const auto op = registered_operator<AffineSignature>("evenkeel::affine");
   return op.call(x, gain, bias);
 }
 

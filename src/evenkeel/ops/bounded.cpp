@@ -14,9 +14,9 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = Tensor(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+using BoundedSignature = Tensor(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                   const OptionalTensor&, bool);
-using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+using BoundedBackwardSignature = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
                                                                     const Tensor&,
                                                                     const OptionalTensor&,
                                                                     const OptionalTensor&,
@@ -28,7 +28,7 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
                         const OptionalTensor& shift, const OptionalTensor& gain,
                         const OptionalTensor& bias, bool erf) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Op>("evenkeel::bounded_forward");
+    static const auto op = registered_operator<BoundedSignature>("evenkeel::bounded_forward");
     const auto tensor_or_undefined = [](const OptionalTensor& of) { return of.value_or(Tensor()); };
     ctx->save_for_backward({x, alpha, tensor_or_undefined(shift), tensor_or_undefined(gain),
                             tensor_or_undefined(bias)});
@@ -37,7 +37,7 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::bounded_backward");
+    static const auto op = registered_operator<BoundedBackwardSignature>("evenkeel::bounded_backward");
     const auto saved = ctx->get_saved_variables();
     const auto shift = defined_or_none(saved[2]), gain = defined_or_none(saved[3]),
                bias = defined_or_none(saved[4]);
@@ -62,7 +62,7 @@ Tensor bounded_autograd(const Tensor& x, const Tensor& alpha, const OptionalTens
 
 Tensor bounded(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
                const OptionalTensor& gain, const OptionalTensor& bias, bool is_erf) {
-  static const auto op = registered_operator<Op>("evenkeel::bounded");
+  static const auto op = registered_operator<BoundedSignature>("evenkeel::bounded");
   return op.call(x, alpha, shift, gain, bias, is_erf);
 }
 

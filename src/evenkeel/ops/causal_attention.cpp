@@ -15,16 +15,16 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
 using DocumentStarts = std::optional<Tensor>;
-using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>,
+using CausalAttentionSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, double, std::optional<double>,
                   const DocumentStarts&);
-using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double,
+using CausalAttentionForwardSignature = std::tuple<Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&, double,
                                            std::optional<double>, const DocumentStarts&);
-using Backward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
+using CausalAttentionBackwardSignature = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&, const Tensor&,
                                                     const Tensor&, const Tensor&, const Tensor&,
                                                     double, std::optional<double>,
                                                     const DocumentStarts&);
 
-using Largest = Tensor(const Tensor&, const Tensor&, double, const DocumentStarts&);
+using LargestScoresSignature = Tensor(const Tensor&, const Tensor&, double, const DocumentStarts&);
 
 class CausalAttentionFunction : public torch::autograd::Function<CausalAttentionFunction> {
  public:
@@ -32,7 +32,7 @@ class CausalAttentionFunction : public torch::autograd::Function<CausalAttention
                         double scale, std::optional<double> softcap,
                         const DocumentStarts& document_starts) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::causal_attention_forward");
+    static const auto op = registered_operator<CausalAttentionForwardSignature>("evenkeel::causal_attention_forward");
     const auto [y, lse] = op.call(q, k, v, scale, softcap, document_starts);
     ctx->save_for_backward({q, k, v, y, lse, document_starts.value_or(Tensor())});
     ctx->saved_data["scale"] = scale;
@@ -41,7 +41,7 @@ class CausalAttentionFunction : public torch::autograd::Function<CausalAttention
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::causal_attention_backward");
+    static const auto op = registered_operator<CausalAttentionBackwardSignature>("evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();
     const auto document_starts = saved[5].defined() ? DocumentStarts(saved[5]) : DocumentStarts();
     const auto [dq, dk, dv] =
@@ -92,13 +92,13 @@ Tensor causal_attention_autograd(const Tensor& q, const Tensor& k, const Tensor&
 Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                         std::optional<double> softcap,
                         const std::optional<at::Tensor>& document_starts) {
-  static const auto op = registered_operator<Op>("evenkeel::causal_attention");
+  static const auto op = registered_operator<CausalAttentionSignature>("evenkeel::causal_attention");
   return op.call(q, k, v, scale, softcap, document_starts);
 }
 
 Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
                       const std::optional<Tensor>& document_starts) {
-  static const auto op = registered_operator<Largest>("evenkeel::largest_scores");
+  static const auto op = registered_operator<LargestScoresSignature>("evenkeel::largest_scores");
   check_attention(q, k, k, document_starts);
   return op.call(q, k, scale, document_starts);
 }

@@ -16,11 +16,11 @@ using torch::autograd::tensor_list;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 using Tensor5 = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
 
-using Op = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
+using ColumnNormSignature = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
                    std::int64_t);
-using Forward = Tensor5(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
+using ColumnNormForwardSignature = Tensor5(const Tensor&, const OptionalTensor&, const OptionalTensor&, double,
                         std::int64_t);
-using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+using ColumnNormBackwardSignature = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          const Tensor&, const Tensor&, const Tensor&);
 
 class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> {
@@ -30,7 +30,7 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
                         const OptionalTensor& bias, double epsilon, std::int64_t epsilon_at,
                         Tensor* mean, Tensor* variance) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::column_norm_forward");
+    static const auto op = registered_operator<ColumnNormForwardSignature>("evenkeel::column_norm_forward");
     auto [y, means, variances, rho, slope] = op.call(x, gain, bias, epsilon, epsilon_at);
     ctx->save_for_backward(
         {x, gain.value_or(Tensor()), bias.value_or(Tensor()), means, rho, slope});
@@ -40,7 +40,7 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::column_norm_backward");
+    static const auto op = registered_operator<ColumnNormBackwardSignature>("evenkeel::column_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
@@ -79,7 +79,7 @@ Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain,
 
 ColumnNormResult column_norm(const Tensor& x, const OptionalTensor& gain,
                              const OptionalTensor& bias, double epsilon, EpsilonAt epsilon_at) {
-  static const auto op = registered_operator<Op>("evenkeel::column_norm");
+  static const auto op = registered_operator<ColumnNormSignature>("evenkeel::column_norm");
   auto [y, mean, variance] = op.call(x, gain, bias, epsilon, static_cast<std::int64_t>(epsilon_at));
   return {std::move(y), std::move(mean), std::move(variance)};
 }

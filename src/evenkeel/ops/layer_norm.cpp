@@ -15,9 +15,9 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
-using Forward = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
-using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+using LayerNormSignature = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
+using LayerNormForwardSignature = Tensor3(const Tensor&, const OptionalTensor&, const OptionalTensor&, double);
+using LayerNormBackwardSignature = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          const Tensor&, const Tensor&);
 
 class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
@@ -25,14 +25,14 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         const OptionalTensor& bias, double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::layer_norm_forward");
+    static const auto op = registered_operator<LayerNormForwardSignature>("evenkeel::layer_norm_forward");
     const auto [y, mean, rstd] = op.call(x, gain, bias, epsilon);
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor()), mean, rstd});
     return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::layer_norm_backward");
+    static const auto op = registered_operator<LayerNormBackwardSignature>("evenkeel::layer_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
@@ -54,7 +54,7 @@ Tensor layer_norm_autograd(const Tensor& x, const OptionalTensor& gain, const Op
 
 Tensor layer_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                   double epsilon) {
-  static const auto op = registered_operator<Op>("evenkeel::layer_norm");
+  static const auto op = registered_operator<LayerNormSignature>("evenkeel::layer_norm");
   return op.call(x, gain, bias, epsilon);
 }
 

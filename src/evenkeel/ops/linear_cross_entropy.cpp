@@ -27,13 +27,13 @@ using torch::autograd::tensor_list;
 using Tensor2 = std::tuple<Tensor, Tensor>;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+using LinearCrossEntropySignature = Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                   std::optional<double>);
-using Forward = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+using LinearCrossEntropyForwardSignature = Tensor3(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                         std::optional<double>, bool, bool);
-using IntoOp = Tensor2(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
+using LinearCrossEntropyIntoSignature = Tensor2(const Tensor&, const Tensor&, const Tensor&, std::int64_t, double,
                        std::optional<double>, const Tensor&);
-using CrossEntropyRows = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
+using CrossEntropyRowsSignature = Tensor(const Tensor&, const Tensor&, double, std::optional<double>, bool);
 
 /// Sums of rows of 512 first, then of these: one order for any number of threads.
 Tensor fixed_order_sum(const Tensor& losses) {
@@ -66,7 +66,7 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
                              std::int64_t vocabulary, double scale, std::optional<double> softcap,
                              bool for_x, const Tensor& dweight) {
   static const auto cross_entropy_rows =
-      registered_operator<CrossEntropyRows>("evenkeel::cross_entropy_rows_");
+      registered_operator<CrossEntropyRowsSignature>("evenkeel::cross_entropy_rows_");
   const bool for_weight = dweight.defined();
   TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
@@ -163,7 +163,7 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->saved_data["dtype"] = weight.scalar_type();
     if (*gradient_buffer) {
-      static const auto op = registered_operator<IntoOp>("evenkeel::linear_cross_entropy_into");
+      static const auto op = registered_operator<LinearCrossEntropyIntoSignature>("evenkeel::linear_cross_entropy_into");
       const auto pending = gradient_buffer->pending_gradient();
       const auto [loss, dx] = op.call(x, weight, targets, vocabulary, scale, softcap, *pending);
       ctx->save_for_backward({dx});
@@ -171,7 +171,7 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
           saved_value(WeightGradientState{*gradient_buffer, pending});
       return loss;
     }
-    static const auto op = registered_operator<Forward>("evenkeel::linear_cross_entropy_forward");
+    static const auto op = registered_operator<LinearCrossEntropyForwardSignature>("evenkeel::linear_cross_entropy_forward");
     const auto [loss, dx, dweight] =
         op.call(x, weight, targets, vocabulary, scale, softcap, for_x, for_weight);
     ctx->save_for_backward({dx, dweight});
@@ -244,7 +244,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                                              options.softcap,
                                              /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
   }
-  static const auto op = registered_operator<Op>("evenkeel::linear_cross_entropy");
+  static const auto op = registered_operator<LinearCrossEntropySignature>("evenkeel::linear_cross_entropy");
   return op.call(x, weight, targets, options.vocabulary, options.scale, options.softcap);
 }
 

@@ -17,12 +17,12 @@ using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 using Numbers = at::ArrayRef<double>;
 
-using Op = Tensor3(const Tensor&, const Tensor&, std::int64_t, std::int64_t, const OptionalTensor&,
+using QkvNormRopeSignature = Tensor3(const Tensor&, const Tensor&, std::int64_t, std::int64_t, const OptionalTensor&,
                    const OptionalTensor&, const OptionalTensor&, Numbers);
-using Forward = Tensor4(const Tensor&, const Tensor&, std::int64_t, std::int64_t,
+using QkvNormRopeForwardSignature = Tensor4(const Tensor&, const Tensor&, std::int64_t, std::int64_t,
                         const OptionalTensor&, const OptionalTensor&, const OptionalTensor&,
                         Numbers);
-using Backward = Tensor4(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+using QkvNormRopeBackwardSignature = Tensor4(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                          std::int64_t, std::int64_t, const OptionalTensor&, const OptionalTensor&,
                          const OptionalTensor&, const Tensor&);
 
@@ -33,7 +33,7 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
                              const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                              const OptionalTensor& v_gain, const std::vector<double>& epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::qkv_norm_rope_forward");
+    static const auto op = registered_operator<QkvNormRopeForwardSignature>("evenkeel::qkv_norm_rope_forward");
     const auto [q, k, v, rstd] =
         op.call(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon);
     ctx->save_for_backward({qkv, cos_sin, rstd, q_gain.value_or(Tensor()),
@@ -44,7 +44,7 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    static const auto op = registered_operator<Backward>("evenkeel::qkv_norm_rope_backward");
+    static const auto op = registered_operator<QkvNormRopeBackwardSignature>("evenkeel::qkv_norm_rope_backward");
     const auto saved = ctx->get_saved_variables();
     const auto q_gain = defined_or_none(saved[3]), k_gain = defined_or_none(saved[4]),
                v_gain = defined_or_none(saved[5]);
@@ -111,7 +111,7 @@ Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::in
 Tensor3 qkv_norm_rope(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                       std::int64_t kv_heads, const HeadNorm& q, const HeadNorm& k,
                       const HeadNorm& v) {
-  static const auto op = registered_operator<Op>("evenkeel::qkv_norm_rope");
+  static const auto op = registered_operator<QkvNormRopeSignature>("evenkeel::qkv_norm_rope");
   return op.call(qkv, cos_sin, heads, kv_heads, q.gain, k.gain, v.gain,
                  {q.epsilon, k.epsilon, v.epsilon});
 }

@@ -14,9 +14,9 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = Tensor(const Tensor&, const OptionalTensor&, double);
-using Forward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, double);
-using Backward = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
+using RmsNormSignature = Tensor(const Tensor&, const OptionalTensor&, double);
+using RmsNormForwardSignature = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, double);
+using RmsNormBackwardSignature = std::tuple<Tensor, Tensor>(const Tensor&, const OptionalTensor&, const Tensor&,
                                             const OptionalTensor&, const Tensor&);
 
 class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
@@ -24,14 +24,14 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const OptionalTensor& gain,
                         double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Forward>("evenkeel::rms_norm_forward");
+    static const auto op = registered_operator<RmsNormForwardSignature>("evenkeel::rms_norm_forward");
     const auto [y, rstd] = op.call(x, gain, epsilon);
     ctx->save_for_backward({x, gain.value_or(Tensor()), rstd});
     return y;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::rms_norm_backward");
+    static const auto op = registered_operator<RmsNormBackwardSignature>("evenkeel::rms_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto [dx, dgain] = op.call(dy[0], std::nullopt, saved[0], gain, saved[2]);
@@ -51,7 +51,7 @@ Tensor rms_norm_autograd(const Tensor& x, const OptionalTensor& gain, double eps
 }  // namespace
 
 Tensor rms_norm(const Tensor& x, const OptionalTensor& gain, double epsilon) {
-  static const auto op = registered_operator<Op>("evenkeel::rms_norm");
+  static const auto op = registered_operator<RmsNormSignature>("evenkeel::rms_norm");
   return op.call(x, gain, epsilon);
 }
 

@@ -16,9 +16,9 @@ using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 
-using Op = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, std::int64_t, bool,
+using RowNormSignature = Tensor(const Tensor&, const OptionalTensor&, const OptionalTensor&, std::int64_t, bool,
                   double, bool, double, std::int64_t, bool);
-using Backward = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
+using RowNormBackwardSignature = Tensor3(const Tensor&, const Tensor&, const OptionalTensor&, const OptionalTensor&,
                          std::int64_t, bool, double, bool, double, std::int64_t, bool);
 
 class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
@@ -28,7 +28,7 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
                         double partial, bool length, double epsilon, std::int64_t epsilon_at,
                         bool absmax8) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Op>("evenkeel::row_norm_forward");
+    static const auto op = registered_operator<RowNormSignature>("evenkeel::row_norm_forward");
     ctx->save_for_backward({x, gain.value_or(Tensor()), bias.value_or(Tensor())});
     ctx->saved_data["whole"] =
         std::vector<std::int64_t>{groups, centred, length, epsilon_at, absmax8};
@@ -37,7 +37,7 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::row_norm_backward");
+    static const auto op = registered_operator<RowNormBackwardSignature>("evenkeel::row_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
@@ -74,7 +74,7 @@ Tensor row_norm_autograd(const Tensor& x, const OptionalTensor& gain, const Opti
 
 Tensor row_norm(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
                 const RowNormOptions& options) {
-  static const auto op = registered_operator<Op>("evenkeel::row_norm");
+  static const auto op = registered_operator<RowNormSignature>("evenkeel::row_norm");
   return op.call(x, gain, bias, options.groups, options.centred, options.partial, options.length,
                  options.epsilon, static_cast<std::int64_t>(options.epsilon_at), options.absmax8);
 }

@@ -14,9 +14,9 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = Tensor(const Tensor&, const Tensor&, const Tensor&, const OptionalTensor&,
+using SeedNormSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, const OptionalTensor&,
                   const OptionalTensor&, double);
-using Backward = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+using SeedNormBackwardSignature = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
                                                                     const Tensor&, const Tensor&,
                                                                     const OptionalTensor&,
                                                                     const OptionalTensor&, double);
@@ -27,14 +27,14 @@ class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
                         const Tensor& beta, const OptionalTensor& gain, const OptionalTensor& bias,
                         double epsilon) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Op>("evenkeel::seed_norm_forward");
+    static const auto op = registered_operator<SeedNormSignature>("evenkeel::seed_norm_forward");
     ctx->save_for_backward({x, alpha, beta, gain.value_or(Tensor()), bias.value_or(Tensor())});
     ctx->saved_data["epsilon"] = epsilon;
     return op.call(x, alpha, beta, gain, bias, epsilon);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::seed_norm_backward");
+    static const auto op = registered_operator<SeedNormBackwardSignature>("evenkeel::seed_norm_backward");
     const auto saved = ctx->get_saved_variables();
     const auto gain = defined_or_none(saved[3]), bias = defined_or_none(saved[4]);
     const auto [dx, dalpha, dbeta, dgain, dbias] = op.call(
@@ -59,7 +59,7 @@ Tensor seed_norm_autograd(const Tensor& x, const Tensor& alpha, const Tensor& be
 
 Tensor seed_norm(const Tensor& x, const Tensor& alpha, const Tensor& beta,
                  const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
-  static const auto op = registered_operator<Op>("evenkeel::seed_norm");
+  static const auto op = registered_operator<SeedNormSignature>("evenkeel::seed_norm");
   return op.call(x, alpha, beta, gain, bias, epsilon);
 }
 

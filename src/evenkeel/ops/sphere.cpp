@@ -14,11 +14,11 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Sphere = Tensor(const Tensor&, const Tensor&, const Tensor&);
-using SphereBackward = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+using SphereStepSignature = Tensor(const Tensor&, const Tensor&, const Tensor&);
+using SphereStepBackwardSignature = std::tuple<Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
                                                           const Tensor&, const Tensor&);
-using Geodesic = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double);
-using GeodesicBackward = std::tuple<Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
+using GeodesicStepSignature = Tensor(const Tensor&, const Tensor&, const Tensor&, const Tensor&, double);
+using GeodesicStepBackwardSignature = std::tuple<Tensor, Tensor, Tensor, Tensor>(const Tensor&, const Tensor&,
                                                                     const Tensor&, const Tensor&,
                                                                     const Tensor&, double);
 
@@ -27,13 +27,13 @@ class SphereStepFunction : public torch::autograd::Function<SphereStepFunction> 
   static Tensor forward(AutogradContext* ctx, const Tensor& start, const Tensor& towards,
                         const Tensor& step) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Sphere>("evenkeel::sphere_step_forward");
+    static const auto op = registered_operator<SphereStepSignature>("evenkeel::sphere_step_forward");
     ctx->save_for_backward({start, towards, step});
     return op.call(start, towards, step);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<SphereBackward>("evenkeel::sphere_step_backward");
+    static const auto op = registered_operator<SphereStepBackwardSignature>("evenkeel::sphere_step_backward");
     const auto saved = ctx->get_saved_variables();
     const auto [dstart, dtowards, dstep] = op.call(dy[0], saved[0], saved[1], saved[2]);
     return {dstart, dtowards, dstep};
@@ -45,7 +45,7 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
   static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& g, const Tensor& scale,
                         const Tensor& bias, double decay) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Geodesic>("evenkeel::geodesic_step_forward");
+    static const auto op = registered_operator<GeodesicStepSignature>("evenkeel::geodesic_step_forward");
     ctx->save_for_backward({x, g, scale, bias});
     ctx->saved_data["decay"] = decay;
     return op.call(x, g, scale, bias, decay);
@@ -53,7 +53,7 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
     static const auto op =
-        registered_operator<GeodesicBackward>("evenkeel::geodesic_step_backward");
+        registered_operator<GeodesicStepBackwardSignature>("evenkeel::geodesic_step_backward");
     const auto saved = ctx->get_saved_variables();
     const auto [dx, dg, dscale, dbias] =
         op.call(dy[0], saved[0], saved[1], saved[2], saved[3], ctx->saved_data["decay"].toDouble());
@@ -80,13 +80,13 @@ Tensor geodesic_step_autograd(const Tensor& x, const Tensor& g, const Tensor& sc
 }  // namespace
 
 Tensor sphere_step(const Tensor& start, const Tensor& towards, const Tensor& step) {
-  static const auto op = registered_operator<Sphere>("evenkeel::sphere_step");
+  static const auto op = registered_operator<SphereStepSignature>("evenkeel::sphere_step");
   return op.call(start, towards, step);
 }
 
 Tensor geodesic_step(const Tensor& x, const Tensor& g, const Tensor& scale, const Tensor& bias,
                      double decay) {
-  static const auto op = registered_operator<Geodesic>("evenkeel::geodesic_step");
+  static const auto op = registered_operator<GeodesicStepSignature>("evenkeel::geodesic_step");
   return op.call(x, g, scale, bias, decay);
 }
 

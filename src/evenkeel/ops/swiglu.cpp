@@ -13,20 +13,20 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Op = Tensor(const Tensor&);
-using Backward = Tensor(const Tensor&, const Tensor&);
+using SwigluSignature = Tensor(const Tensor&);
+using SwigluBackwardSignature = Tensor(const Tensor&, const Tensor&);
 
 class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& up_gate) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    static const auto op = registered_operator<Op>("evenkeel::swiglu_forward");
+    static const auto op = registered_operator<SwigluSignature>("evenkeel::swiglu_forward");
     ctx->save_for_backward({up_gate});
     return op.call(up_gate);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    static const auto op = registered_operator<Backward>("evenkeel::swiglu_backward");
+    static const auto op = registered_operator<SwigluBackwardSignature>("evenkeel::swiglu_backward");
     return {op.call(dy[0], ctx->get_saved_variables()[0])};
   }
 };
@@ -42,7 +42,7 @@ Tensor swiglu_autograd(const Tensor& up_gate) {
 }  // namespace
 
 Tensor swiglu(const Tensor& up_gate) {
-  static const auto op = registered_operator<Op>("evenkeel::swiglu");
+  static const auto op = registered_operator<SwigluSignature>("evenkeel::swiglu");
   return op.call(up_gate);
 }
 
@@ -60,7 +60,7 @@ void check_in_place(const Tensor& dy, const Tensor& up_gate) {
 }
 
 Tensor swiglu_backward_(const Tensor& dy, const Tensor& up_gate) {
-  static const auto op = registered_operator<Backward>("evenkeel::swiglu_backward_");
+  static const auto op = registered_operator<SwigluBackwardSignature>("evenkeel::swiglu_backward_");
   return op.call(dy, up_gate);
 }
 
