@@ -20,8 +20,8 @@ namespace evenkeel::probe {
 
 namespace {
 
-constexpr double kRounding = 1e-12;  // of float64
-constexpr double kLeak = 1e-6;       // far above rounding, and far below what a statistic moves
+constexpr double kCausalityRounding = 1e-12;  // of float64
+constexpr double kLeak = 1e-6;  // far above rounding, and far below what a statistic moves
 
 /// A forward pass that restores the states that training moves.
 at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mode) {
@@ -73,7 +73,7 @@ Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
                                         : "outputs before a changed token stay",
                       .measured = causal_leakage(scheme, mode, seed),
                       .relation = leak ? Relation::at_least : Relation::at_most,
-                      .limit = leak ? kLeak : kRounding});
+                      .limit = leak ? kLeak : kCausalityRounding});
   }
   return claims;
 }

@@ -20,14 +20,14 @@ namespace evenkeel::probe {
 
 namespace {
 
-constexpr std::array<double, 4> kFactors = {0.25, 1, 3, 16};
-constexpr std::size_t kUnscaled = 1;  // of kFactors
+constexpr std::array<double, 4> kCouplingFactors = {0.25, 1, 3, 16};
+constexpr std::size_t kUnscaled = 1;  // of kCouplingFactors
 
 /// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream,
 /// and what arrives from above, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
-constexpr double kRounding = 1e-12;  // of float64
+constexpr double kCouplingRounding = 1e-12;  // of float64
 
 /// The matrices whose gradients are measured, by the names of the paper.
 constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
@@ -69,16 +69,16 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   Gradients found;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
     const auto rows = rows_of(shape, block, kMatrices[i].second);
-    found[i] = rows.of(small.parameters->at(rows.stored).sum.value()).clone();
+    found[i] = rows.of(small.parameters->at(rows.stored).gradient_buffer.value()).clone();
   }
   return found;
 }
 
-/// Of all kFactors, in order.
+/// Of all kCouplingFactors, in order.
 std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block,
                                            std::uint64_t seed) {
   std::vector<Gradients> found;
-  for (const double c : kFactors) found.push_back(gradients(small, block, c, seed));
+  for (const double c : kCouplingFactors) found.push_back(gradients(small, block, c, seed));
   return found;
 }
 
@@ -100,8 +100,8 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
 /// The exponent of c by which the gradients of one matrix grow.
 double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   std::vector<double> x, y;
-  for (std::size_t f = 0; f < kFactors.size(); ++f) {
-    x.push_back(std::log(kFactors[f]));
+  for (std::size_t f = 0; f < kCouplingFactors.size(); ++f) {
+    x.push_back(std::log(kCouplingFactors[f]));
     y.push_back(std::log(by_factor[f][matrix].norm().item<double>()));
   }
   return slope(x, y);
@@ -167,7 +167,7 @@ Claims coupling_claims(norm::Scheme scheme, Coupling expected, std::uint64_t see
                                         grows ? " grow as c^p; p" : " stay"),
                       .measured = measured[i],
                       .relation = grows ? Relation::near : Relation::at_most,
-                      .limit = grows ? 1 : kRounding,
+                      .limit = grows ? 1 : kCouplingRounding,
                       .tolerance = kSlopeTolerance});
   }
   return claims;

@@ -23,11 +23,11 @@ namespace {
 using norm::Kind;
 
 constexpr std::int64_t kBatch = 3, kTime = 6, kInputs = 12, kFeatures = 16;
-constexpr double kRounding =
+constexpr double kInvarianceRounding =
     1e-11;  // of float64: sums over the batch, and division by small deviations
 constexpr double kChanged =
     1e-3;  // every change here is of order 1, and moves a statistic by its share
-constexpr double kSpread = 0.2;  // of parameters
+constexpr double kInvarianceSpread = 0.2;  // of parameters
 
 Sample sample() {
   auto x = randn(1, "probe/invariance/x", {kBatch, kTime, kInputs});
@@ -46,7 +46,7 @@ at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
                        : part.name == "alpha" ? norm.alpha_init.value(variables)
                        : part.name == "shift" ? norm.shift_init.value(variables)
                                               : 0;
-  return initial * (1 + kSpread * noise) + (initial == 0 ? kSpread : 0) * noise;
+  return initial * (1 + kInvarianceSpread * noise) + (initial == 0 ? kInvarianceSpread : 0) * noise;
 }
 
 nn::NormTensors tensors_of(const norm::Norm& norm) {
@@ -57,7 +57,8 @@ nn::NormTensors tensors_of(const norm::Norm& norm) {
   for (const auto& state : norm::states_of(norm, kFeatures, 1)) {
     const bool mean = state.name == "running_mean";
     const auto noise = randn(1, "probe/invariance/" + state.name, {state.size});
-    values[mean ? "mean" : "deviation"] = state.initial + kSpread * (mean ? noise : noise.abs());
+    values[mean ? "mean" : "deviation"] =
+        state.initial + kInvarianceSpread * (mean ? noise : noise.abs());
   }
   return {.gain = values["gain"],
           .bias = values["bias"],
@@ -91,7 +92,7 @@ Claim equality(const std::string& statement, const InvarianceRow& row, const at:
           .statement = statement,
           .measured = worst,
           .relation = Relation::at_most,
-          .limit = kRounding};
+          .limit = kInvarianceRounding};
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ Claims claims_for(const InvarianceRow& row, const std::vector<NormFunction>& imp
                       .statement = text(change.name, invariant ? ": invariant" : ": changes"),
                       .measured = worst,
                       .relation = invariant ? Relation::at_most : Relation::at_least,
-                      .limit = invariant ? kRounding : kChanged});
+                      .limit = invariant ? kInvarianceRounding : kChanged});
   }
   return claims;
 }

@@ -14,7 +14,7 @@ namespace {
 
 /// Half of a run is done: a scheme whose branches start at 0 has grown them.
 constexpr norm::Steps kSteps = {.done = 50, .planned = 100};
-constexpr double kSpread = 0.2;  // of gains and learned numbers
+constexpr double kSmallModelSpread = 0.2;  // of gains and learned numbers
 
 }  // namespace
 
@@ -39,7 +39,8 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
     const at::NoGradGuard no_grad;
     for (const auto& parameter : small.parameters->all()) {
       if (parameter.shape.size() != 1) continue;
-      parameter.master.add_(randn(seed, "probe/model/" + parameter.name, parameter.shape), kSpread);
+      parameter.master.add_(randn(seed, "probe/model/" + parameter.name, parameter.shape),
+                            kSmallModelSpread);
     }
   }
   small.parameters->copy_masters_to_values();

@@ -16,8 +16,8 @@ namespace {
 
 using Tensors = PerWeight<at::Tensor>;
 
-constexpr double kRounding = 1e-12;  // of float64, through a softmax and some sums
-constexpr std::array<double, 6> kFactors = {0.25, 0.5, 2, 3, 4, 16};
+constexpr double kTheoryRounding = 1e-12;  // of float64, through a softmax and some sums
+constexpr std::array<double, 6> kTheoryFactors = {0.25, 0.5, 2, 3, 4, 16};
 
 /// The seeds 1 .. options.seeds, one head each.
 template <typename Body>
@@ -123,12 +123,12 @@ Claims counter_examples(std::int64_t width) {
                       .measured = norm,
                       .relation = Relation::near,
                       .limit = d,
-                      .tolerance = kRounding * d});
+                      .tolerance = kTheoryRounding * d});
     claims.push_back({.subject = subject,
                       .statement = "|dS/dW_O|_F is above its printed bound sqrt(d)",
                       .measured = norm,
                       .relation = Relation::at_least,
-                      .limit = (1 + kRounding) * limit.printed});
+                      .limit = (1 + kTheoryRounding) * limit.printed});
   }
   return claims;
 }
@@ -139,7 +139,7 @@ Claims scaling_claims(const TheoryOptions& options) {
     std::vector<double> worst(rule.affected.size(), 0);
     for_each_head(options, [&](const Head& head) {
       const auto before = jacobians(rule.placement, head);
-      for (const double c : kFactors) {
+      for (const double c : kTheoryFactors) {
         auto scaled = head;
         scaled.weights.*rule.scaled = head.weights.*rule.scaled * c;
         const auto after = jacobians(rule.placement, scaled);
@@ -155,7 +155,7 @@ Claims scaling_claims(const TheoryOptions& options) {
                         .statement = statement_of(rule, rule.affected[i]),
                         .measured = worst[i],
                         .relation = Relation::at_most,
-                        .limit = kRounding});
+                        .limit = kTheoryRounding});
     }
   }
   return claims;

@@ -5,10 +5,10 @@
 
 namespace evenkeel::train {
 
-norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys) {
+norm::Shape read_shape(const GoldenJson& golden, const ShapeKeys& keys) {
   const auto size = [&](const char* key) {
-    const auto value = json.integer(key);
-    if (value < 1) json.refuse(text("\"", key, "\" must be at least 1, but is ", value));
+    const auto value = golden.integer(key);
+    if (value < 1) golden.refuse(text("\"", key, "\" must be at least 1, but is ", value));
     return value;
   };
   const norm::Shape shape = {.layers = size(keys.layers),
@@ -20,13 +20,14 @@ norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys) {
                              .context = size(keys.context)};
   const auto divides = [&](const char* key, std::int64_t part, const char* by, std::int64_t whole) {
     if (whole % part != 0) {
-      json.refuse(text("\"", key, "\" must divide \"", by, "\", but is ", part, " beside ", whole));
+      golden.refuse(
+          text("\"", key, "\" must divide \"", by, "\", but is ", part, " beside ", whole));
     }
   };
   divides(keys.heads, shape.heads, keys.width, shape.width);
   divides(keys.kv_heads, shape.kv_heads, keys.heads, shape.heads);
   if (shape.head_width() % 2 != 0) {
-    json.refuse(text("the width of a head must be even, but is ", shape.head_width()));
+    golden.refuse(text("the width of a head must be even, but is ", shape.head_width()));
   }
   return shape;
 }

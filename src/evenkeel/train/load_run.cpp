@@ -16,8 +16,8 @@ namespace {
 const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision",
                                                   "train.threads", "train.micro_batch"};
 
-[[noreturn]] void refuse(const std::filesystem::path& run,
-                         const config::KeyDifference& difference) {
+[[noreturn]] void refuse_change(const std::filesystem::path& run,
+                                const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the model was trained with ", difference.key, " = ",
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));
@@ -58,7 +58,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   loaded.config = config::resolve(all);
   const auto saved = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
   for (const auto& each : config::differences(saved, loaded.config)) {
-    if (!config::is_named(each.key, kChangeableKeys)) refuse(*run, each);
+    if (!config::is_named(each.key, kChangeableKeys)) refuse_change(*run, each);
   }
   loaded.machine = configure_machine(loaded.config.train);
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);

@@ -128,7 +128,8 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
                        const nn::Parameters& parameters, double tolerance, Comparison& comparison) {
   double squares = 0, worst = 0;
   for (const auto& parameter : parameters.all()) {
-    const double square = parameter.sum.value().to(at::kDouble).square().sum().item<double>();
+    const double square =
+        parameter.gradient_buffer.value().to(at::kDouble).square().sum().item<double>();
     squares += square;
     const auto norm = pass.gradient_norms.find(parameter.name);
     if (norm == pass.gradient_norms.end()) continue;
@@ -213,7 +214,7 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
     comparison.tensor(name + " afterwards", state, pass.states.at(name), allowed.tensors);
   }
   for (const auto& parameter : parameters.all()) {
-    comparison.tensor("gradient of " + parameter.name, parameter.sum.value(),
+    comparison.tensor("gradient of " + parameter.name, parameter.gradient_buffer.value(),
                       pass.gradients.at(parameter.name), allowed.tensors);
   }
   return std::move(comparison).result();
