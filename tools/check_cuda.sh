@@ -27,7 +27,7 @@ printf '%s\n' src/evenkeel/kernels/cuda/*.cu >"$scratch/kernels"
 xargs -a "$scratch/kernels" -I {} -P "$(nproc)" \
   sh -c 'nvcc -std=c++20 -O3 -arch=sm_90a -Isrc -Werror all-warnings -c "$1" \
          -o "$2/$(basename "$1").o"' sh {} "$scratch"
-printf '%s\n' src/evenkeel/*/*_cuda.cpp >"$scratch/adapters"
+printf '%s\n' src/evenkeel/*/*/*_cuda.cpp >"$scratch/adapters"
 xargs -a "$scratch/adapters" -I {} -P "$(nproc)" \
   "${CXX:-g++}" -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror -Isrc \
   -isystem cmake/cuda_stub -isystem "$torch/include" \

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/memory_traffic.h"
+#include "evenkeel/kernels/cpu/portable/memory_traffic.h"
 
 namespace evenkeel::bench {
 namespace {

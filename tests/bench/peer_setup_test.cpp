@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
 
 namespace evenkeel::bench {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/adamw.h"
+#include "evenkeel/kernels/cpu/portable/adamw.h"
 
 #include <gtest/gtest.h>
 

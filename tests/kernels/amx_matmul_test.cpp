@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "evenkeel/kernels/cpu/amx.h"
-#include "evenkeel/kernels/cpu/gemm_amx.h"
-#include "evenkeel/kernels/cpu/weight_gradient_amx.h"
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/amx/gemm_amx.h"
+#include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {

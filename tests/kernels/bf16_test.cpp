@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/simd.h"
+#include "evenkeel/kernels/cpu/common/simd.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

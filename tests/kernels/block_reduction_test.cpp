@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/block_reduction.h"
+#include "evenkeel/kernels/cpu/portable/block_reduction.h"
 
 #include <gtest/gtest.h>
 

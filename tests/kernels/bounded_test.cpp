@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/bounded_functions.h"
+#include "evenkeel/kernels/cpu/portable/bounded_functions.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

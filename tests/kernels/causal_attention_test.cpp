@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention's tiles against loops: in the version of this processor, and (kernels_wide) in the one
 // for AVX-512 on any processor. What the operator does with them is tested in tests/ops.
-#include "evenkeel/kernels/cpu/causal_attention.h"
+#include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/amx/amx.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/gather_sum.h"
+#include "evenkeel/kernels/cpu/portable/gather_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/linear_cross_entropy.h"
+#include "evenkeel/kernels/cpu/portable/linear_cross_entropy.h"
 
 #include <gtest/gtest.h>
 

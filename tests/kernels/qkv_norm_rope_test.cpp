@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/qkv_norm_rope.h"
+#include "evenkeel/kernels/cpu/portable/qkv_norm_rope.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/rms_norm.h"
+#include "evenkeel/kernels/cpu/portable/rms_norm.h"
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {

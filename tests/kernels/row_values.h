@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "evenkeel/kernels/cpu/simd.h"
+#include "evenkeel/kernels/cpu/common/simd.h"
 
 namespace evenkeel::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/swiglu.h"
+#include "evenkeel/kernels/cpu/portable/swiglu.h"
 
 #include <gtest/gtest.h>
 

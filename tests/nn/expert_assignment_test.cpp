@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/nn/grouped_linear.h"
 #include "evenkeel/nn/scale_rows.h"
 #include "support/close.h"

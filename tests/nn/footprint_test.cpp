@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "support/shapes.h"
 
 namespace evenkeel {

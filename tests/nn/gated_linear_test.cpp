@@ -6,7 +6,7 @@
 #include <torch/autograd.h>
 
 #include "evenkeel/nn/linear.h"
-#include "evenkeel/ops/swiglu.h"
+#include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::nn {
 namespace {

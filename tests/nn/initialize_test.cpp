@@ -9,7 +9,7 @@
 #include <memory>
 #include <numbers>
 
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/nn/parameter_specs.h"
 
 namespace evenkeel {

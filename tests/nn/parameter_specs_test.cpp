@@ -5,7 +5,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/config.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/norm/validate.h"
 #include "support/shapes.h"
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/common/reference.h"
 #include "support/close.h"
 
 namespace evenkeel {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "evenkeel/ops/add_rms_norm.h"
-#include "evenkeel/ops/layer_norm.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rms_norm.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/add_rms_norm.h"
+#include "evenkeel/ops/norms/layer_norm.h"
+#include "evenkeel/ops/norms/rms_norm.h"
 #include "ops/gradients.h"
 
 // Rows that ordinary float arithmetic gets wrong. The truth is the formula in float64, and for

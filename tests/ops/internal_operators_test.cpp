@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "evenkeel/ops/rms_norm.h"
+#include "evenkeel/ops/norms/rms_norm.h"
 
 namespace evenkeel {
 namespace {

@@ -2,10 +2,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "evenkeel/ops/add_rms_norm.h"
-#include "evenkeel/ops/affine.h"
-#include "evenkeel/ops/layer_norm.h"
-#include "evenkeel/ops/rms_norm.h"
+#include "evenkeel/ops/norms/add_rms_norm.h"
+#include "evenkeel/ops/norms/affine.h"
+#include "evenkeel/ops/norms/layer_norm.h"
+#include "evenkeel/ops/norms/rms_norm.h"
 #include "ops/gradients.h"
 #include "support/row_reference.h"
 

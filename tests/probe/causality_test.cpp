@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/probe/small_model.h"
 
 namespace evenkeel {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/probe/small_model.h"
 
 namespace evenkeel {

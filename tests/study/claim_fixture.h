@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/claim_analysis.h"
+#include "evenkeel/study/analysis/claim_analysis.h"
 
 /// Small studies to be analyzed: arms with the losses at which their runs ended.
 namespace evenkeel::study {

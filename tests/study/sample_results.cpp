@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/study/claim_analysis.h"
-#include "evenkeel/study/grid.h"
+#include "evenkeel/study/analysis/claim_analysis.h"
+#include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/study/results.h"
+#include "evenkeel/study/analysis/results.h"
 
 namespace evenkeel::study {
 

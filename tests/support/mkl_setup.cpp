@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every test with GEMMs sets up MKL as main() does.
 #include "evenkeel/base/mkl_cnr.h"
-#include "evenkeel/ops/mkl_warm_up.h"
+#include "evenkeel/ops/common/mkl_warm_up.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "evenkeel/base/philox.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameter_specs.h"

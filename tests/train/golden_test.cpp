@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/train/verify.h"
 #include "evenkeel/train/verify_text.h"
 #include "train/golden_files.h"

@@ -162,7 +162,8 @@ TEST(ProfileHook, FillsSkipVectorsWithTheDeviationsSoFar) {
   Hooks hooks(*tiny.model, *tiny.parameters);
   const auto ids = fixed_token_ids(2, 16);
   hooks.before_training(ids);
-  std::vector<std::pair<at::Tensor, at::Tensor>> inputs_and_branches;  // stream and branch of each sublayer
+  std::vector<std::pair<at::Tensor, at::Tensor>>
+      inputs_and_branches;  // stream and branch of each sublayer
   nn::Observer observer;
   observer.branch = [&](std::int64_t, nn::Sublayer, const at::Tensor& stream,
                         const at::Tensor& branch) {

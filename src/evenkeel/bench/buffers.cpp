@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "evenkeel/kernels/cpu/memory_traffic.h"
+#include "evenkeel/kernels/cpu/portable/memory_traffic.h"
 
 namespace evenkeel::bench {
 

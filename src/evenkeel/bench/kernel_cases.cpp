@@ -11,8 +11,8 @@
 #include "evenkeel/bench/buffers.h"
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/bench/row_ops.h"
-#include "evenkeel/ops/adamw.h"
-#include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/optim/adamw.h"
 
 namespace evenkeel::bench {
 

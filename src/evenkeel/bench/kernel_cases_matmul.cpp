@@ -8,10 +8,10 @@
 #include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/nn/mixture_of_experts.h"
-#include "evenkeel/ops/causal_attention.h"
-#include "evenkeel/ops/linear_cross_entropy.h"
-#include "evenkeel/ops/operands.h"
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
 
 namespace evenkeel::bench {
 

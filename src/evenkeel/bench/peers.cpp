@@ -13,7 +13,7 @@
 #include "evenkeel/bench/peer_setup.h"
 #include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/store/safetensors.h"

@@ -6,18 +6,18 @@
 #include <optional>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/ops/add_rms_norm.h"
-#include "evenkeel/ops/affine.h"
-#include "evenkeel/ops/bounded.h"
-#include "evenkeel/ops/column_norm.h"
-#include "evenkeel/ops/layer_norm.h"
-#include "evenkeel/ops/qkv_norm_rope.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rms_norm.h"
-#include "evenkeel/ops/row_norm.h"
-#include "evenkeel/ops/seed_norm.h"
-#include "evenkeel/ops/sphere.h"
-#include "evenkeel/ops/swiglu.h"
+#include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/swiglu.h"
+#include "evenkeel/ops/norms/add_rms_norm.h"
+#include "evenkeel/ops/norms/affine.h"
+#include "evenkeel/ops/norms/bounded.h"
+#include "evenkeel/ops/norms/column_norm.h"
+#include "evenkeel/ops/norms/layer_norm.h"
+#include "evenkeel/ops/norms/rms_norm.h"
+#include "evenkeel/ops/norms/row_norm.h"
+#include "evenkeel/ops/norms/seed_norm.h"
+#include "evenkeel/ops/norms/sphere.h"
 
 namespace evenkeel::bench {
 

@@ -8,7 +8,7 @@
 
 #include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/train/trainer.h"

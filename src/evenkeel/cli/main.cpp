@@ -11,7 +11,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
-#include "evenkeel/ops/mkl_warm_up.h"
+#include "evenkeel/ops/common/mkl_warm_up.h"
 
 namespace evenkeel::cli {
 

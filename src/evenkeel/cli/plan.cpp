@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/parameter_specs.h"

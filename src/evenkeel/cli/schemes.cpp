@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "evenkeel/base/nearest.h"
-#include "evenkeel/config/scheme.h"
-#include "evenkeel/config/scheme_check.h"
+#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"

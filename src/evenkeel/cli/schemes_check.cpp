@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "evenkeel/cli/schemes.h"
-#include "evenkeel/config/scheme.h"
-#include "evenkeel/config/scheme_check.h"
+#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/scheme_error.h"

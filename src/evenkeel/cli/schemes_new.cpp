@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/cli/schemes.h"
-#include "evenkeel/config/scheme_template.h"
+#include "evenkeel/config/scheme/scheme_template.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::cli {

@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/schemes.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"

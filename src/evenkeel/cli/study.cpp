@@ -13,7 +13,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/parameter_specs.h"
-#include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"

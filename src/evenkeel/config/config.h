@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 
 /// The resolved configuration of a run: preset, then files, then --set (docs/configuration.md).
 namespace evenkeel::config {

@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/saved_value.h"
+#include "evenkeel/ops/common/saved_value.h"
 
 namespace evenkeel::nn {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/ops/affine.h"
-#include "evenkeel/ops/causal_attention.h"
-#include "evenkeel/ops/qkv_norm_rope.h"
+#include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
 

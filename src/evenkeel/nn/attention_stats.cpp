@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "evenkeel/ops/causal_attention.h"
+#include "evenkeel/ops/attention/causal_attention.h"
 
 namespace evenkeel::nn {
 

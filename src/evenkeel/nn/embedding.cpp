@@ -8,9 +8,9 @@
 #include <tuple>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/gather_sum.h"
-#include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/saved_value.h"
+#include "evenkeel/kernels/cpu/portable/gather_sum.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/saved_value.h"
 
 namespace evenkeel::nn {
 

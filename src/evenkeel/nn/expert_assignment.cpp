@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/gather_sum.h"
-#include "evenkeel/ops/cpu_adapter.h"
+#include "evenkeel/kernels/cpu/portable/gather_sum.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
 
 namespace evenkeel::nn {
 

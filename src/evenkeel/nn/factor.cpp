@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/ops/affine.h"
+#include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
 

@@ -5,8 +5,8 @@
 
 #include "evenkeel/nn/gated_linear.h"
 #include "evenkeel/nn/linear.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/swiglu.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::nn {
 

@@ -8,7 +8,7 @@
 #include "evenkeel/nn/norm_path.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/ops/linear_cross_entropy_chunk.h"
+#include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
 
 namespace evenkeel::nn {
 

@@ -6,9 +6,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/nn/linear.h"
-#include "evenkeel/ops/gradient_buffer.h"
-#include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/swiglu.h"
+#include "evenkeel/ops/common/saved_value.h"
+#include "evenkeel/ops/linear/gradient_buffer.h"
+#include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::nn {
 

@@ -11,8 +11,8 @@
 #include <atomic>
 #include <vector>
 
-#include "evenkeel/ops/saved_value.h"
-#include "evenkeel/ops/serial_matmul.h"
+#include "evenkeel/ops/common/saved_value.h"
+#include "evenkeel/ops/linear/serial_matmul.h"
 
 namespace evenkeel::nn {
 

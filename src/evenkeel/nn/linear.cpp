@@ -5,8 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "evenkeel/ops/gradient_buffer.h"
-#include "evenkeel/ops/saved_value.h"
+#include "evenkeel/ops/common/saved_value.h"
+#include "evenkeel/ops/linear/gradient_buffer.h"
 
 namespace evenkeel::nn {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/nn/mode.h"
-#include "evenkeel/ops/gradient_buffer.h"
+#include "evenkeel/ops/linear/gradient_buffer.h"
 
 namespace evenkeel::nn {
 

@@ -7,8 +7,8 @@
 
 #include "evenkeel/nn/grouped_linear.h"
 #include "evenkeel/nn/scale_rows.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/swiglu.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::nn {
 

@@ -9,8 +9,8 @@
 
 #include "evenkeel/nn/activation_checkpoint.h"
 #include "evenkeel/nn/embedding.h"
-#include "evenkeel/ops/linear_cross_entropy.h"
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
 
 namespace evenkeel::nn {
 

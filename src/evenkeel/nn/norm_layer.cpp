@@ -8,16 +8,16 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/kind.h"
-#include "evenkeel/ops/add_rms_norm.h"
-#include "evenkeel/ops/affine.h"
-#include "evenkeel/ops/bounded.h"
-#include "evenkeel/ops/column_norm.h"
-#include "evenkeel/ops/layer_norm.h"
-#include "evenkeel/ops/operands.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/rms_norm.h"
-#include "evenkeel/ops/row_norm.h"
-#include "evenkeel/ops/seed_norm.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/add_rms_norm.h"
+#include "evenkeel/ops/norms/affine.h"
+#include "evenkeel/ops/norms/bounded.h"
+#include "evenkeel/ops/norms/column_norm.h"
+#include "evenkeel/ops/norms/layer_norm.h"
+#include "evenkeel/ops/norms/rms_norm.h"
+#include "evenkeel/ops/norms/row_norm.h"
+#include "evenkeel/ops/norms/seed_norm.h"
 
 namespace evenkeel::nn {
 

@@ -10,8 +10,8 @@
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/nn/norm_path.h"
 #include "evenkeel/norm/scheme.h"
-#include "evenkeel/ops/qkv_norm_rope.h"
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/common/reference.h"
 
 namespace evenkeel::nn {
 

@@ -7,10 +7,10 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/row_blas.h"
-#include "evenkeel/ops/cpu_adapter.h"
-#include "evenkeel/ops/operands.h"
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/kernels/cpu/portable/row_blas.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/reference.h"
 
 namespace evenkeel::nn {
 

@@ -3,8 +3,8 @@
 
 #include <ATen/ATen.h>
 
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/sphere.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/sphere.h"
 
 namespace evenkeel::nn {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/ops/adamw.h"
-#include "evenkeel/ops/sum_of_squares.h"
+#include "evenkeel/ops/optim/adamw.h"
+#include "evenkeel/ops/optim/sum_of_squares.h"
 
 namespace evenkeel::optim {
 

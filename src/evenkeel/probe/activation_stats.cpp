@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/common/reference.h"
 
 namespace evenkeel::probe {
 

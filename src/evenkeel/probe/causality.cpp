@@ -10,7 +10,7 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/scheme.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"

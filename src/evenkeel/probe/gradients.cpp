@@ -11,7 +11,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/norm/slots.h"
-#include "evenkeel/ops/sum_of_squares.h"
+#include "evenkeel/ops/optim/sum_of_squares.h"
 #include "evenkeel/probe/layer_profile_builder.h"
 
 namespace evenkeel::probe {

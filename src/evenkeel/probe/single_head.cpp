@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "evenkeel/ops/reference.h"
+#include "evenkeel/ops/common/reference.h"
 #include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {

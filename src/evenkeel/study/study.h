@@ -2,7 +2,7 @@
 #pragma once
 
 // The floor `study` as the command line sees it.
-#include "evenkeel/study/catalogue.h"     // IWYU pragma: export
-#include "evenkeel/study/definition.h"    // IWYU pragma: export
-#include "evenkeel/study/outcome.h"       // IWYU pragma: export
-#include "evenkeel/study/study_runner.h"  // IWYU pragma: export
+#include "evenkeel/study/definition/catalogue.h"   // IWYU pragma: export
+#include "evenkeel/study/definition/definition.h"  // IWYU pragma: export
+#include "evenkeel/study/report/outcome.h"         // IWYU pragma: export
+#include "evenkeel/study/runs/study_runner.h"      // IWYU pragma: export

@@ -12,8 +12,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/norm/logical_matrices.h"
-#include "evenkeel/ops/reference.h"
-#include "evenkeel/ops/row_norm.h"
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/row_norm.h"
 
 namespace evenkeel::train {
 

@@ -13,7 +13,7 @@
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
-#include "evenkeel/ops/operands.h"
+#include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::train {
 

@@ -11,7 +11,7 @@
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/train/health_monitor.h"
+#include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/learner.h"
 
 namespace evenkeel::train {

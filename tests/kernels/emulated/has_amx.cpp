@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/amx.h"
+#include "evenkeel/kernels/cpu/amx/amx.h"
 
 namespace evenkeel::kernels::cpu {
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_merge.h"
+#include "evenkeel/config/scheme/scheme_value.h"
+#include "evenkeel/config/table_reader.h"
+#include "evenkeel/norm/scheme_error.h"
+
+namespace evenkeel::config {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchemesFolder = "schemes";
+constexpr const char* kSuffix = ".toml";
+
+/// A scheme as it was found, before its parent is merged.
+struct UnmergedScheme {
+  std::string name;
+  std::string identity;            // equal for the same scheme, however it was reached
+  std::optional<fs::path> folder;  // none: of the catalogue
+  toml::table table;
+};
+
+UnmergedScheme from_catalogue(const std::string& name) {
+  const auto label = text(kSchemesFolder, "/", name, kSuffix);
+  return {name, text("catalogue ", name), std::nullopt, parse_toml(catalogue_source(name), label)};
+}
+
+UnmergedScheme from_file(const fs::path& path) {
+  return {path.stem().string(), fs::weakly_canonical(path).string(), path.parent_path(),
+          parse_toml(read_file(path), path.string())};
+}
+
+bool is_path(const std::string& name) {
+  return name.ends_with(kSuffix);
+}
+
+/// The parent that `child` extends: beside it, as given or in ./schemes, in the catalogue.
+UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
+                         const toml::node& node) {
+  if (child.folder) {
+    const auto file = is_path(name) ? name : name + kSuffix;
+    const auto elsewhere = is_path(name) ? fs::path(file) : kSchemesFolder / fs::path(file);
+    for (const auto& path : {*child.folder / file, elsewhere}) {
+      if (fs::is_regular_file(path)) return from_file(path);
+    }
+  }
+  const auto known = catalogue();
+  if (std::count(known.begin(), known.end(), name) > 0) return from_catalogue(name);
+  refuse("unknown_parent", {child.name, "extends"}, node,
+         text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
+              " or in the catalogue",
+              did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
+}
+
+/// A norm of its own without `kind` changes fields of the parent's norm, not of the default one.
+void inherit_kind(toml::table& own, const toml::table& inherited) {
+  auto* const norm = own.get_as<toml::table>("norm");
+  const auto* const before = inherited.get("norm");
+  if (norm == nullptr || before == nullptr || norm->contains("kind")) return;
+  auto whole = before->is_table() ? *before->as_table() : toml::table();
+  if (before->is_string()) whole.insert_or_assign("kind", *before);
+  own.insert_or_assign("norm", merge(std::move(whole), std::move(*norm)));
+}
+
+/// \param chain  names and identities from the first child down to this one's child
+toml::table merged_with_parents(UnmergedScheme own,
+                                std::vector<std::pair<std::string, std::string>> chain) {
+  const auto* const node = own.table.get("extends");
+  if (node == nullptr) return std::move(own.table);
+  const auto name = read_word(*node, {own.name, "extends"});
+  auto parent = parent_of(own, name, *node);
+  chain.emplace_back(own.name, own.identity);
+  for (const auto& [each, identity] : chain) {
+    if (identity != parent.identity) continue;
+    std::string circle;
+    for (const auto& link : chain) circle += link.first + " -> ";
+    refuse("extends_cycle", {own.name, "extends"}, *node,
+           text("a scheme cannot descend from itself: ", circle, parent.name));
+  }
+  auto inherited = merged_with_parents(std::move(parent), std::move(chain));
+  for (const auto* const word : kInfoKeys) inherited.erase(word);
+  own.table.erase("extends");
+  inherit_kind(own.table, inherited);
+  return merge(std::move(inherited), std::move(own.table));
+}
+
+bool changes_only_the_norm(const toml::table& table) {
+  return table.size() == 2 && table["extends"].is_string() && table.contains("norm");
+}
+
+/// The parent and what is changed, as part of a folder's name: "pre_norm+layer_norm",
+/// "pre_norm+own".
+std::string name_of(const toml::table& table) {
+  const auto parent = table["extends"].value<std::string>();
+  if (!parent) return "inline";
+  const auto stem = is_path(*parent) ? fs::path(*parent).stem().string() : *parent;
+  const auto kind = table["norm"].value<std::string>();
+  auto name = stem + "+" + (kind && changes_only_the_norm(table) ? *kind : "own");
+  const auto is_fit = [](unsigned char letter) {
+    constexpr std::string_view kFit = "._+-";
+    return std::isalnum(letter) != 0 || kFit.find(static_cast<char>(letter)) != kFit.npos;
+  };
+  std::replace_if(name.begin(), name.end(), std::not_fn(is_fit), '_');
+  return name;
+}
+
+/// Another kind of norm in the same places: the parent's title and equations still hold.
+void inherit_info(toml::table& merged, const UnmergedScheme& own) {
+  const auto& node = *own.table.get("extends");
+  const auto parent = parent_of(own, read_word(node, {own.name, "extends"}), node);
+  for (const auto* const word : {"title", "equation"}) {
+    if (const auto* const words = parent.table.get(word)) merged.insert_or_assign(word, *words);
+  }
+}
+
+}  // namespace
+
+SchemeSource find_scheme(const std::string& name_or_file) {
+  auto own = is_path(name_or_file) ? from_file(name_or_file) : from_catalogue(name_or_file);
+  auto name = own.name;
+  return {std::move(name), merged_with_parents(std::move(own), {})};
+}
+
+SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder) {
+  const UnmergedScheme own{name_of(table), "inline", base_folder, table};
+  auto merged = merged_with_parents(own, {});
+  if (!table.contains("norm_parameters")) merged.erase("norm_parameters");
+  if (changes_only_the_norm(table)) inherit_info(merged, own);
+  return {own.name, std::move(merged)};
+}
+
+}  // namespace evenkeel::config

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evenkeel/config/scheme/scheme_value.h"
+
+namespace evenkeel::config {
+
+/// One entry of `layers`: changes to the blocks that `where` names.
+struct Patch {
+  const toml::table* table;
+  Place place;  // "layers[0]"
+};
+
+/// The entries of `layers`, their keys checked.
+/// \throws SchemeError
+std::vector<Patch> patches_of(const toml::table& scheme, const Place& place);
+
+/// Does the patch name block `l` (from 1) of `shape.layers`?
+///
+///   first(n)        l <= n
+///   last(n)         l > N - n
+///   fraction(a, b)  floor(a*N) < l <= floor(b*N)
+///   every(k, o)     (l - 1) mod k = o, where o is 0 if left out
+///   [1, 4]          l is in the list
+///
+/// \throws SchemeError bad_where, or of the expressions
+bool selects(const Patch& patch, std::int64_t l, const norm::Shape& shape);
+
+/// `attention`, `feed_forward` and `damp` of block `l`: the scheme's own with its patches on top.
+toml::table block_table(const toml::table& scheme, const std::vector<Patch>& patches,
+                        std::int64_t l, const norm::Shape& shape);
+
+/// Sizes without t and T: what is computed once, before training, cannot name them.
+norm::Variables fixed_variables(const norm::Shape& shape);
+
+}  // namespace evenkeel::config

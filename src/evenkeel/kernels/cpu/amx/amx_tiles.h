@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+/// Matrix products of bfloat16 with float32 sums, in the tile registers of AMX: out of cache, of
+/// factors that were packed for it.
+namespace evenkeel::kernels::cpu {
+
+/// Rows of a tile; also columns of float32, and pairs of bfloat16.
+inline constexpr std::int64_t kTile = 16;
+
+/// The left factor: row m begins at values + m * stride.
+struct AmxLeft {
+  const Bf16* values = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// The right factor in panels of kTile columns, its rows in pairs: those of rows 2k and 2k + 1 in
+/// column n are at pairs + n / kTile * panel + k * kTile + n % kTile.
+struct AmxRight {
+  const std::uint32_t* pairs = nullptr;
+  std::int64_t panel = 0;  // from one to the next
+};
+
+/// All eight tiles of this thread are kTile rows of 64 bytes as long as this lives. Library calls
+/// that use tiles themselves have no place inside.
+class AmxTiles {
+ public:
+  EK_AMX AmxTiles() { _tile_loadconfig(&kShapes); }
+  EK_AMX ~AmxTiles() { _tile_release(); }
+  AmxTiles(const AmxTiles&) = delete;
+  AmxTiles& operator=(const AmxTiles&) = delete;
+
+ private:
+  struct alignas(64) Shapes {
+    std::uint8_t palette, first_row, reserved[14];
+    std::uint16_t row_bytes[16];
+    std::uint8_t rows[16];
+  };
+  // Not a local: the compiler does not see that the instruction reads it, and drops its stores.
+  static constexpr Shapes kShapes = {
+      1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
+};
+
+/// One or two tiles high and wide: sums in tiles 0 to 3, left factor in 4 and 5, right in 6 and 7.
+/// They keep their sums from one call to the next, so that a product may be made in pieces.
+template <int kHigh, int kWide>
+struct TileSums {
+  EK_AMX_INLINE static void clear() {
+    _tile_zero(0);
+    if constexpr (kWide == 2) _tile_zero(1);
+    if constexpr (kHigh == 2) _tile_zero(2);
+    if constexpr (kHigh == 2 && kWide == 2) _tile_zero(3);
+  }
+  EK_AMX_INLINE static void load(const float* c, std::int64_t c_stride) {
+    const std::int64_t bytes = c_stride * 4;
+    const float* const below = c + kTile * c_stride;
+    _tile_loadd(0, c, bytes);
+    if constexpr (kWide == 2) _tile_loadd(1, c + kTile, bytes);
+    if constexpr (kHigh == 2) _tile_loadd(2, below, bytes);
+    if constexpr (kHigh == 2 && kWide == 2) _tile_loadd(3, below + kTile, bytes);
+  }
+  EK_AMX_INLINE static void store(float* c, std::int64_t c_stride) {
+    const std::int64_t bytes = c_stride * 4;
+    float* const below = c + kTile * c_stride;
+    _tile_stored(0, c, bytes);
+    if constexpr (kWide == 2) _tile_stored(1, c + kTile, bytes);
+    if constexpr (kHigh == 2) _tile_stored(2, below, bytes);
+    if constexpr (kHigh == 2 && kWide == 2) _tile_stored(3, below + kTile, bytes);
+  }
+  EK_AMX_INLINE static void add(const AmxLeft& a, const AmxRight& b, std::int64_t depth) {
+    const std::int64_t a_bytes = a.stride * 2, b_bytes = kTile * 4;
+    for (std::int64_t k = 0; k < depth; k += 2 * kTile) {
+      const Bf16* const left = a.values + k;
+      const std::uint32_t* const right = b.pairs + k / 2 * kTile;
+      _tile_loadd(6, right, b_bytes);
+      _tile_loadd(4, left, a_bytes);
+      _tile_dpbf16ps(0, 4, 6);
+      if constexpr (kWide == 2) {
+        _tile_loadd(7, right + b.panel, b_bytes);
+        _tile_dpbf16ps(1, 4, 7);
+      }
+      if constexpr (kHigh == 2) {
+        _tile_loadd(5, left + kTile * a.stride, a_bytes);
+        _tile_dpbf16ps(2, 5, 6);
+      }
+      if constexpr (kHigh == 2 && kWide == 2) _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+};
+
+/// c (+)= a b in one piece: `depth` values of k, a multiple of 2 kTile.
+template <bool kAdd, int kHigh, int kWide>
+EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c,
+                                  std::int64_t c_stride, std::int64_t depth) {
+  using Tiles = TileSums<kHigh, kWide>;
+  kAdd ? Tiles::load(c, c_stride) : Tiles::clear();
+  Tiles::add(a, b, depth);
+  Tiles::store(c, c_stride);
+}
+
+/// c[i, j] (+)= sum_k a[i, k] b[k, j] for `high` x `wide` values of c, both multiples of kTile, and
+/// `depth` values of k, a multiple of 2 kTile.
+template <bool kAdd>
+EK_AMX [[gnu::always_inline]] inline void multiply(const AmxLeft& a, const AmxRight& b, float* c,
+                                                   std::int64_t c_stride, std::int64_t high,
+                                                   std::int64_t wide, std::int64_t depth) {
+  // The instructions read memory that the compiler does not know of.
+  asm volatile("" ::: "memory");
+  for (std::int64_t n = 0; n < wide; n += 2 * kTile) {
+    const AmxRight right = {b.pairs + n / kTile * b.panel, b.panel};
+    for (std::int64_t m = 0; m < high; m += 2 * kTile) {
+      const AmxLeft left = {a.values + m * a.stride, a.stride};
+      float* const to = c + m * c_stride + n;
+      const bool is_high = m + kTile < high;
+      if (n + kTile < wide) {
+        is_high ? multiply_tiles<kAdd, 2, 2>(left, right, to, c_stride, depth)
+                : multiply_tiles<kAdd, 1, 2>(left, right, to, c_stride, depth);
+      } else {
+        is_high ? multiply_tiles<kAdd, 2, 1>(left, right, to, c_stride, depth)
+                : multiply_tiles<kAdd, 1, 1>(left, right, to, c_stride, depth);
+      }
+    }
+  }
+}
+
+}  // namespace evenkeel::kernels::cpu

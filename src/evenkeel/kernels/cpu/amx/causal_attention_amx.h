@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/portable/causal_attention.h"
+
+/// causal_attention() of bfloat16 in the tiles of AMX: products of bfloat16 with float32 sums,
+/// softmax in float32; weights and their gradients are rounded to bfloat16 before they meet values,
+/// queries and keys. Only where has_amx().
+namespace evenkeel::kernels::cpu {
+
+/// Floats of scratch, which begins at a multiple of 64 bytes.
+std::int64_t causal_attention_amx_scratch(const AttentionSizes& sizes);
+std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes);
+
+void causal_attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                          float* scratch);
+void causal_attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                                   float* scratch);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/amx/amx_pack.h"
+#include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
+
+/// Scores stand with a row for each key: then weights and their gradients are left factors of the
+/// gradients of values and keys as they are, and only for that of the queries are they stored once
+/// more, in pairs of keys. With p = exp(s - lse), d_i = dy_i . y_i, all of one block:
+///
+///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+constexpr std::int64_t kQueries = 128, kKeys = 128;                        // of a block
+constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // no power of two apart
+
+struct ScratchLayout {
+  explicit ScratchLayout(const AttentionSizes& sizes)
+      : depth(up_to(kTwoTiles, sizes.width)),
+        positions(up_to(kTwoTiles, sizes.keys)),
+        key_stride(positions + 32),
+        key_rows(0),
+        value_rows(key_rows + positions * depth / 2),
+        key_columns(value_rows + positions * depth / 2),
+        dk(key_columns + depth * key_stride / 2),
+        dv(dk + positions * depth),
+        queries(dv + positions * depth),
+        query_rows(queries + kQueries * depth / 2),
+        upstream(query_rows + kQueries * depth / 2),
+        upstream_rows(upstream + kQueries * depth / 2),
+        scores(upstream_rows + kQueries * depth / 2),
+        slopes(scores + kKeys * kScores),
+        weights(slopes + kKeys * kScores),
+        gradients(weights + kKeys * kWeights / 2),
+        pairs(gradients + kKeys * kWeights / 2),
+        dq(pairs + kKeys * kQueries / 2),
+        end(dq + depth * kScores) {}
+  std::int64_t depth, positions, key_stride;
+  std::int64_t key_rows, value_rows, key_columns, dk, dv, queries, query_rows, upstream,
+      upstream_rows, scores, slopes, weights, gradients, pairs, dq, end;
+};
+
+/// The parts of scratch.
+struct Buffers {
+  ScratchLayout layout;
+  Bf16 *key_rows, *value_rows;                // left factors [keys, width]
+  Bf16* key_columns;                          // left factor [width, keys]
+  float *dk, *dv;                             // [keys, width]
+  std::uint32_t *queries, *upstream;          // right factors [width, queries]
+  std::uint32_t *query_rows, *upstream_rows;  // right factors [queries, width]
+  float *scores, *slopes;                     // [keys, queries]: s^T, and v dy^T
+  Bf16 *weights, *gradients;                  // left factors [keys, queries]: p^T, ds^T
+  std::uint32_t* pairs;                       // right factor [keys, queries]: ds^T
+  float* dq;                                  // [width, queries]
+  float lse[kQueries], mean[kQueries];        // lse in units of log 2; d_i above
+
+  Buffers(const AttentionSizes& sizes, float* scratch) : layout(sizes) {
+    const auto rows = [&](std::int64_t begin) { return reinterpret_cast<Bf16*>(scratch + begin); };
+    const auto as_pairs = [&](std::int64_t begin) {
+      return reinterpret_cast<std::uint32_t*>(scratch + begin);
+    };
+    key_rows = rows(layout.key_rows), value_rows = rows(layout.value_rows);
+    key_columns = rows(layout.key_columns);
+    dk = scratch + layout.dk, dv = scratch + layout.dv;
+    queries = as_pairs(layout.queries), upstream = as_pairs(layout.upstream);
+    query_rows = as_pairs(layout.query_rows), upstream_rows = as_pairs(layout.upstream_rows);
+    scores = scratch + layout.scores, slopes = scratch + layout.slopes;
+    weights = rows(layout.weights), gradients = rows(layout.gradients);
+    pairs = as_pairs(layout.pairs), dq = scratch + layout.dq;
+  }
+};
+
+struct Factors {
+  __m512 scale;  // of scores, in units of log 2; with a cap of what goes into tanh
+  __m512 cap;    // softcap in units of log 2
+  bool has_cap;
+};
+
+/// Sixteen weights and their gradients.
+EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes, const float* lse,
+                                       const float* mean, const Factors& factors, __mmask16 visible,
+                                       __m512& weight, __m512& gradient) {
+  __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = factors.scale;
+  if (factors.has_cap) {
+    score = avx512::tanh_ps(_mm512_mul_ps(score, scale));
+    rest = _mm512_fnmadd_ps(score, score, rest);
+    scale = factors.cap;
+  }
+  // Above 0 by rounding only; in this order a NaN stays.
+  const __m512 below =
+      _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
+  weight = _mm512_maskz_mov_ps(visible, avx512::exp2_ps(below));
+  const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
+  gradient = _mm512_maskz_mul_ps(visible, weight, slope);
+  if (factors.has_cap) gradient = _mm512_mul_ps(gradient, rest);
+}
+
+/// Two rows of weights and gradients, queries [from, to).
+/// \param visible  by the queries of this block: the first key, and the second
+EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j, std::int64_t from,
+                                         std::int64_t to, const Range (&visible)[2],
+                                         const Factors& factors) {
+  for (auto i = from; i < to; i += kTwoTiles) {
+    __m512i gradients[2];
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+      const auto offset = (j + row) * kScores + i;
+      const __mmask32 mask = avx512::tail_mask_32(visible[row].end - i) &
+                             ~avx512::tail_mask_32(visible[row].begin - i);
+      __m512 weight[2], gradient[2];
+      softmax_backward_16(buffers.scores + offset, buffers.slopes + offset, buffers.lse + i,
+                          buffers.mean + i, factors, static_cast<__mmask16>(mask), weight[0],
+                          gradient[0]);
+      softmax_backward_16(buffers.scores + offset + 16, buffers.slopes + offset + 16,
+                          buffers.lse + i + 16, buffers.mean + i + 16, factors,
+                          static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
+      const auto to_row = (j + row) * kWeights + i;
+      avx512::store_32(buffers.weights + to_row, weight[0], weight[1]);
+      gradients[row] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(gradient[1], gradient[0]));
+      _mm512_storeu_si512(buffers.gradients + to_row, gradients[row]);
+    }
+    std::uint32_t* const pairs = buffers.pairs + i * (kKeys / 2) + j / 2 * kTile;
+    avx512::store_pairs(pairs, pairs + kKeys / 2 * kTile, gradients[0], gradients[1]);
+  }
+}
+
+/// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
+EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                                std::int64_t h, std::int64_t q0, std::int64_t rows,
+                                Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
+  const auto all = up_to(kTwoTiles, rows);
+  const HeadRows<const Bf16> q = {head.q.rows + h * head.q_head, head.q.stride};
+  const HeadRows<const Bf16> dy = {head.dy.rows + h * head.dy_head, head.dy.stride};
+  const RowBlock queries = {q, q0, rows, all, sizes.width};
+  const RowBlock upstream = {dy, q0, rows, all, sizes.width};
+  pack_as_columns(queries, depth, buffers.queries);
+  pack_as_rows(queries, depth, buffers.query_rows, kQueries / 2 * kTile);
+  pack_as_columns(upstream, depth, buffers.upstream);
+  pack_as_rows(upstream, depth, buffers.upstream_rows, kQueries / 2 * kTile);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const Bf16* const y = head.y.rows + h * head.y_head + (q0 + i) * head.y.stride;
+    __m512 sum = _mm512_setzero_ps();
+    for (std::int64_t d = 0; d < sizes.width; d += 16) {
+      const auto mask = avx512::tail_mask_16(sizes.width - d);
+      sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask),
+                            avx512::load_16(upstream.row(i) + d, mask), sum);
+    }
+    buffers.mean[i] = _mm512_reduce_add_ps(sum);
+    buffers.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
+  }
+  std::fill(buffers.mean + rows, buffers.mean + all, 0.F);
+  std::fill(buffers.lse + rows, buffers.lse + all, 0.F);
+}
+
+/// The transpose of dq, [width, queries], times `factor`, rounded.
+EK_AMX_INLINE void store_dq(const float* dq, std::int64_t rows, std::int64_t width, float factor,
+                            const HeadRows<Bf16>& to) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  for (std::int64_t i = 0; i < rows; i += 16) {
+    for (std::int64_t d = 0; d < width; d += 16) {
+      __m512i square[16];
+#pragma GCC unroll 16
+      for (int k = 0; k < 16; ++k) square[k] = _mm512_loadu_si512(dq + (d + k) * kScores + i);
+      avx512::transpose(square);
+      for (int k = 0; k < 16 && i + k < rows; ++k) {
+        avx512::store_16(to.rows + (i + k) * to.stride + d,
+                         _mm512_mul_ps(_mm512_castsi512_ps(square[k]), factors),
+                         avx512::tail_mask_16(width - d));
+      }
+    }
+  }
+}
+
+/// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
+EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                     std::int64_t h, std::int64_t q0, const Factors& factors, Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
+  const auto wide = up_to(kTile, sizes.width);
+  const auto rows = std::min(kQueries, sizes.queries - q0);
+  const auto all = up_to(kTwoTiles, rows);
+  const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first of them
+  pack_queries(sizes, head, h, q0, rows, buffers);
+  std::fill(buffers.dq, buffers.dq + depth * kScores, 0.F);
+  const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
+  for (auto k0 = begin; k0 < past_length + rows; k0 += kKeys) {
+    const auto count = std::min(kKeys, past_length + rows - k0);
+    const auto high = up_to(kTwoTiles, count);
+    // Keys that two tiles of queries see, and the first two tiles of queries that see a key.
+    const auto visible_to = [&](std::int64_t i) {
+      return std::clamp<std::int64_t>(up_to(kTwoTiles, past_length + i + kTwoTiles - k0), 0, high);
+    };
+    const auto first_of = [&](std::int64_t j) {
+      return std::clamp<std::int64_t>(k0 + j - past_length, 0, all) / kTwoTiles * kTwoTiles;
+    };
+    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
+      const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
+      const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
+      multiply<false>({buffers.key_rows + k0 * depth, depth}, q, buffers.scores + i, kScores,
+                      visible_to(i), kTwoTiles, depth);
+      multiply<false>({buffers.value_rows + k0 * depth, depth}, dy, buffers.slopes + i, kScores,
+                      visible_to(i), kTwoTiles, depth);
+    }
+    for (std::int64_t j = 0; j < high; j += 2) {
+      const Range visible[2] = {
+          visible_queries(head.document_starts, k0 + j, sizes.keys - sizes.queries, q0, rows),
+          visible_queries(head.document_starts, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
+      softmax_backward_pair(buffers, j, first_of(j / kTwoTiles * kTwoTiles), all, visible, factors);
+    }
+    for (std::int64_t j = 0; j < high; j += kTwoTiles) {
+      const auto first = first_of(j);
+      multiply<true>({buffers.weights + j * kWeights + first, kWeights},
+                     {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     buffers.dv + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+      multiply<true>({buffers.gradients + j * kWeights + first, kWeights},
+                     {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                     buffers.dk + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
+    }
+    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
+      multiply<true>({buffers.key_columns + k0, buffers.layout.key_stride},
+                     {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores,
+                     wide, kTwoTiles, visible_to(i));
+    }
+  }
+  store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
+           {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
+}
+
+EK_AMX_INLINE void store_rows(const float* from, std::int64_t depth, std::int64_t count,
+                              std::int64_t width, float factor, const HeadRows<Bf16>& to) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  for (std::int64_t j = 0; j < count; ++j) {
+    for (std::int64_t d = 0; d < width; d += 16) {
+      avx512::store_16(to.rows + j * to.stride + d,
+                       _mm512_mul_ps(_mm512_loadu_ps(from + j * depth + d), factors),
+                       avx512::tail_mask_16(width - d));
+    }
+  }
+}
+
+EK_AMX_INLINE Factors factors_of(const AttentionSizes& sizes) {
+  const bool has_cap = sizes.softcap > 0;
+  const double scale = has_cap ? sizes.scale / sizes.softcap : sizes.scale * kLog2OfE;
+  return {.scale = _mm512_set1_ps(static_cast<float>(scale)),
+          .cap = _mm512_set1_ps(static_cast<float>(sizes.softcap * kLog2OfE)),
+          .has_cap = has_cap};
+}
+
+}  // namespace
+
+std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes) {
+  return ScratchLayout(sizes).end;
+}
+
+EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
+                                          const AttentionGradient<Bf16>& head, float* scratch) {
+  const AmxTiles tiles;
+  Buffers buffers(sizes, scratch);
+  const auto depth = buffers.layout.depth, positions = buffers.layout.positions;
+  const RowBlock keys = {head.k, 0, sizes.keys, positions, sizes.width};
+  copy_rows(keys, depth, buffers.key_rows);
+  copy_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, buffers.value_rows);
+  copy_transposed(keys, depth, buffers.key_columns, buffers.layout.key_stride);
+  std::fill(buffers.dk, buffers.dk + positions * depth, 0.F);
+  std::fill(buffers.dv, buffers.dv + positions * depth, 0.F);
+  const Factors factors = factors_of(sizes);
+  for (std::int64_t h = 0; h < head.heads; ++h) {
+    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
+      backward(sizes, head, h, q0, factors, buffers);
+    }
+  }
+  store_rows(buffers.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
+  store_rows(buffers.dv, depth, sizes.keys, sizes.width, 1, head.dv);
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/common/row_common.h"
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+/// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
+/// of which have AVX-512 with bfloat16.
+namespace evenkeel::kernels::cpu::avx512 {
+
+/// The first `count` of 16 or 32 lanes; none below 0.
+inline __mmask16 tail_mask_16(std::int64_t count) {
+  return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
+}
+inline __mmask32 tail_mask_32(std::int64_t count) {
+  return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
+}
+
+/// In place of a mask: all lanes. A mask costs as much as a product does, beside each load.
+struct AllLanes {};
+
+/// 2^x for x below 128, to 2.2 units in the last place, and 1 for 0; 0 below the normal numbers, at
+/// which the processor would stop for a hundred cycles. NaN gives NaN.
+EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
+  const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
+  constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+  const __m512 f = _mm512_reduce_ps(x, kBelow);  // x less the whole number below
+  // The best polynomial of degree 5 that is 1 at 0, for 0 <= f < 1: 8.8e-8 of the value.
+  __m512 p = _mm512_set1_ps(0x1.e9749ap-10F);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.27786ep-7F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.c91ce2p-5F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.ebdb58p-3F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.62e4bap-1F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
+  return _mm512_maskz_scalef_ps(normal, p, x);  // times 2 to that number
+}
+
+/// tanh(x): no cancellation near 0.
+EK_AMX_INLINE __m512 tanh_ps(__m512 x) {
+  const __m512 size = _mm512_abs_ps(x);
+  const __m512 square = _mm512_mul_ps(size, size);
+  __m512 series = _mm512_set1_ps(62.F / 2835);
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-17.F / 315));
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(2.F / 15));
+  series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-1.F / 3));
+  const __m512 near = _mm512_fmadd_ps(_mm512_mul_ps(series, square), size, size);
+  const __m512 e = exp2_ps(_mm512_mul_ps(size, _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
+  const __m512 one = _mm512_set1_ps(1);
+  const __m512 far = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
+  const __mmask16 is_near = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0.2F), _CMP_LT_OQ);
+  const __m512 y = _mm512_mask_blend_ps(is_near, far, near);
+  const __m512 sign = _mm512_and_ps(x, _mm512_set1_ps(-0.0F));
+  return _mm512_or_ps(y, sign);
+}
+
+/// Stores 32 values, rounded to nearest.
+EK_AMX_INLINE void store_32(Bf16* to, __m512 low, __m512 high) {
+  _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+}
+/// Lanes whose values are not 0 and below the normal numbers: rounding to bfloat16 makes them 0.
+EK_AMX_INLINE __mmask16 subnormal_mask(__m512 values) {
+  constexpr int kBelowNormal = 0x20;
+  return _mm512_fpclass_ps_mask(values, kBelowNormal);
+}
+/// Stores the lanes of `mask`.
+EK_AMX_INLINE void store_16(Bf16* to, __m512 values, __mmask16 mask) {
+  _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
+}
+EK_AMX_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
+}
+/// The floats of sixteen bfloat16.
+EK_AMX_INLINE __m512 to_floats(__m256i values) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
+}
+/// Loads the lanes of `mask`, zeros elsewhere.
+EK_AMX_INLINE __m512 load_16(const Bf16* from, __mmask16 mask) {
+  return to_floats(_mm256_maskz_loadu_epi16(mask, from));
+}
+EK_AMX_INLINE __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
+  return to_floats(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+
+/// The same of 32, as they are.
+EK_AMX_INLINE __m512bh load_32(const Bf16* from, __mmask32 mask) {
+  return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
+}
+EK_AMX_INLINE __m512bh load_32(const Bf16* from) {
+  return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
+}
+/// The floats of `mask` from `from` on, zeros elsewhere.
+EK_AMX_INLINE __m512 load_16(const float* from, __mmask16 mask) {
+  return _mm512_maskz_loadu_ps(mask, from);
+}
+EK_AMX_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
+  return _mm512_loadu_ps(from);
+}
+
+/// The larger of |a| and |b|; the other one where one is a NaN.
+EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
+  constexpr int kLargestSize = 3, kNoSign = 2 << 2;
+  return _mm512_range_ps(a, b, kLargestSize | kNoSign);
+}
+
+/// Whether the largest of the values, none of which is negative, fits float32 (row_common.h).
+EK_AMX_INLINE bool max_fits_float32(__m512 values) {
+  const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFloat32SafeMagnitude));
+  const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));
+  return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
+         _mm512_cmp_ps_mask(values, most, _CMP_NLT_UQ) == 0;
+}
+
+/// Sixteen doubles.
+struct DoubleVec16 {
+  __m512d low, high;
+};
+EK_AMX_INLINE DoubleVec16 zero_doubles() {
+  return {_mm512_setzero_pd(), _mm512_setzero_pd()};
+}
+/// Exactly the values of float32.
+EK_AMX_INLINE DoubleVec16 to_doubles(__m512 values) {
+  return {_mm512_cvtps_pd(_mm512_castps512_ps256(values)),
+          _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1))};
+}
+EK_AMX_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
+  return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
+}
+EK_AMX_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
+  return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
+}
+/// The sum of all, in the order of sum_over() (row_reduction.h).
+EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
+  return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
+}
+/// to[0, 16) += values, for the lanes of mask.
+EK_AMX_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
+  const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
+  const auto sum = add(to_doubles(values),
+                       {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
+  _mm512_mask_storeu_pd(to, low, sum.low);
+  _mm512_mask_storeu_pd(to + 8, high, sum.high);
+}
+EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
+  const auto sum = add(to_doubles(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
+  _mm512_storeu_pd(to, sum.low);
+  _mm512_storeu_pd(to + 8, sum.high);
+}
+
+/// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the others at `high`.
+EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
+  // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
+  const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27
+  const __m512i odd = _mm512_unpackhi_epi16(a, b);   // pairs 4-7, 12-15, 20-23, 28-31
+  const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  _mm512_storeu_si512(low, _mm512_permutex2var_epi64(even, first, odd));
+  _mm512_storeu_si512(high, _mm512_permutex2var_epi64(even, second, odd));
+}
+
+/// Sixteen rows of sixteen words become columns.
+EK_AMX_INLINE void transpose(__m512i (&r)[16]) {
+  __m512i t[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+    r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+    r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+    r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+  }
+  // r[4 g + c] holds column 4 q + c of rows 4 g to 4 g + 3 in its quarter q.
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    const __m512i a = _mm512_shuffle_i32x4(r[c], r[c + 4], 0x88);  // quarters 0, 2 of groups 0, 1
+    const __m512i b = _mm512_shuffle_i32x4(r[c + 8], r[c + 12], 0x88);  // of groups 2, 3
+    const __m512i d = _mm512_shuffle_i32x4(r[c], r[c + 4], 0xdd);       // quarters 1, 3
+    const __m512i e = _mm512_shuffle_i32x4(r[c + 8], r[c + 12], 0xdd);
+    t[c] = _mm512_shuffle_i32x4(a, b, 0x88);
+    t[c + 8] = _mm512_shuffle_i32x4(a, b, 0xdd);
+    t[c + 4] = _mm512_shuffle_i32x4(d, e, 0x88);
+    t[c + 12] = _mm512_shuffle_i32x4(d, e, 0xdd);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) r[i] = t[i];
+}
+
+}  // namespace evenkeel::kernels::cpu::avx512

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/avx512/qkv_norm_rope_avx512.h"
+
+#include "evenkeel/kernels/cpu/amx/amx.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+constexpr int kMaxVectors = 16;  // of a head
+
+/// A head in kCount vectors, all of them full.
+template <int kCount>
+struct HeadVectors {
+  __m512 v[kCount];
+};
+
+/// \tparam T  Bf16 or float
+template <int kCount, typename T>
+EK_AMX_INLINE HeadVectors<kCount> load(const T* from) {
+  HeadVectors<kCount> z;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) z.v[j] = avx512::load_16(from + 16 * j);
+  return z;
+}
+
+template <int kCount>
+EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) avx512::store_16(to + 16 * j, z.v[j]);
+}
+
+/// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
+/// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of
+/// the others then is 2^-60 of it at most.
+template <int kCount>
+EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
+  unsigned subnormal = 0;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) subnormal |= avx512::subnormal_mask(z.v[j]);
+  return subnormal != 0;
+}
+
+template <int kCount>
+EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
+                                        const HeadVectors<kCount>& other) {
+  HeadVectors<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], other.v[j]);
+  return out;
+}
+
+template <int kCount>
+EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 factor) {
+  HeadVectors<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
+  return out;
+}
+
+/// The halves of the head exchanged: the other value of each rotated pair (rotate_half without
+/// sign).
+template <int kCount>
+EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
+  HeadVectors<kCount> out;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) {
+    const __m512 first = z.v[(j + kCount / 2) % kCount];
+    if constexpr (kCount % 2 == 0) {
+      out.v[j] = first;
+    } else {
+      constexpr int kHighThenLow = 0x4e;
+      const __m512 second = z.v[(j + kCount / 2 + 1) % kCount];
+      out.v[j] = _mm512_shuffle_f32x4(first, second, kHighThenLow);
+    }
+  }
+  return out;
+}
+
+/// A rotation: z * cosine + swapped_halves(z) * sine.
+template <int kCount>
+struct CosSin {
+  HeadVectors<kCount> cosine, sine;
+};
+/// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
+/// would have to be stored first, and the load would wait for it.
+EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+/// \param cos_sin       [2, width / 2]: cosines, then sines
+/// \param direction  -1: the angles the other way round
+template <int kCount>
+EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
+  const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
+  const float* const sines = cos_sin + 8 * kCount;
+  CosSin<kCount> rotation;
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) {
+    const int low = 2 * j, high = low + 1;  // eighths of a vector; kCount of them are half a head
+    const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
+                            _mm256_loadu_ps(sines + 8 * (high % kCount))};
+    rotation.cosine.v[j] = concatenated(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
+                                        _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
+    rotation.sine.v[j] = concatenated(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
+                                      _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
+  }
+  return rotation;
+}
+template <int kCount>
+EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
+                                          const CosSin<kCount>& rotation) {
+  auto out = times(swapped_halves(z), rotation.sine);
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j)
+    out.v[j] = _mm512_fmadd_ps(z.v[j], rotation.cosine.v[j], out.v[j]);
+  return out;
+}
+
+/// The largest |value| of a head, in sixteen parts.
+template <int kCount>
+EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
+  __m512 largest = _mm512_setzero_ps();
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) largest = avx512::max_abs(largest, z.v[j]);
+  return largest;
+}
+
+constexpr int kHeadsAtOnce = 4;
+
+/// The sums of four vectors.
+EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
+  const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1]));
+  const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3]));
+  const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+  const __m512 all = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+}
+
+/// The lanes whose values fit float32.
+EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
+  const __mmask8 is_large =
+      _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
+  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude),
+                                 _CMP_LT_OQ);
+}
+
+/// Of a head some behind this one.
+template <int kCount>
+EK_AMX_INLINE void prefetch_head(const Bf16* head) {
+#pragma GCC unroll 8
+  for (int j = 0; j < kCount; j += 2) prefetch_ahead(head + 16 * j);
+}
+
+/// The sum of x^2 over a head, in sixteen parts.
+template <int kCount>
+EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
+  __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 8
+  for (int j = 0; j < kCount / 2; ++j) {
+    const __m512bh value = avx512::load_32(x + 32 * j);
+    sum = _mm512_dpbf16_ps(sum, value, value);
+  }
+  if constexpr (kCount % 2 == 1) {
+    const __m512bh last = avx512::load_32(x + 16 * (kCount - 1), avx512::tail_mask_32(16));
+    sum = _mm512_dpbf16_ps(sum, last, last);
+  }
+  return sum;
+}
+
+/// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that
+/// no head waits for its root.
+template <int kCount>
+EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
+  const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
+  const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
+  for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
+    const auto count = std::min<std::int64_t>(kHeadsAtOnce, heads.count - first);
+    __m512 partial[kHeadsAtOnce];
+#pragma GCC unroll 4
+    for (std::int64_t r = 0; r < kHeadsAtOnce; ++r) {
+      const Bf16* const x = heads.x + (first + std::min(r, count - 1)) * heads.width;
+      prefetch_head<kCount>(x);
+      partial[r] = squares_of<kCount>(x);
+    }
+    const __m256d squares = _mm256_cvtps_pd(sums_of(partial));
+    const __m256d root = _mm256_sqrt_pd(_mm256_fmadd_pd(squares, share, epsilon));
+    const __m256d rstd = _mm256_div_pd(_mm256_set1_pd(1), root);
+    _mm256_mask_storeu_pd(heads.rstd + first, static_cast<__mmask8>((1 << count) - 1), rstd);
+    if ((fits_float32_mask(squares) & fits_float32_mask(rstd)) != (1 << kHeadsAtOnce) - 1)
+      return false;
+  }
+  return true;
+}
+
+/// What a head is multiplied with: rotated(gain * z) = z * rotation.cosine + swapped_halves(z) *
+/// rotation.sine.
+template <int kCount>
+EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
+                                       const CosSin<kCount>& rotation) {
+  return {times(gain, rotation.cosine), times(swapped_halves(gain), rotation.sine)};
+}
+
+template <int kCount, bool kNorm, bool kRotate>
+EK_AMX bool forward(const Heads<Bf16>& heads) {
+  HeadVectors<kCount> gain;
+  CosSin<kCount> cos_sin;
+  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
+  if constexpr (kNorm) {
+    gain = load<kCount>(heads.gain);
+    if (!avx512::max_fits_float32(largest_of(gain)) || !compute_rstd<kCount>(heads)) return false;
+    if constexpr (kRotate) cos_sin = with_gain(gain, cos_sin);
+  }
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    const auto offset = h * heads.width;
+    if constexpr (!kNorm) prefetch_head<kCount>(heads.x + offset);
+    auto z = load<kCount>(heads.x + offset);
+    if constexpr (kRotate) {
+      z = rotated(z, cos_sin);
+    } else {
+      z = times(z, gain);
+    }
+    if constexpr (kNorm) z = times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
+    store(heads.y + offset, z);
+    if constexpr (!kNorm) {
+      if (has_subnormal(z)) return false;
+    }
+  }
+  return true;
+}
+
+/// The sum of all lanes, in each of them.
+EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
+  v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4e));
+  v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xb1));
+  v = _mm512_add_ps(v, _mm512_permute_ps(v, 0x4e));
+  return _mm512_add_ps(v, _mm512_permute_ps(v, 0xb1));
+}
+
+/// The sum of a * b over a head, in sixteen parts.
+template <int kCount>
+EK_AMX_INLINE __m512 dot_partials(const HeadVectors<kCount>& a, const HeadVectors<kCount>& b) {
+  __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) sum[j % 2] = _mm512_fmadd_ps(a.v[j], b.v[j], sum[j % 2]);
+  return _mm512_add_ps(sum[0], sum[1]);
+}
+
+template <int kCount, bool kNorm, bool kRotate>
+EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
+  const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
+  HeadVectors<kCount> gain, dgain = {};
+  CosSin<kCount> cos_sin;
+  if constexpr (kNorm) gain = load<kCount>(heads.gain);
+  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
+  for (std::int64_t h = 0; h < heads.count; ++h) {
+    const auto offset = h * heads.width;
+    prefetch_head<kCount>(heads.dy + offset);
+    if constexpr (kNorm) prefetch_head<kCount>(heads.x + offset);
+    auto g = load<kCount>(heads.dy + offset);
+    if constexpr (kRotate) g = rotated(g, cos_sin);
+    if constexpr (!kNorm) {
+      store(heads.dx + offset, g);
+      if (has_subnormal(g)) return false;
+      continue;
+    }
+    const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
+    const auto x_hat = times(load<kCount>(heads.x + offset), rstd);
+    const auto slope = times(g, gain);
+    if (!fits_float32(heads.rstd[h])) return false;
+    if (!avx512::max_fits_float32(_mm512_mul_ps(largest_of(slope), rstd))) return false;
+    const __m512 mean = _mm512_mul_ps(broadcast_sum(dot_partials(slope, x_hat)), share);
+    HeadVectors<kCount> dx;
+#pragma GCC unroll 16
+    for (int j = 0; j < kCount; ++j) {
+      dgain.v[j] = _mm512_fmadd_ps(g.v[j], x_hat.v[j], dgain.v[j]);
+      dx.v[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.v[j], mean, slope.v[j]));
+    }
+    store(heads.dx + offset, dx);
+  }
+  if constexpr (kNorm) {
+#pragma GCC unroll 16
+    for (int j = 0; j < kCount; ++j) avx512::add_16(heads.dgain + 16 * j, dgain.v[j]);
+  }
+  return true;
+}
+
+template <int kCount>
+bool dispatch_flags(const Heads<Bf16>& heads) {
+  if (heads.gain == nullptr) return heads.cos_sin != nullptr && forward<kCount, false, true>(heads);
+  if (heads.cos_sin == nullptr) return forward<kCount, true, false>(heads);
+  return forward<kCount, true, true>(heads);
+}
+
+template <int kCount>
+bool dispatch_flags(const HeadsGradient<Bf16>& heads) {
+  if (heads.gain == nullptr)
+    return heads.cos_sin != nullptr && backward<kCount, false, true>(heads);
+  if (heads.cos_sin == nullptr) return backward<kCount, true, false>(heads);
+  return backward<kCount, true, true>(heads);
+}
+
+/// Heads of exactly 16 k values, k at most kCount.
+template <int kCount, typename Of>
+bool dispatch_width(const Of& heads) {
+  if constexpr (kCount > 0) {
+    if (heads.width == 16 * kCount) return dispatch_flags<kCount>(heads);
+    return dispatch_width<kCount - 1>(heads);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool norm_rope_avx512(const Heads<Bf16>& heads) {
+  return has_amx() && dispatch_width<kMaxVectors>(heads);
+}
+
+bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
+  return has_amx() && dispatch_width<kMaxVectors>(heads);
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#else
+
+namespace evenkeel::kernels::cpu {
+
+bool norm_rope_avx512(const Heads<Bf16>&) {
+  return false;
+}
+
+bool norm_rope_backward_avx512(const HeadsGradient<Bf16>&) {
+  return false;
+}
+
+}  // namespace evenkeel::kernels::cpu
+
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/kernels/cpu/portable/swiglu.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// swiglu_row() and its backward pass for bfloat16 on processors with AMX, whose instructions take
+/// powers of two and round to bfloat16 in one step.
+/// \return whether it is done: not on other processors
+bool swiglu_row_avx512(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width);
+bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>& row, std::int64_t width);
+
+}  // namespace evenkeel::kernels::cpu

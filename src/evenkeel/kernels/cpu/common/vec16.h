@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/kernels/cpu/common/vector_type.h"
+
+namespace evenkeel::kernels::cpu {
+
+inline constexpr int kLanes = 16;  // results side by side, on every processor
+
+/// kLanes values, in vectors of kBytes bytes. A vector that is longer than a processor's registers
+/// lies in memory, and is read and written for every sum; with AVX2 they have 32 bytes.
+template <typename F, int kBytes = 32>
+struct Vec16 {
+  using V = typename VectorOf<F, kBytes>::Type;
+  static constexpr int kPartSize = kBytes / static_cast<int>(sizeof(F)),
+                       kCount = kLanes / kPartSize;
+  V part[kCount] = {};
+
+  [[gnu::always_inline]] void load(const F* from) {
+#pragma GCC unroll 8
+    for (int k = 0; k < kCount; ++k) load_vector(part[k], from + k * kPartSize);
+  }
+  [[gnu::always_inline]] void store(F* to) const {
+#pragma GCC unroll 8
+    for (int k = 0; k < kCount; ++k) store_vector(to + k * kPartSize, part[k]);
+  }
+};
+
+}  // namespace evenkeel::kernels::cpu

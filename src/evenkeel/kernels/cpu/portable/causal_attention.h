@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+/// Causal attention of one key head, in tiles: scores are never all in memory.
+///
+///   s_ij = cap(scale q_i . k_j),  begins_i <= j <= i + keys - queries
+///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
+///   cap(s) = softcap tanh(s / softcap)
+///
+/// Arithmetic is in OpMathType<T>; what is stored is rounded once. Bfloat16 goes through the tiles
+/// of AMX where the processor has them (causal_attention_amx.h).
+/// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
+///         arXiv:2205.14135 (tiles, and the backward pass from lse)
+namespace evenkeel::kernels::cpu {
+
+/// What all heads of one attention share.
+struct AttentionSizes {
+  std::int64_t queries = 0;  // the last of the positions
+  std::int64_t keys = 0;     // all positions
+  std::int64_t width = 0;    // of a head
+  double scale = 1;
+  double softcap = 0;  // 0: none
+};
+
+/// Rows of one head: position i begins at `rows + i * stride`.
+template <typename T>
+struct HeadRows {
+  T* rows = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// A key head and the query heads that read it, one after another.
+template <typename T>
+struct AttentionHead {
+  HeadRows<const T> q, k, v;  // q, y: of the first query head
+  HeadRows<T> y;
+  OpMathType<T>* lse = nullptr;  // [heads, queries]
+  const std::int32_t* document_starts =
+      nullptr;  // [queries], never falling: where documents begin, or null
+  std::int64_t heads = 1;
+  std::int64_t q_head = 0, y_head = 0;  // from one to the next
+  OpMathType<T>* largest = nullptr;     // [heads], or null: raised to the largest of all cap(s)
+};
+
+/// The gradient of the same.
+template <typename T>
+struct AttentionGradient {
+  HeadRows<const T> q, k, v, y, dy;
+  const OpMathType<T>* lse = nullptr;
+  HeadRows<T> dq, dk, dv;
+  const std::int32_t* document_starts = nullptr;
+  std::int64_t heads = 1;
+  std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
+};
+
+/// Values of scratch that causal_attention() and causal_attention_backward() need; it begins at a
+/// multiple of 64 bytes.
+template <typename T>
+std::int64_t causal_attention_scratch(const AttentionSizes& sizes);
+template <typename T>
+std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes);
+
+template <typename T>
+void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
+                      OpMathType<T>* scratch);
+
+/// Sums over the queries of a key in one order, whatever the number of threads.
+template <typename T>
+void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+                               OpMathType<T>* scratch);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
+#include "evenkeel/kernels/cpu/common/exp.h"
+#include "evenkeel/kernels/cpu/common/register_tile.h"
+#include "evenkeel/kernels/cpu/portable/causal_attention.h"
+
+// A test sets EK_VECTOR_BYTES: then any processor runs the version for such vectors, which the
+// compiler makes of shorter ones.
+#if defined(__x86_64__) && !defined(EK_VECTOR_BYTES)
+#define EK_FOR(ARCHITECTURE) __attribute__((target("arch=" ARCHITECTURE)))
+#else
+#define EK_FOR(ARCHITECTURE)
+#endif
+
+/// What both directions of causal_attention() share; for their files only.
+namespace evenkeel::kernels::cpu {
+
+// No vector has more values, and no tile more rows: buffers are padded by so many.
+inline constexpr std::int64_t kPad = 32;
+
+constexpr std::int64_t padded(std::int64_t count) {
+  return (count + kPad - 1) / kPad * kPad;
+}
+
+/// The vector type, and the shape of the register tile, for vectors of kBytes.
+template <typename F, int kBytes>
+struct TileShape {
+  using V = typename VectorOf<F, kBytes>::Type;
+  static constexpr std::int64_t kVector = kBytes / static_cast<int>(sizeof(F));
+  static constexpr std::int64_t kPanel = 2 * kVector;  // columns of a tile of scores
+  static constexpr int kRows = kBytes == 64 ? 12 : 6;  // rows of a tile: divides the queries
+};
+
+/// Positions side by side in panels of kPanel: panel[d][j] is value d of position j. The last
+/// panel ends in zeros.
+template <int kPanel, typename T, typename F>
+[[gnu::always_inline]] inline void pack_panels(const HeadRows<const T>& rows, std::int64_t count,
+                                               std::int64_t width, F* panels) {
+  for (std::int64_t first = 0; first < count; first += kPanel) {
+    F* const panel = panels + first * width;
+    for (std::int64_t j = 0; j < kPanel; ++j) {
+      const bool is_one = first + j < count;
+      const T* const row = rows.rows + (is_one ? first + j : 0) * rows.stride;
+      for (std::int64_t d = 0; d < width; ++d) {
+        panel[d * kPanel + j] = is_one ? static_cast<F>(load(row + d)) : 0;
+      }
+    }
+  }
+}
+
+/// Rows times a factor, each padded with zeros to `stride`.
+template <typename T, typename F>
+[[gnu::always_inline]] inline void copy_rows(const HeadRows<const T>& rows, std::int64_t first,
+                                             std::int64_t count, std::int64_t width, F factor,
+                                             F* to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T* const from = rows.rows + (first + i) * rows.stride;
+    F* const row = to + i * stride;
+#pragma omp simd
+    for (std::int64_t d = 0; d < width; ++d) row[d] = static_cast<F>(load(from + d)) * factor;
+    for (auto d = width; d < stride; ++d) row[d] = 0;
+  }
+}
+
+/// Zeros in row[0, count), but for `own`.
+template <typename F>
+[[gnu::always_inline]] inline void clear_outside(F* row, const Range& own, std::int64_t count) {
+  const auto begin = own.is_empty() ? count : own.begin;
+  std::fill(row, row + begin, F(0));
+  if (begin < count) std::fill(row + own.end, row + count, F(0));
+}
+
+/// tanh(x): no cancellation near 0.
+template <typename F>
+[[gnu::always_inline]] inline F tanh_of(F x) {
+  const F size = x < 0 ? -x : x;
+  const F e = exp_nonpositive(-2 * size);
+  const F far = (1 - e) / (1 + e);
+  const F s = x * x;
+  const F near =
+      size * (1 + s * (F(-1) / 3 + s * (F(2) / 15 + s * (F(-17) / 315 + s * (F(62) / 2835)))));
+  constexpr F kNear = sizeof(F) == 8 ? F(0.01) : F(0.2);
+  const F result = size < kNear ? near : far;
+  return x < 0 ? -result : result;
+}
+
+template <typename F>
+[[gnu::always_inline]] inline void cap_row(F* __restrict row, std::int64_t count, F softcap) {
+  const F inverse = 1 / softcap;
+#pragma omp simd
+  for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
+}
+
+/// Whether values of T go through the tiles of AMX.
+template <typename T>
+bool uses_amx() {
+#if defined(EK_VECTOR_BYTES)
+  return false;
+#else
+  return std::is_same_v<T, Bf16> && has_amx();
+#endif
+}
+
+/// Bytes of the vectors of this processor.
+int vector_bytes();
+
+/// A pass, compiled for each processor: target_clones cannot choose the width of a vector type.
+/// \tparam Pass  has run<kBytes>(sizes, head, scratch), always inlined
+template <typename Pass, typename Head, typename F>
+struct IsaVersions {
+  EK_FOR("x86-64-v4")
+  static void v4(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<64>(sizes, head, scratch);
+  }
+  EK_FOR("x86-64-v3")
+  static void v3(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<32>(sizes, head, scratch);
+  }
+  static void any(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    Pass::template run<16>(sizes, head, scratch);
+  }
+
+  /// The one for this processor.
+  static void run(const AttentionSizes& sizes, const Head& head, F* scratch) {
+    const int bytes = vector_bytes();
+    if (bytes == 64) return v4(sizes, head, scratch);
+    if (bytes == 32) return v3(sizes, head, scratch);
+    any(sizes, head, scratch);
+  }
+};
+
+}  // namespace evenkeel::kernels::cpu

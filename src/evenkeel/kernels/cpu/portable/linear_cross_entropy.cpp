@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/portable/linear_cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "evenkeel/kernels/cpu/avx512/linear_cross_entropy_avx512.h"
+#include "evenkeel/kernels/cpu/common/exp.h"
+#include "evenkeel/kernels/cpu/common/row_common.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+/// \param z  index -> value before the softmax
+/// \param slope  index -> dz / dlogit
+template <typename T, typename Z, typename Slope>
+[[gnu::always_inline]] inline double softmax_row(const LogitsRow<T>& row, bool with_gradient,
+                                                 const Z& z, const Slope& slope) {
+  using F = OpMathType<T>;
+  T* const logits = row.logits;
+  const auto width = row.width;
+  const F max_logit = max_over(width, -std::numeric_limits<F>::infinity(), z);
+  const double sum = sum_over(width, [=](std::int64_t i) {
+    return static_cast<double>(exp_nonpositive(z(i) - max_logit));
+  });
+  const double loss =
+      std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
+  if (!with_gradient) return loss;
+
+  const F inverse_sum = static_cast<F>(1 / sum);
+  const F target_slope = slope(row.target);
+  const F at_target = (exp_nonpositive(z(row.target) - max_logit) * inverse_sum - 1) * target_slope;
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    store(logits + i, exp_nonpositive(z(i) - max_logit) * inverse_sum * slope(i));
+  }
+  store(logits + row.target, at_target);
+  return loss;
+}
+
+}  // namespace
+
+template <typename T>
+EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) {
+  using F = OpMathType<T>;
+  const T* const logits = row.logits;
+  if (row.target < 0) {
+    if (with_gradient) std::fill(row.logits, row.logits + row.width, T{});
+    return 0;
+  }
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (const auto loss = cross_entropy_row_avx512(row, with_gradient)) return *loss;
+  }
+  const F scale = static_cast<F>(row.scale);
+  if (row.cap == 0) {
+    return softmax_row(
+        row, with_gradient,
+        [=](std::int64_t i) { return scale * static_cast<F>(load(logits + i)); },
+        [=](std::int64_t) { return scale; });
+  }
+  const F cap = static_cast<F>(row.cap);
+  const auto tanh_of_logit = [=](std::int64_t i) {
+    return std::tanh(scale * static_cast<F>(load(logits + i)) / cap);
+  };
+  return softmax_row(
+      row, with_gradient, [=](std::int64_t i) { return cap * tanh_of_logit(i); },
+      [=](std::int64_t i) {
+        const F t = tanh_of_logit(i);
+        return scale * (1 - t * t);
+      });
+}
+
+#define EK_INSTANTIATE(T) template double cross_entropy_row(const LogitsRow<T>&, bool);
+EK_INSTANTIATE(double)
+EK_INSTANTIATE(float)
+EK_INSTANTIATE(Bf16)
+#undef EK_INSTANTIATE
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// One row of logits and what becomes of them before the softmax: z = cap * tanh(scale * x / cap),
+/// or scale * x without a cap.
+template <typename T>
+struct LogitsRow {
+  T* logits;            // [width]
+  std::int64_t width;   // the vocabulary
+  std::int64_t target;  // negative: the row does not count
+  double scale, cap;    // cap 0: none
+};
+
+/// -ln softmax(z)[target], in double; 0 for a row that does not count.
+///
+/// \tparam T  double, float or Bf16; exponentials are in float32 (float64 for double), their sum in
+///            double; linear_cross_entropy_avx512.h
+/// \param with_gradient  also writes its gradient with respect to the logits over them:
+///                       scale * (1 - (z / cap)^2) * (softmax(z) - onehot(target)), or zeros
+template <typename T>
+double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// The denominator of a row norm that is neither rms_norm nor layer_norm.
+struct RowDenominator {
+  enum class EpsilonAt { inside, outside, clamp };
+
+  bool is_centred = false;                   // of x - mean(x), and that is divided
+  std::int64_t partial_width = 0;            // the squares of the first so many values count
+  bool is_length = false;                    // their sum, else their mean
+  double epsilon = 0;                        // e
+  EpsilonAt epsilon_at = EpsilonAt::inside;  // 1/sqrt(s + e), 1/(sqrt(s) + e) or 1/max(sqrt(s), e)
+  bool absmax8 = false;  // of x over an eighth of its largest magnitude, which is a
+                         // constant to the gradient
+};
+
+/// y = gain * (x - mean) / denominator + bias, for one row, in double.
+///
+/// \tparam T          double, float or Bf16; squares of doubles beyond 1e154 overflow
+/// \param x, y        width contiguous values each, which do not overlap
+/// \param gain, bias  width values each
+template <typename T>
+void row_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
+                  std::int64_t width, const RowDenominator& denominator);
+
+/// One row of the backward pass.
+template <typename T>
+struct RowNormGradient {
+  const T* dy;
+  const T* x;
+  const OpMathType<T>* gain;
+  T* dx;          // written
+  double* dgain;  // added to; null: nobody asks
+  double* dbias;  // the same
+};
+
+/// With rho = 1/denominator, g = dy * gain and x_hat = (x - mean) rho:
+///   dx = rho (g - mean(g) if centred) - (i < partial_width) x_hat * slope * sum(g * x_hat),
+///   slope = -d(rho)/d(s) * 2 / (rho^2 * count of the mean),
+/// dgain += dy * x_hat, dbias += dy.
+template <typename T>
+void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t width,
+                           const RowDenominator& denominator);
+
+}  // namespace evenkeel::kernels::cpu

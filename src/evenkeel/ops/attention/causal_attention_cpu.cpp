@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <torch/library.h>
+
+#include <limits>
+#include <tuple>
+
+#include "evenkeel/kernels/cpu/portable/causal_attention.h"
+#include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/operands.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using cpu::const_data;
+using cpu::KernelType;
+using cpu::mutable_data;
+using kernels::cpu::AttentionSizes;
+using kernels::cpu::HeadRows;
+using kernels::cpu::OpMathType;
+
+/// The values of a head side by side, whatever lies between heads and positions.
+Tensor with_contiguous_rows(const Tensor& x) {
+  return x.stride(-1) == 1 || x.size(-1) == 1 ? x : x.contiguous();
+}
+
+/// Head h of sequence b of x, [B, T, heads, D].
+template <typename scalar_t>
+HeadRows<const KernelType<scalar_t>> head_in(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {const_data<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+}
+template <typename scalar_t>
+HeadRows<KernelType<scalar_t>> head_out(const Tensor& x, std::int64_t b, std::int64_t h) {
+  return {mutable_data<scalar_t>(x) + b * x.stride(0) + h * x.stride(2), x.stride(1)};
+}
+
+AttentionSizes sizes_of(const Tensor& q, const Tensor& k, double scale,
+                        std::optional<double> softcap) {
+  return {.queries = q.size(1),
+          .keys = k.size(1),
+          .width = q.size(3),
+          .scale = scale,
+          .softcap = softcap.value_or(0)};
+}
+
+/// Calls work(task, scratch) for every task, in parallel; each thread has its own scratch.
+template <typename F, typename Work>
+void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like, const Work& work) {
+  // Whole cache lines: they begin where kernels want it, and threads do not write into the same.
+  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
+  const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
+  const auto all = at::empty({at::get_num_threads(), each},
+                             like.options().dtype(opmath_dtype(like.scalar_type())));
+  auto* const begin = all.mutable_data_ptr<F>();
+  at::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+    auto* const thread_scratch = begin + at::get_thread_num() * each;
+    for (auto task = first; task < last; ++task) work(task, thread_scratch);
+  });
+}
+
+/// Where the documents of one sequence begin; null without such.
+class Documents {
+ public:
+  /// \param earlier  positions before the first query
+  /// \throws c10::Error if a query sees nothing, or more than the one before it
+  Documents(const std::optional<Tensor>& document_starts, std::int64_t past_length) {
+    if (!document_starts) return;
+    document_starts_ = document_starts->contiguous();
+    for (std::int64_t b = 0; b < document_starts_.size(0); ++b) check((*this)[b], past_length);
+  }
+  const std::int32_t* operator[](std::int64_t b) const {
+    return document_starts_.defined()
+               ? document_starts_.const_data_ptr<std::int32_t>() + b * document_starts_.size(1)
+               : nullptr;
+  }
+
+ private:
+  void check(const std::int32_t* document_starts, std::int64_t past_length) const {
+    std::int64_t least = 0;
+    for (std::int64_t i = 0; i < document_starts_.size(1); ++i) {
+      TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= past_length + i,
+                  "[causal_attention] begins must never fall and lie between 0 and the query's own "
+                  "position, but that of query ",
+                  i, " at position ", past_length + i, " is ", document_starts[i], " behind ",
+                  least);
+      least = document_starts[i];
+    }
+  }
+
+  Tensor document_starts_;
+};
+
+/// The number of parts into which the query heads of a key head are split: the fewest that balance
+/// threads.
+std::int64_t query_head_splits(std::int64_t group, std::int64_t others) {
+  constexpr std::int64_t kTasksPerThread = 4;  // tasks a thread, which need not come out even
+  const std::int64_t threads = at::get_num_threads();
+  for (std::int64_t parts = 1; parts < group; ++parts) {
+    const auto tasks = others * parts;
+    if (group % parts == 0 && (tasks % threads == 0 || tasks >= kTasksPerThread * threads))
+      return parts;
+  }
+  return group;
+}
+
+/// What the forward pass writes.
+struct AttentionOutput {
+  explicit AttentionOutput(const Tensor& q)
+      : y(at::empty(q.sizes(), q.options())),
+        lse(at::empty({q.size(0), q.size(2), q.size(1)}, opmath_options(q))) {}
+  static at::TensorOptions opmath_options(const Tensor& q) {
+    return q.options().dtype(opmath_dtype(q.scalar_type()));
+  }
+  Tensor y, lse;
+  Tensor largest;  // [B, heads], of the dtype of lse: raised; undefined: nobody asks
+};
+
+void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
+            std::optional<double> softcap, const std::optional<Tensor>& document_starts,
+            const AttentionOutput& output) {
+  check_attention(q_any, k_any, v_any, document_starts);
+  if (output.y.numel() == 0) return;
+  const auto q = with_contiguous_rows(q_any), k = with_contiguous_rows(k_any),
+             v = with_contiguous_rows(v_any);
+  const auto sizes = sizes_of(q, k, scale, softcap);
+  const auto heads = q.size(2);
+  const auto group = heads / k.size(2);
+  const auto heads_per_task =
+      group / query_head_splits(group, q.size(0) * k.size(2));  // query heads of a task
+  const Documents documents(document_starts, sizes.keys - sizes.queries);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_forward", [&] {
+    using T = KernelType<scalar_t>;
+    auto* const largest =
+        output.largest.defined() ? mutable_data<OpMathType<T>>(output.largest) : nullptr;
+    for_each_task<OpMathType<T>>(
+        q.size(0) * heads / heads_per_task, kernels::cpu::causal_attention_scratch<T>(sizes), q,
+        [&](std::int64_t task, OpMathType<T>* scratch) {
+          const auto first = task * heads_per_task;  // of all query heads
+          const auto b = first / heads, h = first % heads;
+          kernels::cpu::causal_attention<T>(
+              sizes,
+              {.q = head_in<scalar_t>(q, b, h),
+               .k = head_in<scalar_t>(k, b, h / group),
+               .v = head_in<scalar_t>(v, b, h / group),
+               .y = head_out<scalar_t>(output.y, b, h),
+               .lse = mutable_data<OpMathType<T>>(output.lse) + first * sizes.queries,
+               .document_starts = documents[b],
+               .heads = heads_per_task,
+               .q_head = q.stride(2),
+               .y_head = output.y.stride(2),
+               .largest = largest == nullptr ? nullptr : largest + first},
+              scratch);
+        });
+  });
+}
+
+std::tuple<Tensor, Tensor> causal_attention_forward_cpu(
+    const Tensor& q, const Tensor& k, const Tensor& v, double scale, std::optional<double> softcap,
+    const std::optional<Tensor>& document_starts) {
+  const AttentionOutput output(q);
+  attend(q, k, v, scale, softcap, document_starts, output);
+  return {output.y, output.lse};
+}
+
+std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_cpu(
+    const Tensor& dy_any, const Tensor& q_any, const Tensor& k_any, const Tensor& v_any,
+    const Tensor& y_any, const Tensor& lse_any, double scale, std::optional<double> softcap,
+    const std::optional<Tensor>& document_starts) {
+  check_attention(q_any, k_any, v_any, document_starts);
+  check_same("causal_attention_backward", "dy", dy_any, "q", q_any);
+  check_same("causal_attention_backward", "y", y_any, "q", q_any);
+  const auto dy = with_contiguous_rows(dy_any), y = with_contiguous_rows(y_any);
+  const auto lse = lse_any.contiguous();
+  const auto q = with_contiguous_rows(q_any), k = with_contiguous_rows(k_any),
+             v = with_contiguous_rows(v_any);
+  const auto sizes = sizes_of(q, k, scale, softcap);
+  const Documents documents(document_starts, sizes.keys - sizes.queries);
+  const auto kv_heads = k.size(2);
+  const auto group = q.size(2) / kv_heads;
+  auto dq = at::empty(q.sizes(), q.options());
+  auto dk = at::empty(k.sizes(), k.options());
+  auto dv = at::empty(v.sizes(), v.options());
+  if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
+    using F = OpMathType<KernelType<scalar_t>>;
+    const auto* const lse_data = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
+    for_each_task<F>(q.size(0) * kv_heads,
+                     kernels::cpu::causal_attention_backward_scratch<KernelType<scalar_t>>(sizes),
+                     q, [&](std::int64_t task, F* scratch) {
+                       const auto b = task / kv_heads, h = task % kv_heads;
+                       kernels::cpu::causal_attention_backward<KernelType<scalar_t>>(
+                           sizes,
+                           {.q = head_in<scalar_t>(q, b, h * group),
+                            .k = head_in<scalar_t>(k, b, h),
+                            .v = head_in<scalar_t>(v, b, h),
+                            .y = head_in<scalar_t>(y, b, h * group),
+                            .dy = head_in<scalar_t>(dy, b, h * group),
+                            .lse = lse_data + task * group * sizes.queries,
+                            .dq = head_out<scalar_t>(dq, b, h * group),
+                            .dk = head_out<scalar_t>(dk, b, h),
+                            .dv = head_out<scalar_t>(dv, b, h),
+                            .document_starts = documents[b],
+                            .heads = group,
+                            .q_head = q.stride(2),
+                            .y_head = y.stride(2),
+                            .dy_head = dy.stride(2),
+                            .dq_head = dq.stride(2)},
+                           scratch);
+                     });
+  });
+  return {dq, dk, dv};
+}
+
+/// A forward pass whose keys are its values, too, for what it finds on the way.
+Tensor largest_scores_cpu(const Tensor& q, const Tensor& k, double scale,
+                          const std::optional<Tensor>& document_starts) {
+  AttentionOutput output(q);
+  constexpr auto kNone = -std::numeric_limits<double>::infinity();
+  output.largest = at::full({q.size(0), q.size(2)}, kNone, AttentionOutput::opmath_options(q));
+  attend(q, k, /*v=*/k, scale, std::nullopt, document_starts, output);
+  return output.largest.to(at::kDouble).amax(0);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("causal_attention_forward", causal_attention_forward_cpu);
+  m.impl("causal_attention_backward", causal_attention_backward_cpu);
+  m.impl("largest_scores", largest_scores_cpu);
+}
+
+}  // namespace evenkeel::ops

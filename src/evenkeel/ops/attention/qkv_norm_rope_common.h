@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+
+#include "evenkeel/ops/common/operands.h"
+
+/// What the adapters of qkv_norm_rope share, on every device.
+namespace evenkeel::ops {
+
+/// q, k or v inside the products of a token.
+struct QkvPart {
+  std::int64_t first = 0, count = 0;  // heads
+  OptionalTensor gain;                // none: not normed
+  double epsilon = 0;
+  bool is_rotated = false;
+};
+
+/// The three parts, in order.
+inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_heads,
+                                        const OptionalTensor& q_gain, const OptionalTensor& k_gain,
+                                        const OptionalTensor& v_gain,
+                                        at::ArrayRef<double> epsilon) {
+  const auto contiguous = [](const OptionalTensor& gain) {
+    return gain ? OptionalTensor(gain->contiguous()) : std::nullopt;
+  };
+  TORCH_CHECK(epsilon.size() == 3, "[qkv_norm_rope] epsilon must be 3 numbers, but is ",
+              epsilon.size());
+  return {{{0, heads, contiguous(q_gain), epsilon[0], true},
+           {heads, kv_heads, contiguous(k_gain), epsilon[1], true},
+           {heads + kv_heads, kv_heads, contiguous(v_gain), epsilon[2], false}}};
+}
+
+inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads, std::int64_t kv_heads) {
+  const auto all = width_of(qkv);
+  TORCH_CHECK(qkv.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
+                  all % (heads + 2 * kv_heads) == 0,
+              "[qkv_norm_rope] products must be [B, T, (heads + 2 * kv_heads) * D] for ", heads,
+              " heads and ", kv_heads, " key heads, but are ", qkv.sizes());
+  return width_of(qkv) / (heads + 2 * kv_heads);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/common/saved_value.h"
+#include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
+#include "evenkeel/ops/linear/weight_gradient.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+using Tensor2 = std::tuple<Tensor, Tensor>;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+using LinearCrossEntropySignature = Tensor(const Tensor&, const Tensor&, const Tensor&,
+                                           std::int64_t, double, std::optional<double>);
+using LinearCrossEntropyForwardSignature = Tensor3(const Tensor&, const Tensor&, const Tensor&,
+                                                   std::int64_t, double, std::optional<double>,
+                                                   bool, bool);
+using LinearCrossEntropyIntoSignature = Tensor2(const Tensor&, const Tensor&, const Tensor&,
+                                                std::int64_t, double, std::optional<double>,
+                                                const Tensor&);
+using CrossEntropyRowsSignature = Tensor(const Tensor&, const Tensor&, double,
+                                         std::optional<double>, bool);
+
+/// Sums of rows of 512 first, then of these: one order for any number of threads.
+Tensor fixed_order_sum(const Tensor& losses) {
+  constexpr std::int64_t kRow = 512;
+  const auto padded = (losses.numel() + kRow - 1) / kRow * kRow;
+  auto rows = at::zeros({padded}, losses.options());
+  rows.narrow(0, 0, losses.numel()).copy_(losses);
+  return rows.view({-1, kRow}).sum(1).sum(0);
+}
+
+/// x w^T. On the CPU a product of bfloat16 with tens of thousands of columns is slower than its
+/// slices are.
+void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
+  constexpr std::int64_t kColumns = 2048;
+  if (!x.is_cpu() || x.scalar_type() != at::kBFloat16) {
+    at::mm_out(logits, x, weight.t());
+    return;
+  }
+  for (std::int64_t first = 0; first < weight.size(0); first += kColumns) {
+    const auto here = std::min(kColumns, weight.size(0) - first);
+    auto columns = logits.narrow(1, first, here);
+    at::mm_out(columns, x, weight.narrow(0, first, here).t());
+  }
+}
+
+/// On every device: the products are LibTorch's, the rows between them ours.
+/// \param for_x    whether its gradient is asked for
+/// \param dweight  undefined if none is asked for
+Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                             std::int64_t vocabulary, double scale, std::optional<double> softcap,
+                             bool for_x, const Tensor& dweight) {
+  static const auto cross_entropy_rows =
+      registered_operator<CrossEntropyRowsSignature>("evenkeel::cross_entropy_rows_");
+  const bool for_weight = dweight.defined();
+  TORCH_CHECK(!for_weight || (dweight.sizes() == weight.sizes() &&
+                              dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
+                              dweight.device() == weight.device()),
+              "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
+              dtype_name(opmath_dtype(weight.scalar_type())), " beside it");
+  const auto count = x.size(0);
+  const auto tokens = std::min(count, loss_chunk_tokens(vocabulary, x.element_size()));
+  const auto vocabulary_weight = weight.narrow(0, 0, vocabulary);
+  const auto losses = at::empty({count}, x.options().dtype(at::kDouble));
+  const auto buffer = at::empty({tokens, vocabulary}, x.options());
+  auto dx = for_x ? empty_contiguous_like(x) : at::empty({0}, x.options());
+  if (for_weight) {
+    const auto first = count == 0 ? 0 : vocabulary;  // row that no token writes
+    dweight.narrow(0, first, weight.size(0) - first).zero_();
+  }
+  for (std::int64_t first = 0; first < count; first += tokens) {
+    const auto here = std::min(tokens, count - first);
+    const auto part = x.narrow(0, first, here);
+    auto logits = buffer.narrow(0, 0, here);
+    logits_out(part, vocabulary_weight, logits);
+    losses.narrow(0, first, here)
+        .copy_(cross_entropy_rows.call(logits, targets.narrow(0, first, here), scale, softcap,
+                                       for_x || for_weight));
+    if (for_x) {
+      auto dx_part = dx.narrow(0, first, here);
+      at::mm_out(dx_part, logits, vocabulary_weight);
+    }
+    if (for_weight) {
+      add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);
+    }
+  }
+  return {fixed_order_sum(losses).to(opmath_dtype(x.scalar_type())), dx};
+}
+
+Tensor2 linear_cross_entropy_into(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                  std::int64_t vocabulary, double scale,
+                                  std::optional<double> softcap, const Tensor& dweight) {
+  bump_version(dweight);
+  return forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, /*for_x=*/true,
+                              dweight);
+}
+
+Tensor2 linear_cross_entropy_into_meta(const Tensor& x, const Tensor& /*weight*/,
+                                       const Tensor& /*targets*/, std::int64_t /*vocabulary*/,
+                                       double /*scale*/, std::optional<double> /*softcap*/,
+                                       const Tensor& /*dweight*/) {
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))),
+          empty_contiguous_like(x)};
+}
+
+Tensor3 linear_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                     std::int64_t vocabulary, double scale,
+                                     std::optional<double> softcap, bool for_x, bool for_weight) {
+  const auto dweight =
+      for_weight
+          ? at::empty(weight.sizes(), weight.options().dtype(opmath_dtype(weight.scalar_type())))
+          : Tensor();
+  const auto [loss, dx] =
+      forward_and_gradient(x, weight, targets, vocabulary, scale, softcap, for_x, dweight);
+  return {loss, dx, for_weight ? dweight : at::empty({0}, weight.options())};
+}
+
+Tensor3 linear_cross_entropy_forward_meta(const Tensor& x, const Tensor& weight,
+                                          const Tensor& /*targets*/, std::int64_t /*vocabulary*/,
+                                          double /*scale*/, std::optional<double> /*softcap*/,
+                                          bool for_x, bool for_weight) {
+  const auto none = [](const Tensor& like_it) { return at::empty({0}, like_it.options()); };
+  return {at::empty({}, x.options().dtype(opmath_dtype(x.scalar_type()))),
+          for_x ? empty_contiguous_like(x) : none(x),
+          for_weight ? empty_contiguous_like(weight).to(opmath_dtype(weight.scalar_type()))
+                     : none(weight)};
+}
+
+Tensor cross_entropy_rows_meta(const Tensor& logits, const Tensor& targets, double /*scale*/,
+                               std::optional<double> /*softcap*/, bool /*with_gradient*/) {
+  TORCH_CHECK(targets.device() == logits.device(), "[cross_entropy_rows_] targets must be on ",
+              logits.device(), " like logits, but are on ", targets.device());
+  return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
+}
+
+/// What the backward pass needs of a weight with a gradient buffer.
+struct WeightGradientState {
+  GradientBuffer buffer;
+  GradientBuffer::PendingGradient pending;
+};
+
+class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossEntropyFunction> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& x, const Tensor& weight,
+                        const Tensor& targets, std::int64_t vocabulary, double scale,
+                        std::optional<double> softcap, bool for_x, bool for_weight,
+                        const GradientBuffer* gradient_buffer) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    ctx->saved_data["dtype"] = weight.scalar_type();
+    if (*gradient_buffer) {
+      static const auto op = registered_operator<LinearCrossEntropyIntoSignature>(
+          "evenkeel::linear_cross_entropy_into");
+      const auto pending = gradient_buffer->pending_gradient();
+      const auto [loss, dx] = op.call(x, weight, targets, vocabulary, scale, softcap, *pending);
+      ctx->save_for_backward({dx});
+      ctx->saved_data["weight_gradient"] =
+          saved_value(WeightGradientState{*gradient_buffer, pending});
+      return loss;
+    }
+    static const auto op = registered_operator<LinearCrossEntropyForwardSignature>(
+        "evenkeel::linear_cross_entropy_forward");
+    const auto [loss, dx, dweight] =
+        op.call(x, weight, targets, vocabulary, scale, softcap, for_x, for_weight);
+    ctx->save_for_backward({dx, dweight});
+    return loss;
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    TORCH_CHECK(
+        !at::GradMode::is_enabled(),
+        "[linear_cross_entropy] can be differentiated once: its gradient is made beside the "
+        "loss, and has none; leave out create_graph");
+    const auto saved = ctx->get_saved_variables();
+    Tensor dx, dweight;
+    if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0].to(saved[0].scalar_type());
+    if (ctx->needs_input_grad(1)) {
+      const auto found = ctx->saved_data.find("weight_gradient");
+      if (found == ctx->saved_data.end()) {
+        dweight = (saved[1] * upstream[0].to(saved[1].scalar_type()))
+                      .to(ctx->saved_data["dtype"].toScalarType());
+      } else {
+        const auto& state = saved_value_as<WeightGradientState>(found->second);
+        state.buffer.accumulate(state.pending, upstream[0].item().toDouble());
+      }
+    }
+    const Tensor none;
+    return {dx, dweight, none, none, none, none, none, none, none};
+  }
+};
+
+void check(const Tensor& x, const Tensor& weight, const Tensor& targets,
+           const LogitsOptions& options) {
+  const auto vocabulary = options.vocabulary;
+  check_dtype("linear_cross_entropy", "x", x);
+  TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
+              "[linear_cross_entropy] x must be [n, D] and weight [rows, D], but they are ",
+              x.sym_sizes(), " and ", weight.sym_sizes());
+  TORCH_CHECK(x.scalar_type() == weight.scalar_type() && x.device() == weight.device(),
+              "[linear_cross_entropy] weight must be ", dtype_name(x.scalar_type()), " on ",
+              x.device(), " like x, but is ", dtype_name(weight.scalar_type()), " on ",
+              weight.device());
+  TORCH_CHECK(targets.dim() == 1 && targets.sym_size(0) == x.sym_size(0) &&
+                  targets.scalar_type() == at::kLong && targets.device() == x.device(),
+              "[linear_cross_entropy] targets must be [", x.sym_size(0), "] of int64 on ",
+              x.device(), ", but are ", targets.sym_sizes(), " of ",
+              dtype_name(targets.scalar_type()), " on ", targets.device());
+  TORCH_CHECK(vocabulary >= 1 && weight.sym_size(0) >= vocabulary,
+              "[linear_cross_entropy] vocabulary must be 1 to ", weight.sym_size(0),
+              ", the rows of weight, but is ", vocabulary);
+  check_softcap("linear_cross_entropy", options.softcap);
+}
+
+Tensor linear_cross_entropy_autograd(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                     std::int64_t vocabulary, double scale,
+                                     std::optional<double> softcap) {
+  check(x, weight, targets, {vocabulary, scale, softcap});
+  const bool recorded = at::GradMode::is_enabled();
+  const GradientBuffer none;
+  return LinearCrossEntropyFunction::apply(x, weight, targets, vocabulary, scale, softcap,
+                                           recorded && x.requires_grad(),
+                                           recorded && weight.requires_grad(), &none);
+}
+
+}  // namespace
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                            const LogitsOptions& options, const GradientBuffer& gradient_buffer) {
+  if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
+    check(x, weight, targets, options);
+    return LinearCrossEntropyFunction::apply(x, weight, targets, options.vocabulary, options.scale,
+                                             options.softcap,
+                                             /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);
+  }
+  static const auto op =
+      registered_operator<LinearCrossEntropySignature>("evenkeel::linear_cross_entropy");
+  return op.call(x, weight, targets, options.vocabulary, options.scale, options.softcap);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "linear_cross_entropy(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale=1., float? softcap=None) -> Tensor");
+  m.def(
+      "linear_cross_entropy_forward(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale, float? softcap, bool for_x, bool for_weight)"
+      " -> (Tensor loss, Tensor dx, Tensor dweight)");
+  m.def(
+      "linear_cross_entropy_into(Tensor x, Tensor weight, Tensor targets, int vocabulary,"
+      " float scale, float? softcap, Tensor(a!) dweight) -> (Tensor loss, Tensor dx)");
+  m.def(
+      "cross_entropy_rows_(Tensor(a!) logits, Tensor targets, float scale, float? softcap,"
+      " bool with_gradient) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("linear_cross_entropy", linear_cross_entropy_autograd);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("linear_cross_entropy_forward", linear_cross_entropy_forward_meta);
+  m.impl("linear_cross_entropy_into", linear_cross_entropy_into_meta);
+  m.impl("cross_entropy_rows_", cross_entropy_rows_meta);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("linear_cross_entropy_forward", autograd_not_implemented());
+  m.impl("linear_cross_entropy_into", autograd_not_implemented());
+  m.impl("cross_entropy_rows_", autograd_not_implemented());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/linear/weight_gradient.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
+#include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/linear/serial_matmul.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// Rows one after another, as a leading dimension tells: no expanded ones.
+Tensor as_row_major(const Tensor& x) {
+  return is_row_major(x) ? x : x.contiguous();
+}
+
+void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
+  TORCH_CHECK(
+      sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.sym_size(0) == x.sym_size(0) &&
+          sum.sym_size(0) == dy.sym_size(1) && sum.sym_size(1) == x.sym_size(1) &&
+          dy.scalar_type() == x.scalar_type() && sum.device() == dy.device() &&
+          sum.device() == x.device() &&
+          (sum.scalar_type() == dy.scalar_type() ||
+           sum.scalar_type() == opmath_dtype(dy.scalar_type())),
+      "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
+      "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
+      sum.sym_sizes(), " of ", dtype_name(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
+      dtype_name(dy.scalar_type()), " and ", x.sym_sizes(), " of ", dtype_name(x.scalar_type()),
+      " on ", sum.device(), ", ", dy.device(), " and ", x.device());
+}
+
+void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                               bool is_first) {
+  check(sum, dy, x);
+  bump_version(sum);
+  if (sum.scalar_type() != dy.scalar_type()) {
+    const auto product = at::mm(dy.t(), x);
+    is_first ? sum.copy_(product) : sum.add_(product);
+  } else if (is_first) {
+    auto out = sum;
+    at::mm_out(out, dy.t(), x);
+  } else {
+    sum.addmm_(dy.t(), x);
+  }
+}
+
+#if defined(__x86_64__)
+using kernels::cpu::WeightGradient;
+
+/// The size of at least `parts` parts, none larger than a block, in whole tiles.
+std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
+  constexpr std::int64_t kMultiple = 32;
+  return std::min(WeightGradient::kBlock,
+                  kernels::blocks_of(kernels::blocks_of(size, parts), kMultiple) * kMultiple);
+}
+
+/// In parts, each by one thread. What a value of the sum is does not depend on them.
+void add_in_amx_tiles(const WeightGradient& whole) {
+  const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  const auto blocks = [](std::int64_t size) {
+    return kernels::blocks_of(size, WeightGradient::kBlock);
+  };
+  const auto columns = tile_multiple(whole.columns, blocks(whole.columns));
+  const auto column_parts = kernels::blocks_of(whole.columns, columns);
+  auto row_parts = blocks(whole.rows);
+  while (row_parts * column_parts % threads != 0)
+    ++row_parts;  // as many for one thread as for another
+  const auto rows = tile_multiple(whole.rows, row_parts);
+  const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
+  at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
+    const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
+    for (auto part = begin; part < end; ++part) {
+      const auto m = part / column_parts * rows, n = part % column_parts * columns;
+      auto args = whole;
+      args.dy += m, args.x += n, args.sum += m * args.sum_stride + n;
+      args.rows = std::min(rows, whole.rows - m),
+      args.columns = std::min(columns, whole.columns - n);
+      add_weight_gradient_amx(args, scratch.mutable_data_ptr());
+    }
+  });
+}
+#endif
+
+void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any,
+                             bool is_first) {
+  check(sum, dy_any, x_any);
+  const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
+#if defined(__x86_64__)
+  if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
+    bump_version(sum);
+    return add_in_amx_tiles({.dy = cpu::const_data<at::BFloat16>(dy),
+                             .x = cpu::const_data<at::BFloat16>(x),
+                             .sum = sum.mutable_data_ptr<float>(),
+                             .dy_stride = dy.stride(0),
+                             .x_stride = x.stride(0),
+                             .sum_stride = sum.stride(0),
+                             .count = dy.size(0),
+                             .rows = sum.size(0),
+                             .columns = sum.size(1),
+                             .is_first = is_first});
+  }
+#endif
+  add_weight_gradient_by_mm(sum, dy, x, is_first);
+}
+
+void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                              bool /*is_first*/) {
+  check(sum, dy, x);
+}
+
+}  // namespace
+
+bool uses_amx_weight_gradient(const Tensor& sum, const Tensor& dy) {
+  return uses_amx_gemm(dy) && sum.scalar_type() == at::kFloat && is_row_major(sum);
+}
+
+void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {
+  using Op = void(const Tensor&, const Tensor&, const Tensor&, bool);
+  static const auto op = registered_operator<Op>("evenkeel::add_weight_gradient_");
+  op.call(sum, dy, x, is_first);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("add_weight_gradient_(Tensor(a!) sum, Tensor dy, Tensor x, bool is_first=False) -> ()");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("add_weight_gradient_", add_weight_gradient_cpu);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("add_weight_gradient_", add_weight_gradient_by_mm);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("add_weight_gradient_", add_weight_gradient_meta);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("add_weight_gradient_", autograd_not_implemented());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/optim/adamw.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "evenkeel/ops/common/registration.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using AdamwSignature = void(at::Tensor&, at::Tensor&, at::Tensor&, const at::Tensor&,
+                            const std::optional<at::Tensor>&, double, double, double, double,
+                            double, double, std::int64_t);
+
+}  // namespace
+
+void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
+  static const auto op = registered_operator<AdamwSignature>("evenkeel::adamw_");
+  const at::NoGradGuard no_grad;
+  auto [weight, first, second, gradient, copy] = buffers;
+  op.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,
+          step.weight_decay, step.gradient_scale, step.step);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def(
+      "adamw_(Tensor(a!) weight, Tensor(b!) first, Tensor(c!) second, Tensor gradient,"
+      " Tensor(d!)? copy, float lr, float beta1, float beta2, float epsilon, float weight_decay,"
+      " float gradient_scale, int step) -> ()");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("adamw_", autograd_not_implemented());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/max_trainable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/report/verdict_text.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Outcome = Verdict::Outcome;
+using State = SeedRun::State;
+
+/// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
+/// of the runs is missing, -infinity where the first already fails.
+std::vector<double> max_trainable_by_seed(const Results& results, const Claim& claim,
+                                          const Selection& arms, const Selection& rest) {
+  std::vector<std::pair<double, const Arm*>> along;
+  for (const auto& arm : results.arms) {
+    auto other_labels = remaining_labels(arm.labels, arms);
+    const auto label = other_labels[claim.along];
+    other_labels.erase(claim.along);
+    if (matches(arm.labels, arms) && other_labels == rest)
+      along.emplace_back(*number_of(label), &arm);
+  }
+  std::sort(along.begin(), along.end());
+  std::vector<double> max_trainable(results.study.seeds.size(),
+                                    -std::numeric_limits<double>::infinity());
+  for (std::size_t seed = 0; seed < max_trainable.size(); ++seed) {
+    for (const auto& [value, arm] : along) {
+      const auto state = arm->seed_runs[seed].state;
+      if (state == State::missing || state == State::crashed) max_trainable[seed] = std::nan("");
+      if (state != State::finished) break;
+      max_trainable[seed] = value;
+    }
+  }
+  return max_trainable;
+}
+
+}  // namespace
+
+std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim) {
+  std::vector<Verdict> out;
+  std::set<Selection> seen;
+  for (const auto& arm : results.arms) {
+    if (!matches(arm.labels, claim.of) || !matches(arm.labels, claim.at)) continue;
+    auto rest = remaining_labels(arm.labels, claim.of);
+    rest.erase(claim.along);
+    if (!seen.insert(rest).second) continue;
+    const auto arm_values = max_trainable_by_seed(results, claim, claim.of, rest);
+    const auto reference_values = max_trainable_by_seed(results, claim, claim.than, rest);
+    Verdict verdict{.where = labels_text(results.study, rest),
+                    .arm = labels_text(results.study, claim.of),
+                    .reference = labels_text(results.study, claim.than)};
+    std::int64_t further = 0, shorter = 0;
+    bool is_measured = true;
+    for (std::size_t i = 0; i < arm_values.size(); ++i) {
+      is_measured = is_measured && !std::isnan(arm_values[i]) && !std::isnan(reference_values[i]);
+      if (arm_values[i] > reference_values[i]) ++further;
+      if (arm_values[i] < reference_values[i]) ++shorter;
+    }
+    if (is_measured) {
+      verdict.p = sign_test_p(further, shorter);
+      verdict.outcome =
+          further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
+    }
+    verdict.sentence = max_trainable_sentence(claim, verdict, arm_values, reference_values);
+    out.push_back(std::move(verdict));
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

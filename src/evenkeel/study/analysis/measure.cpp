@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/measures.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+double reduced(const report::Series& profile, Measure::Reduction reduction) {
+  const auto values = report::finite_values(profile.y);
+  if (values.empty()) return std::nan("");
+  switch (reduction) {
+    case Measure::Reduction::slope:
+      return report::depth_trend(profile).slope;
+    case Measure::Reduction::steepness:
+      return std::abs(report::depth_trend(profile).slope);
+    case Measure::Reduction::spread:
+      return report::depth_trend(profile).spread;
+    case Measure::Reduction::mean:
+      return report::mean_of_last(values, values.size());
+    case Measure::Reduction::largest:
+      return *std::max_element(values.begin(), values.end());
+    case Measure::Reduction::first:
+      return values.front();
+    case Measure::Reduction::last:
+      return values.back();
+  }
+  return std::nan("");
+}
+
+double probe_value(const report::Run& run, const Measure& measure) {
+  const auto* const map = report::find(run.layer_maps, measure.probe, measure.part);
+  if (map == nullptr || map->values.empty()) return std::nan("");
+  const auto step =
+      measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
+  return reduced(map->at(step), measure.reduction);
+}
+
+/// The first of what is measured on: of the text out of distribution, or of that of validation.
+const std::string& evaluated_text(const config::Data& data, bool is_ood) {
+  if (is_ood) return data.ood.front();
+  return data.validation.front() == "auto" ? data.train.front() : data.validation.front();
+}
+
+}  // namespace
+
+double measured_value(const report::Run& run, const Measure& measure) {
+  switch (measure.kind) {
+    case Measure::Kind::val_loss:
+      return report::last_finite(run.validation_loss.y);
+    case Measure::Kind::val_gap:
+      return report::last_finite(run.gap.y);
+    case Measure::Kind::loss:
+      return report::final_loss(run);
+    case Measure::Kind::val_wrong:
+      return 1 - report::last_finite(run.exact_match.y);
+    case Measure::Kind::ood_loss:
+      return report::last_finite(run.ood_loss.y);
+    case Measure::Kind::ood_wrong:
+      return 1 - report::last_finite(run.ood_exact_match.y);
+    case Measure::Kind::step_time:
+      return std::log(median_step_milliseconds(run));
+    case Measure::Kind::probe:
+      return probe_value(run, measure);
+  }
+  return std::nan("");
+}
+
+double median_step_milliseconds(const report::Run& run) {
+  constexpr double kMilliseconds = 1000;
+  return kMilliseconds * report::median(report::finite_values(run.step_seconds.y));
+}
+
+void check_measure(const Measure& measure, const config::Config& config, bool exclusive) {
+  using Kind = Measure::Kind;
+  const auto has = [](const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  const auto must = [](bool good, const auto&... parts) {
+    if (!good) throw Error(Exit::usage, text("measure: ", parts...));
+  };
+  const bool is_ood = measure.kind == Kind::ood_loss || measure.kind == Kind::ood_wrong;
+  must(!is_ood || !config.data.ood.empty(),
+       "what is out of distribution needs a text: set data.ood, for instance to "
+       "\"builtin:addition_longer\"");
+  const auto& asked = evaluated_text(config.data, is_ood);
+  must(measure.kind != Kind::val_gap || asked.starts_with("builtin:"),
+       "\"val_gap\" is for built-in text, whose entropy is known, but the validation text is ",
+       asked, "; take \"val_loss\"");
+  must((measure.kind != Kind::val_wrong && measure.kind != Kind::ood_wrong) ||
+           asked.starts_with("builtin:addition"),
+       "answers are counted in builtin:addition and builtin:addition_longer, but the text is ",
+       asked);
+  must(measure.kind != Kind::step_time || exclusive,
+       "\"step_time\" can be compared only between runs that had the machine for themselves; set "
+       "alone = true");
+  if (measure.kind != Measure::Kind::probe) return;
+  const auto& probe = config.probe;
+  const auto known = config::measure_names();
+  must(has(known, measure.probe) && measure.probe != "all", "no probe is named \"", measure.probe,
+       "\"", did_you_mean(measure.probe, known));
+  if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {
+    throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
+  }
+  const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),
+                                                    measure.step) != probe.steps.end()
+                                        : !probe.steps.empty();
+  const bool by_interval = probe.every > 0 && measure.step % probe.every == 0;
+  if (by_list || by_interval) return;
+  throw Error(Exit::usage, text("measure: ", measure.name(),
+                                " is never probed; name the step in "
+                                "probe.steps, or set probe.every"));
+}
+
+std::string failure_reason(const report::Run& run, double fails_above) {
+  constexpr int kDigits = 4;
+  if (run.state == "diverged")
+    return text("diverged at step ", with_commas(std::llround(run.step)));
+  const auto& losses = run.validation_loss.y;
+  if (losses.empty() || !std::isfinite(losses.back())) return "no finite validation loss";
+  if (fails_above > 0 && losses.back() > fails_above) {
+    return text("validation loss ", with_digits(losses.back(), kDigits), " above ",
+                shortest(fails_above));
+  }
+  return "";
+}
+
+}  // namespace evenkeel::study

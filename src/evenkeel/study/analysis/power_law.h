@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "evenkeel/study/analysis/statistics.h"
+
+namespace evenkeel::study {
+
+/// value = factor * size^-exponent, fitted by least squares in logarithms: the scatter counts in
+/// percent of the value, not in its unit.
+struct PowerLaw {
+  double factor = 0, exponent = 0;
+  Interval exponent_interval;  // 95 %, Student's t of the residuals; NaN with fewer than 3 points
+
+  /// The value on the fitted line. \param size  above 0
+  double at(double size) const;
+};
+
+/// \param sizes, values  above 0 and finite, as many of both; at least two different sizes
+PowerLaw power_law(const std::vector<double>& sizes, const std::vector<double>& values);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "evenkeel/study/definition/grid.h"
+
+namespace evenkeel::study {
+
+const Arm* find_arm(const Results& results, const std::string& name) {
+  const auto found = std::find_if(results.arms.begin(), results.arms.end(),
+                                  [&](const Arm& arm) { return arm.name == name; });
+  return found == results.arms.end() ? nullptr : &*found;
+}
+
+std::vector<double> finished_values(const Arm& arm) {
+  std::vector<double> values;
+  for (const auto& seed_run : arm.seed_runs) {
+    const bool counts = seed_run.state == SeedRun::State::finished && std::isfinite(seed_run.value);
+    if (counts) values.push_back(seed_run.value);
+  }
+  return values;
+}
+
+double mean_value(const Arm& arm) {
+  const auto values = finished_values(arm);
+  return values.empty() ? std::nan("") : mean_estimate(values).mean;
+}
+
+bool is_baseline(const Study& study, const Arm& arm) {
+  return !study.baseline.empty() && matches(arm.labels, study.baseline);
+}
+
+const Verdict* baseline_verdict(const Results& results, const Arm& arm) {
+  const auto& all = results.baseline_verdicts;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Verdict& verdict) { return verdict.arm == arm.name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::size_t> ranking(const Results& results) {
+  const bool compares =
+      std::any_of(results.baseline_verdicts.begin(), results.baseline_verdicts.end(),
+                  [](const Verdict& verdict) { return verdict.difference.has_value(); });
+  enum Tier { compared, measured, without };
+  const auto place = [&](std::size_t at) -> std::pair<Tier, double> {
+    const auto& arm = results.arms[at];
+    const auto* const verdict = baseline_verdict(results, arm);
+    const double mean = mean_value(arm);
+    if (!std::isfinite(mean)) return {without, 0};
+    if (compares && is_baseline(results.study, arm)) return {compared, 0};
+    if (verdict != nullptr && verdict->difference) return {compared, verdict->difference->mean};
+    return {measured, mean};
+  };
+  std::vector<std::size_t> order(results.arms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  return order;
+}
+
+}  // namespace evenkeel::study

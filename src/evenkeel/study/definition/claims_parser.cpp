@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/definition/claims_parser.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/toml_text.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using config::place;
+using config::TableReader;
+
+template <typename Enum>
+using EnumNames = std::vector<std::pair<std::string, Enum>>;
+
+const EnumNames<Measure::Kind> kMeasures = {
+    {"val_loss", Measure::Kind::val_loss},  {"val_gap", Measure::Kind::val_gap},
+    {"loss", Measure::Kind::loss},          {"val_wrong", Measure::Kind::val_wrong},
+    {"ood_loss", Measure::Kind::ood_loss},  {"ood_wrong", Measure::Kind::ood_wrong},
+    {"step_time", Measure::Kind::step_time}};
+const EnumNames<Measure::Reduction> kReductions = {
+    {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
+    {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
+    {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
+    {"last", Measure::Reduction::last}};
+const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
+                                       {"alike", Claim::Kind::equivalent},
+                                       {"trains", Claim::Kind::trains},
+                                       {"fails", Claim::Kind::fails},
+                                       {"further", Claim::Kind::further}};
+
+template <typename Enum>
+std::vector<std::string> enum_names(const EnumNames<Enum>& table) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : table) names.push_back(name);
+  return names;
+}
+
+template <typename Enum>
+Enum enum_value(const EnumNames<Enum>& names, const std::string& name) {
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& each) { return each.first == name; });
+  EK_ASSERT(found != names.end());
+  return found->second;
+}
+
+template <typename Enum>
+std::string enum_name(const EnumNames<Enum>& names, Enum value) {
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& each) { return each.second == value; });
+  EK_ASSERT(found != names.end());
+  return found->first;
+}
+
+/// `measure = "val_loss"`, or `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
+Measure measure_of(TableReader& table, const Measure& fallback) {
+  const auto* const node = table.node("measure");
+  if (node == nullptr) return fallback;
+  Measure measure;
+  if (!node->is_table()) {
+    measure.kind = enum_value(kMeasures, table.word("measure", "val_loss", enum_names(kMeasures)));
+    return measure;
+  }
+  auto probe = table.section("measure");
+  measure.kind = Measure::Kind::probe;
+  measure.probe = probe.string("probe", "");
+  measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
+  measure.step = probe.integer("step", 0, {.least = 0});
+  measure.reduction = enum_value(kReductions, probe.word("as", "mean", enum_names(kReductions)));
+  probe.refuse_unknown_keys();
+  if (measure.probe.empty()) {
+    throw Error(Exit::usage, text(place(*node),
+                                  "a measure of a probe must name it: { probe = "
+                                  "\"grad_norm\", ... } (docs/probes.md)"));
+  }
+  return measure;
+}
+
+const Axis& axis_named(const Study& study, const std::string& name, const std::string& where) {
+  std::vector<std::string> known;
+  for (const auto& axis : study.axes) {
+    if (axis.name == name) return axis;
+    known.push_back(axis.name);
+  }
+  throw Error(Exit::usage, text(where, "no axis of the grid is named \"", name, "\"",
+                                did_you_mean(name, known)));
+}
+
+/// `{ scheme = "pre_norm", model.layers = 16 }` as axis -> label.
+void add_selection(const Study& study, const toml::table& table, const std::string& prefix,
+                   Selection& selection) {
+  for (const auto& [key, node] : table) {
+    const auto name = prefix + config::key_text(key.str());
+    if (const auto* const inner = node.as_table()) {
+      add_selection(study, *inner, name + ".", selection);
+      continue;
+    }
+    const auto& axis = axis_named(study, name, place(node));
+    const auto word = node.value_exact<std::string>();
+    const auto label = word ? *word : config::toml_text(node);
+    std::vector<std::string> known;
+    for (const auto& value : axis.values) known.push_back(value.label);
+    if (std::find(known.begin(), known.end(), label) == known.end()) {
+      throw Error(Exit::usage, text(place(node), "grid.", name, " has no value \"", label, "\"",
+                                    did_you_mean(label, known)));
+    }
+    selection[name] = label;
+  }
+}
+
+Selection selection_of(const Study& study, TableReader& table, const std::string& key) {
+  Selection selection;
+  const auto* const node = table.node(key);
+  if (node == nullptr) return selection;
+  if (!node->is_table()) table.refuse(key, "a table: { scheme = \"pre_norm\" }", *node);
+  add_selection(study, *node->as_table(), "", selection);
+  return selection;
+}
+
+bool has_same_axes(const Selection& one, const Selection& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const auto& left, const auto& right) { return left.first == right.first; });
+}
+
+bool is_pair(Claim::Kind kind) {
+  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent ||
+         kind == Claim::Kind::further;
+}
+
+bool is_difference(Claim::Kind kind) {
+  return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
+}
+
+/// What its kind needs is there, and nothing that it does not read.
+void check_claim(const Study& study, const Claim& claim, const std::string& where) {
+  const auto must = [&](bool condition, const auto&... parts) {
+    if (!condition) throw Error(Exit::usage, text(where, parts...));
+  };
+  const auto kind = enum_name(kKinds, claim.kind);
+  must(!claim.says.empty(), "a claim must say in a sentence what it claims: says = \"...\"");
+  must(!claim.of.empty(), "a claim must name the arms it is about: of = { scheme = \"...\" }");
+  must(is_pair(claim.kind) == !claim.than.empty(), "a claim of the kind \"", kind, "\" ",
+       is_pair(claim.kind) ? "needs another arm: than = { ... }" : "is about one arm: no `than`");
+  if (is_pair(claim.kind)) {
+    must(has_same_axes(claim.of, claim.than),
+         "`of` and `than` must name the same axes, so that there is one pair for each value of the "
+         "others");
+    must(claim.of != claim.than, "`of` and `than` are the same arm");
+  }
+  must(
+      (claim.margin > 0) == (claim.kind == Claim::Kind::equivalent),
+      claim.kind == Claim::Kind::equivalent
+          ? "a claim of the kind \"alike\" needs the difference that does not matter: margin = 0.01"
+          : "margin has no effect but in a claim of the kind \"alike\"");
+  must(
+      claim.along.empty() == (claim.kind != Claim::Kind::further),
+      claim.kind == Claim::Kind::further
+          ? "a claim of the kind \"further\" needs the axis it goes along: along = \"model.layers\""
+          : "along has no effect but in a claim of the kind \"further\"");
+  for (const auto& [axis, label] : claim.at) {
+    must(!claim.of.contains(axis) && !claim.than.contains(axis), "`at` names the axis ", axis,
+         ", as `of` does; leave it out in one of them");
+  }
+  must(is_difference(claim.kind) || !std::isfinite(claim.paper),
+       "paper is a difference, which a claim of the kind \"", kind, "\" has not");
+  if (claim.along.empty()) return;
+  must(!claim.of.contains(claim.along) && !claim.at.contains(claim.along),
+       "the axis that a claim goes along can't be named in `of`, `than` or `at`");
+  for (const auto& value : axis_named(study, claim.along, where).values) {
+    must(number_of(value.label).has_value(), "along must name an axis of numbers, but ",
+         claim.along, " has \"", value.label, "\"");
+  }
+}
+
+Claim claim_of(const Study& study, TableReader& table) {
+  Claim claim;
+  claim.says = table.string("says", "");
+  claim.kind = enum_value(kKinds, table.word("is", "lower", enum_names(kKinds)));
+  claim.of = selection_of(study, table, "of");
+  claim.than = selection_of(study, table, "than");
+  claim.at = selection_of(study, table, "at");
+  claim.measure = is_difference(claim.kind) ? measure_of(table, study.measure) : study.measure;
+  claim.margin = table.number("margin", 0, config::kNotNegative);
+  claim.along = table.string("along", "");
+  if (const auto* const node = table.node("paper")) {
+    if (!node->is_number()) table.refuse("paper", "a number", *node);
+    claim.paper = node->value_or(0.0);
+  }
+  claim.source = table.string("source", "");
+  table.refuse_unknown_keys();
+  return claim;
+}
+
+}  // namespace
+
+std::string Measure::name() const {
+  if (kind == Kind::val_loss) return "validation loss";
+  if (kind == Kind::val_gap) return "validation loss above the entropy";
+  if (kind == Kind::loss) return "training loss";
+  if (kind == Kind::val_wrong) return "share of wrong answers";
+  if (kind == Kind::ood_loss) return "loss out of distribution";
+  if (kind == Kind::ood_wrong) return "share of wrong answers out of distribution";
+  if (kind == Kind::step_time) return "time of a step";
+  return text(enum_name(kReductions, reduction), " of ", probe,
+              part.empty() ? "" : " (" + part + ")", " over blocks",
+              step == 0 ? "" : text(" at step ", step));
+}
+
+std::string Measure::unit() const {
+  switch (kind) {
+    case Kind::val_gap:
+      return "nats a byte";
+    case Kind::val_loss:
+    case Kind::loss:
+    case Kind::ood_loss:
+      return "nats a token";
+    case Kind::step_time:
+      return "ms";
+    default:
+      return "";
+  }
+}
+
+std::string Measure::difference_unit() const {
+  return kind == Kind::step_time ? "%" : unit();
+}
+
+std::optional<double> number_of(const std::string& label) {
+  double value = 0;
+  const auto* const end = label.data() + label.size();
+  const auto [stop, error] = std::from_chars(label.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+void parse_claims(Study& study, TableReader& top, const std::string& where) {
+  study.measure = measure_of(top, Measure{});
+  study.baseline = selection_of(study, top, "baseline");
+  const auto* const node = top.node("claims");
+  if (node == nullptr) return;
+  const auto* const list = node->as_array();
+  const bool good = list != nullptr && list->is_homogeneous(toml::node_type::table);
+  if (!good) top.refuse("claims", "tables: [[claims]]", *node);
+  for (const auto& each : *list) {
+    TableReader table(*each.as_table(), "claims");
+    const auto place_of_it = place(each).empty() ? where + ": " : place(each);
+    study.claims.push_back(claim_of(study, table));
+    check_claim(study, study.claims.back(), place_of_it);
+  }
+}
+
+}  // namespace evenkeel::study

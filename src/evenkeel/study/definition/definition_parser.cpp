@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/config/table_reader.h"
+#include "evenkeel/config/toml_text.h"
+#include "evenkeel/study/definition/claims_parser.h"
+#include "evenkeel/study/definition/definition.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using config::place;
+using config::TableReader;
+
+/// The leaves of a table as settings: "train.steps=400". A scheme stays in one piece.
+void flatten(const toml::table& table, const std::string& prefix,
+             std::vector<std::string>& settings) {
+  for (const auto& [key, node] : table) {
+    const auto name = prefix + config::key_text(key.str());
+    const auto* const inner = node.as_table();
+    if (inner != nullptr && name != "scheme") {
+      flatten(*inner, name + ".", settings);
+    } else {
+      settings.push_back(text(name, '=', config::toml_text(node)));
+    }
+  }
+}
+
+std::string label_of(const toml::node& node) {
+  if (const auto word = node.value_exact<std::string>()) return *word;
+  return config::toml_text(node);
+}
+
+AxisValue value_of(const std::string& axis, const toml::node& node) {
+  const auto* const table = node.as_table();
+  if (table == nullptr) return {label_of(node), {text(axis, '=', config::toml_text(node))}};
+  auto keys = *table;
+  const auto* const name = keys.get("name");
+  if (name == nullptr || !name->is_string() || name->value_or(std::string()).empty()) {
+    throw Error(Exit::usage, text(place(node), "a value of grid.", axis,
+                                  " that is a table must have a name: { name = \"...\", KEY = "
+                                  "VALUE, ... }"));
+  }
+  AxisValue value{name->value_or(std::string()), {}};
+  keys.erase("name");
+  flatten(keys, "", value.settings);
+  return value;
+}
+
+Axis axis_of(const std::string& name, const toml::node& node) {
+  const auto* const list = node.as_array();
+  if (list == nullptr || list->empty()) {
+    throw Error(Exit::usage,
+                text(place(node), "grid.", name, " must be a list of at least one value, but is ",
+                     config::description(node)));
+  }
+  Axis axis{name, {}};
+  for (const auto& each : *list) {
+    auto value = value_of(name, each);
+    for (const auto& other : axis.values) {
+      const auto number = number_of(value.label);
+      const bool is_same =
+          other.label == value.label || (number && number == number_of(other.label));
+      if (!is_same) continue;
+      throw Error(Exit::usage, text(place(each), "grid.", name, " has \"", value.label,
+                                    "\" twice; leave one out"));
+    }
+    axis.values.push_back(std::move(value));
+  }
+  return axis;
+}
+
+void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<Axis>& axes) {
+  for (const auto& [key, node] : grid) {
+    const auto name = prefix + config::key_text(key.str());
+    if (name == "seed") {
+      throw Error(Exit::usage, text(place(node),
+                                    "the seeds of a study stand above the grid: "
+                                    "seeds = [1, 2, 3]"));
+    }
+    if (const auto* const inner = node.as_table()) {
+      parse_axes(*inner, name + ".", axes);
+    } else {
+      axes.push_back(axis_of(name, node));
+    }
+  }
+}
+
+/// The scheme is what a study is about; axes of several keys come next.
+void sort_axes(std::vector<Axis>& axes) {
+  const auto rank = [](const Axis& axis) {
+    if (axis.name == "scheme") return 0;
+    return axis.name.find('.') == std::string::npos ? 1 : 2;
+  };
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](const Axis& left, const Axis& right) { return rank(left) < rank(right); });
+}
+
+std::string setting_key(const std::string& setting) {
+  return setting.substr(0, setting.find('='));
+}
+
+bool is_same_key(const std::string& one, const std::string& other) {
+  return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
+}
+
+/// No key is set at two places, nor without effect.
+void check_conflicts(const Study& study, const std::string& where) {
+  std::vector<std::pair<std::string, std::string>> owners;  // key, who sets it
+  const auto add = [&](const std::string& key, const std::string& owner) {
+    if (key == "train.threads" && !study.exclusive) {
+      throw Error(Exit::usage,
+                  text(where, ": train.threads has no effect in ", owner,
+                       ": runs side by side share the cores; set alone = true, or leave it out"));
+    }
+    for (const auto& [other, by] : owners) {
+      if (!is_same_key(key, other) || by == owner) continue;
+      const bool refines = key.starts_with("scheme.") && other == "scheme";  // another norm in it
+      if (refines || (other.starts_with("scheme.") && key == "scheme")) continue;
+      throw Error(Exit::usage, text(where, ": ", key, " is set by ", by, " and by ", owner,
+                                    "; keep one of them"));
+    }
+    owners.emplace_back(key, owner);
+  };
+  for (const auto& setting : study.settings) add(setting_key(setting), "the settings");
+  for (const auto& axis : study.axes) {
+    for (const auto& value : axis.values) {
+      for (const auto& setting : value.settings) add(setting_key(setting), "grid." + axis.name);
+    }
+  }
+  if (study.tune) add(study.tune->key, "[tune]");
+  add("seed", "seeds");
+}
+
+SearchConfig search_config_of(TableReader table) {
+  SearchConfig tune;
+  constexpr std::int64_t kOwnSeed = 1001;
+  tune.key = table.string("key", "schedule.peak");
+  if (const auto* const node = table.node("values")) {
+    const auto* const list = node->as_array();
+    if (list == nullptr || list->size() < 2) table.refuse("values", "a list of two or more", *node);
+    for (const auto& each : *list) tune.values.push_back(config::toml_text(each));
+    if (std::set(tune.values.begin(), tune.values.end()).size() != tune.values.size()) {
+      table.refuse("values", "a list without repetitions", *node);
+    }
+  }
+  if (const auto* const node = table.node("rungs")) {
+    const auto* const list = node->as_array();
+    if (list == nullptr || list->empty()) table.refuse("rungs", "a list of shares", *node);
+    for (const auto& each : *list) {
+      const double share = each.value_or(0.0);
+      const bool rises = tune.rungs.empty() || share > tune.rungs.back();
+      if (!(share > 0 && share <= 1 && rises)) {
+        table.refuse("rungs", "a rising list of shares in (0, 1]", each);
+      }
+      tune.rungs.push_back(share);
+    }
+  }
+  if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
+  tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
+  table.refuse_unknown_keys();
+  return tune;
+}
+
+/// Tables key by key, any other value whole: a size above the file's own values.
+void merge(toml::table& below, const toml::table& above) {
+  for (const auto& [key, node] : above) {
+    auto* const inner = below[key].as_table();
+    const auto* const outer = node.as_table();
+    if (inner != nullptr && outer != nullptr) {
+      merge(*inner, *outer);
+    } else {
+      below.insert_or_assign(key, node);
+    }
+  }
+}
+
+const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
+  const auto* const node = tree.get("sizes");
+  if (node == nullptr) return nullptr;
+  const auto* const table = node->as_table();
+  const bool good = table != nullptr && !table->empty() &&
+                    std::all_of(table->begin(), table->end(),
+                                [](const auto& each) { return each.second.is_table(); });
+  if (!good) throw Error(Exit::usage, text(where, ": sizes must be tables: [sizes.smoke]"));
+  return table;
+}
+
+/// The file as it is at one size.
+toml::table at_size(toml::table tree, const std::string& where, const std::string& size) {
+  const auto* const sizes = sizes_in(tree, where);
+  if (sizes == nullptr) {
+    if (size.empty()) return tree;
+    throw Error(Exit::usage, text(where, " has no sizes, but --size ", size, " is asked for"));
+  }
+  std::vector<std::string> known;
+  for (const auto& [key, node] : *sizes) known.emplace_back(key.str());
+  const auto* const chosen = sizes->get_as<toml::table>(size);
+  if (chosen == nullptr) {
+    throw Error(Exit::usage, text(where, ": --size must be one of its sizes, but is \"", size, "\"",
+                                  did_you_mean(size, known)));
+  }
+  const toml::table above = *chosen;
+  tree.erase("sizes");
+  merge(tree, above);
+  const auto* const tune = tree.get("tune");
+  if (tune != nullptr && tune->is_boolean() && !tune->value_or(true)) tree.erase("tune");
+  return tree;
+}
+
+std::vector<std::int64_t> seeds_of(TableReader& top) {
+  auto seeds = top.integers("seeds", {1, 2, 3}, {.least = 0});
+  const auto* const node = top.node("seeds");
+  if (seeds.empty()) top.refuse("seeds", "a list of at least one seed", *node);
+  if (std::set(seeds.begin(), seeds.end()).size() != seeds.size()) {
+    top.refuse("seeds", "a list without repetitions", *node);
+  }
+  return seeds;
+}
+
+/// The search has a seed of its own.
+void check_seeds(const Study& study, const std::string& where) {
+  if (!study.tune) return;
+  if (std::count(study.seeds.begin(), study.seeds.end(), study.tune->seed) == 0) return;
+  throw Error(Exit::usage, text(where, ": tune.seed must be none of the study's seeds, but is ",
+                                study.tune->seed));
+}
+
+/// What stands above the grid.
+void parse_scalars(Study& study, TableReader& top) {
+  study.title = top.string("title", study.name);
+  study.question = top.string("question", "");
+  study.source = top.string("source", "");
+  study.fails_above = top.number("fails_above", 0, config::kNotNegative);
+  study.exclusive = top.flag("alone", false);
+  study.minutes = top.number("minutes", 0, config::kNotNegative);
+  study.power_law = top.word("power_law", "none", {"none", "parameters"});
+  study.seeds = seeds_of(top);
+}
+
+std::string stem_of(const std::string& where) {
+  const auto slash = where.find_last_of('/');
+  auto name = slash == std::string::npos ? where : where.substr(slash + 1);
+  if (name.ends_with(".toml")) name.resize(name.size() - 5);
+  return name;
+}
+
+}  // namespace
+
+void add_setting(Study& study, const std::string& setting) {
+  auto changed = study;
+  const auto key = setting_key(setting);
+  std::erase_if(changed.settings, [&](const auto& each) {
+    return setting_key(each) == key || setting_key(each).starts_with(key + ".");
+  });
+  changed.settings.push_back(setting);
+  check_conflicts(changed, "--set " + setting);
+  study = std::move(changed);
+}
+
+void set_seeds(Study& study, const std::string& argument) {
+  const auto whole = [](std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool is_number = failed == std::errc() && end == digits.data() + digits.size();
+    return is_number ? value : std::int64_t{-1};
+  };
+  const auto dash = argument.find('-');
+  const bool is_range = dash != std::string::npos;
+  const auto first = is_range ? whole(argument.substr(0, dash)) : 1;
+  const auto last = whole(is_range ? argument.substr(dash + 1) : argument);
+  if (first < 0 || last < first || last - first >= kMaxSeeds) {
+    throw Error(Exit::usage, text("--seeds must be a number from 1 to ", kMaxSeeds,
+                                  " or a range such as 9-16, but is \"", argument, "\""));
+  }
+  auto changed = study;
+  changed.seeds.resize(static_cast<std::size_t>(last - first + 1));
+  std::iota(changed.seeds.begin(), changed.seeds.end(), first);
+  check_seeds(changed, "--seeds " + argument);
+  study = std::move(changed);
+}
+
+std::vector<std::string> sizes_of(const std::string& toml, const std::string& where) {
+  const auto tree = config::parse_toml(toml, where);
+  std::vector<std::pair<std::uint32_t, std::string>> lines;
+  if (const auto* const sizes = sizes_in(tree, where)) {
+    for (const auto& [key, node] : *sizes) lines.emplace_back(node.source().begin.line, key.str());
+  }
+  std::sort(lines.begin(), lines.end());
+  std::vector<std::string> names;
+  for (auto& [line, name] : lines) names.push_back(std::move(name));
+  return names;
+}
+
+Study parse_study(const std::string& toml, const std::string& where, const std::string& size) {
+  const auto tree = at_size(config::parse_toml(toml, where), where, size);
+  Study study{.name = stem_of(where), .size = size, .text = toml};
+  TableReader top(tree, "");
+  parse_scalars(study, top);
+  if (const auto* const settings = top.node("settings")) {
+    if (!settings->is_table()) top.refuse("settings", "a table", *settings);
+    flatten(*settings->as_table(), "", study.settings);
+  }
+  const auto* const grid = top.node("grid");
+  if (grid != nullptr && !grid->is_table()) top.refuse("grid", "a table", *grid);
+  if (grid != nullptr) parse_axes(*grid->as_table(), "", study.axes);
+  if (study.axes.empty()) {
+    throw Error(Exit::usage, text(where,
+                                  ": the grid is empty; it must have at least one axis: "
+                                  "[grid] scheme = [\"pre_norm\", \"hybrid_norm\"]"));
+  }
+  sort_axes(study.axes);
+  if (top.node("tune") != nullptr) {
+    auto table = top.section("tune");
+    study.tune = search_config_of(table);
+    if (study.tune->values.empty()) {
+      throw Error(Exit::usage, text(where,
+                                    ": [tune] must list the values to choose from: "
+                                    "values = [1e-3, 2e-3, 4e-3]"));
+    }
+  }
+  check_seeds(study, where);
+  check_conflicts(study, where);
+  parse_claims(study, top, where);
+  top.refuse_unknown_keys();
+  return study;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/study/definition/definition.h"
+
+namespace evenkeel::study {
+
+/// One combination of the axes of a study.
+struct GridPoint {
+  std::string name;                           // "hybrid_norm, layers 16"
+  std::map<std::string, std::string> labels;  // axis -> label
+  std::vector<std::string> settings;          // what it sets
+};
+
+/// All combinations; the first axis changes slowest.
+std::vector<GridPoint> grid_points(const Study& study);
+
+/// Whether a combination is one of the selection.
+bool matches(const std::map<std::string, std::string>& labels, const Selection& selection);
+
+/// The labels on the axes that are not named: what two arms of a pair share, and how it is called:
+/// "layers 16".
+Selection remaining_labels(const std::map<std::string, std::string>& labels,
+                           const Selection& named);
+std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
+
+/// The configuration of one run. \param overrides  settings above all others
+/// \throws Error (usage), SchemeError, with the arm's name before it
+config::Config config_of(const Study& study, const GridPoint& point, std::int64_t seed,
+                         const std::vector<std::string>& overrides);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/axis_figures.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/panels.h"
+#include "evenkeel/study/report/verdict_text.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr std::size_t kMaxPanels = 8;
+
+/// An axis whose labels are numbers, from the lowest.
+struct NumericAxis {
+  std::string name;
+  std::vector<report::Tick> ticks;
+
+  bool is_logarithmic() const {
+    constexpr double kWide = 8;
+    const double low = ticks.front().at, high = ticks.back().at;
+    return low > 0 && (name == "schedule.peak" || high >= kWide * low);
+  }
+};
+
+std::vector<NumericAxis> numeric_axes(const Study& study) {
+  std::vector<NumericAxis> out;
+  for (const auto& study_axis : study.axes) {
+    NumericAxis axis{study_axis.name, {}};
+    for (const auto& value : study_axis.values) {
+      const auto number = number_of(value.label);
+      if (number) axis.ticks.push_back({*number, value.label});
+    }
+    if (axis.ticks.size() < 2 || axis.ticks.size() < study_axis.values.size()) continue;
+    std::sort(axis.ticks.begin(), axis.ticks.end(),
+              [](const auto& a, const auto& b) { return a.at < b.at; });
+    out.push_back(std::move(axis));
+  }
+  return out;
+}
+
+/// The measure of the curve's arms along the axis, with intervals.
+report::Line line_of(const Results& results, const NumericAxis& axis, const CurveSpec& spec) {
+  report::Line line{spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
+  line.bounds.as = report::ErrorBounds::As::bars;
+  for (const auto& tick : axis.ticks) {
+    for (const auto at : spec.arms) {
+      const auto& arm = results.arms[at];
+      if (arm.labels.at(axis.name) != tick.label) continue;
+      const auto values = finished_values(arm);
+      const auto interval =
+          values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
+      const auto& measure = results.study.measure;
+      line.points.add(tick.at, display_value(mean_value(arm), measure));
+      line.bounds.low.push_back(display_value(interval.low, measure));
+      line.bounds.high.push_back(display_value(interval.high, measure));
+    }
+  }
+  return line;
+}
+
+/// Crosses where runs of the curve failed. \return "post_norm failed at 0.004 (2 of 3), 0.008 (3
+/// of 3)"; "" if none did
+std::string add_failures(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
+                         report::Chart& chart) {
+  std::string places;
+  for (const auto at : spec.arms) {
+    const auto& arm = results.arms[at];
+    const auto failed = run_count(arm, SeedRun::State::failed);
+    if (failed == 0) continue;
+    const auto& label = arm.labels.at(axis.name);
+    const auto share = text(failed, " of ", arm.seed_runs.size());
+    chart.crosses.push_back(
+        {*number_of(label), spec.style.colour, text(arm.name, ": failed ", share)});
+    places += text(places.empty() ? "" : ", ", label, " (", share, ")");
+  }
+  if (places.empty()) return "";
+  return text(spec.name, spec.name.empty() ? "" : " ", "failed at ", places);
+}
+
+std::string note_of(const Results& results, const Panel& panel, const std::string& failures) {
+  const bool has_interval = results.study.seeds.size() > 1;
+  return text(panel.note, panel.note.empty() ? "" : " ",
+              has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
+              failures.empty() ? "" : " Crosses: " + failures + ".");
+}
+
+std::string figure_of(const Results& results, const NumericAxis& axis, const Panel& panel) {
+  constexpr double kApart = 3;
+  const auto& measure = results.study.measure;
+  auto title = measure.name();
+  title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+  report::Chart chart{
+      text(title, " against ", axis.name, panel.where.empty() ? "" : ", " + panel.where),
+      measure.unit()};
+  chart.x_label = axis.name;
+  chart.logarithmic_x = axis.is_logarithmic();
+  chart.x_ticks = axis.ticks;
+  const auto middle = (static_cast<double>(panel.curve_specs.size()) - 1) / 2;
+  std::string failures;
+  for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
+    auto line = line_of(results, axis, panel.curve_specs[i]);
+    const auto failed = add_failures(results, axis, panel.curve_specs[i], chart);
+    if (!failed.empty()) failures += (failures.empty() ? "" : "; ") + failed;
+    if (report::finite_values(line.points.y).empty() && failed.empty()) continue;
+    line.shift = kApart * (static_cast<double>(i) - middle);
+    chart.lines.push_back(std::move(line));
+  }
+  chart.note = note_of(results, panel, failures);
+  chart.when_empty = "No run is finished.";
+  return figure(chart);
+}
+
+}  // namespace
+
+std::string axis_figures(const Results& results) {
+  std::string out;
+  for (const auto& axis : numeric_axes(results.study)) {
+    for (const auto& panel : panels(results, axis.name, kMaxPanels)) {
+      out += figure_of(results, axis, panel);
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

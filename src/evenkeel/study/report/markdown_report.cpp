@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/markdown_report.h"
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/report/figures.h"
+#include "evenkeel/study/report/outcome.h"
+#include "evenkeel/study/report/overhead.h"
+#include "evenkeel/study/report/report_content.h"
+#include "evenkeel/study/report/report_table.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+std::string markdown_paragraph(const std::string& content) {
+  return content.empty() ? "" : escaped_markdown(content) + "\n\n";
+}
+
+std::string section(const char* heading, const std::string& content) {
+  return content.empty() ? "" : text("## ", heading, "\n\n", content);
+}
+
+/// Between fences that are longer than any in the text.
+std::string fenced(const std::string& content) {
+  std::size_t longest = 2, run = 0;
+  for (const char letter : content) {
+    run = letter == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const auto* const end = content.ends_with('\n') ? "" : "\n";
+  return fence + "\n" + content + end + fence + "\n\n";
+}
+
+std::string markdown_outcome(const Verdict& verdict) {
+  return text("- **", to_string(verdict.outcome), "** ", escaped_markdown(verdict.where),
+              verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
+}
+
+std::string markdown_claims(const Results& results) {
+  std::string out;
+  for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
+    std::string outcomes;
+    for (const auto& verdict : verdicts_of(results, i)) outcomes += markdown_outcome(verdict);
+    out += markdown_paragraph(results.study.claims[i].says) + outcomes + "\n";
+  }
+  return out;
+}
+
+std::string laws(const Results& results) {
+  std::string out;
+  for (const auto& fit : results.fits) out += "- " + escaped_markdown(power_law_text(fit)) + "\n";
+  return out.empty() ? "" : out + "\n";
+}
+
+std::string markdown_fairness(const Results& results) {
+  auto out = to_markdown(fairness_table(results));
+  out += markdown_paragraph(confounders_text(results));
+  for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
+  if (!results.confounders.empty()) out += "\n";
+  out +=
+      markdown_paragraph(search_text(results)) + markdown_paragraph("Time: " + times_text(results));
+  if (!results.search_results.empty()) out += to_markdown(search_table(results));
+  return out;
+}
+
+}  // namespace
+
+std::string markdown_report(const Results& results) {
+  const auto& study = results.study;
+  auto out = "# " + markdown_paragraph(study.title.empty() ? study.name : study.title);
+  out += markdown_paragraph(about_text(study)) + markdown_paragraph(study.question) +
+         markdown_paragraph(outcome_summary(results)) +
+         markdown_paragraph(unfinished_text(results)) +
+         markdown_paragraph(definition_changes_text(results));
+  out += section("Verdicts", markdown_claims(results));
+  out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
+                 to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
+  out += section("Scaling", laws(results));
+  const auto overhead = overhead_table(results);
+  if (!overhead.rows.empty()) out += section("Counted and measured", to_markdown(overhead));
+  const auto paper = paper_table(results);
+  if (!paper.rows.empty()) out += section("Beside the paper", to_markdown(paper));
+  out += section("Fairness", markdown_fairness(results));
+  out += section("Runs", to_markdown(runs_table(results)));
+  return out +
+         section("To repeat it", fenced(results.command) + markdown_paragraph(results.provenance) +
+                                     fenced(study.text));
+}
+
+}  // namespace evenkeel::study

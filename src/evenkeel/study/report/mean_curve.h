@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evenkeel/report/chart.h"
+#include "evenkeel/report/series.h"
+#include "evenkeel/study/report/panels.h"
+
+namespace evenkeel::study {
+
+enum class Averaging { arithmetic, geometric };
+
+/// The mean of several curves at the x that all of them have, with a band from the least to the
+/// largest; a single curve as it is.
+report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
+                        const CurveSpec& spec);
+
+/// "Means over 3 seeds; bands reach from the least to the largest.", or that there is one only.
+/// \param counts  how many curves each line has
+std::string bands_text(const std::vector<std::size_t>& counts, Averaging kind);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/outcome.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Outcome = Verdict::Outcome;
+
+Direction direction_of(bool agrees) {
+  return agrees ? Direction::agrees : Direction::disagrees;
+}
+
+bool contains_zero(const Interval& interval) {
+  return interval.low <= 0 && interval.high >= 0;
+}
+
+}  // namespace
+
+std::string to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::supported:
+      return "holds";
+    case Outcome::contradicted:
+      return "contradicted";
+    case Outcome::inconclusive:
+      return "undecided";
+    case Outcome::not_measured:
+      return "not measured";
+    case Outcome::not_tested:
+      return "not judged";
+  }
+  return {};
+}
+
+std::string to_string(Direction direction) {
+  switch (direction) {
+    case Direction::agrees:
+      return "agrees";
+    case Direction::disagrees:
+      return "disagrees";
+    case Direction::inconclusive:
+      return "undecided";
+    case Direction::unknown:
+      return "unknown";
+  }
+  return {};
+}
+
+std::string to_string(SeedRun::State state) {
+  switch (state) {
+    case SeedRun::State::finished:
+      return "finished";
+    case SeedRun::State::failed:
+      return "failed";
+    case SeedRun::State::crashed:
+      return "crashed";
+    case SeedRun::State::missing:
+      return "missing";
+  }
+  return {};
+}
+
+std::string css_class(Outcome outcome) {
+  const bool is_open = outcome == Outcome::not_measured || outcome == Outcome::not_tested;
+  return is_open ? "unmeasured" : to_string(outcome);
+}
+
+std::string css_class(SeedRun::State state) {
+  return state == SeedRun::State::missing ? "unmeasured" : to_string(state);
+}
+
+bool is_published(const Claim& claim) {
+  constexpr std::array kPlaces = {"table",    "figure",   "section", "theorem",
+                                  "equation", "appendix", "arxiv"};
+  if (std::isfinite(claim.paper)) return true;
+  auto source = claim.source;
+  std::transform(source.begin(), source.end(), source.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return std::any_of(kPlaces.begin(), kPlaces.end(),
+                     [&](const char* place) { return source.starts_with(place); });
+}
+
+std::string outcome_summary(const Results& results) {
+  const auto all = results.verdicts.size();
+  if (results.study.claims.empty()) return "The study makes no claim.";
+  if (all == 0) return "No claim is measured yet.";
+  auto out = text("Of ", all, all == 1 ? " outcome" : " outcomes");
+  const char* before = " ";
+  for (const auto outcome : {Outcome::supported, Outcome::contradicted, Outcome::inconclusive,
+                             Outcome::not_measured, Outcome::not_tested}) {
+    const auto count =
+        std::count_if(results.verdicts.begin(), results.verdicts.end(),
+                      [&](const Verdict& verdict) { return verdict.outcome == outcome; });
+    if (count == 0) continue;
+    const auto word = outcome == Outcome::supported
+                          ? std::string(count == 1 ? "holds" : "hold")
+                          : (count == 1 ? "is " : "are ") + to_string(outcome);
+    out += text(before, count, ' ', word);
+    before = ", ";
+  }
+  return out + ".";
+}
+
+/// Where both sides have a number, its sign: a difference that is not told from none has none. What
+/// a paper says without a number, or says to be alike, is the claim itself.
+Direction direction_of(const Claim& claim, const Verdict& verdict) {
+  if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
+  const bool has_sign =
+      std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&
+      (claim.kind != Claim::Kind::equivalent || std::abs(claim.paper) >= claim.margin);
+  if (has_sign) {
+    const bool is_open =
+        verdict.outcome == Outcome::inconclusive && claim.kind == Claim::Kind::lower;
+    if (is_open || contains_zero(verdict.difference->interval)) return Direction::inconclusive;
+    return direction_of(verdict.difference->mean * claim.paper > 0);
+  }
+  if (verdict.outcome == Outcome::inconclusive) return Direction::inconclusive;
+  return direction_of(verdict.outcome == Outcome::supported);
+}
+
+}  // namespace evenkeel::study

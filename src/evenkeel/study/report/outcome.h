@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/study/analysis/results.h"
+
+/// Outcomes as the words of reports and JSON, which are also their CSS classes.
+namespace evenkeel::study {
+
+/// "holds", "contradicted", "undecided", "not measured", "not judged": as reports and JSON write
+/// it.
+std::string to_string(Verdict::Outcome outcome);
+
+/// "agrees", "disagrees", "undecided", "unknown".
+std::string to_string(Direction direction);
+
+/// "finished", "failed", "crashed", "missing".
+std::string to_string(SeedRun::State state);
+
+/// The class of the style sheet: the word, or "unmeasured" for what is not there.
+std::string css_class(Verdict::Outcome outcome);
+std::string css_class(SeedRun::State state);
+
+/// Whether a paper says it: there is its figure, or `source` begins with a place in one, "Table 7",
+/// "figure 2 (no numbers)", "arXiv 2410.16682".
+bool is_published(const Claim& claim);
+
+/// "Of 5 outcomes 2 hold, 1 is contradicted, 1 is undecided, 1 is not measured."
+std::string outcome_summary(const Results& results);
+
+}  // namespace evenkeel::study

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/panels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/definition/grid.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr std::size_t kBest = 4, kWorst = 3;
+
+/// Labels on these axes.
+Selection labels_on(const Arm& arm, const std::vector<std::string>& axes) {
+  Selection out;
+  for (const auto& axis : axes) out[axis] = arm.labels.at(axis);
+  return out;
+}
+
+/// Arms with equal labels on these axes, in the order of the arms.
+struct Group {
+  Selection labels;
+  std::vector<std::size_t> arms;
+};
+std::vector<Group> groups_of(const Results& results, const std::vector<std::size_t>& arms,
+                             const std::vector<std::string>& axes) {
+  std::vector<Group> groups;
+  for (const auto at : arms) {
+    auto labels = labels_on(results.arms[at], axes);
+    auto found = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& group) { return group.labels == labels; });
+    if (found == groups.end()) found = groups.insert(groups.end(), {std::move(labels), {}});
+    found->arms.push_back(at);
+  }
+  return groups;
+}
+
+/// The axes with several values but `along`; one whose labels are words first: it gets colours.
+std::vector<std::string> varied_axes(const Study& study, const std::string& along) {
+  std::vector<std::string> text_axes, numeric_axes;
+  for (const auto& axis : study.axes) {
+    if (axis.values.size() < 2 || axis.name == along) continue;
+    const bool is_number =
+        std::all_of(axis.values.begin(), axis.values.end(),
+                    [](const AxisValue& v) { return number_of(v.label).has_value(); });
+    (is_number ? numeric_axes : text_axes).push_back(axis.name);
+  }
+  text_axes.insert(text_axes.end(), numeric_axes.begin(), numeric_axes.end());
+  return text_axes;
+}
+
+/// The lowest mean of the arms; infinite without any.
+double best_mean(const Results& results, const CurveSpec& spec) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto at : spec.arms) {
+    const double mean = mean_value(results.arms[at]);
+    if (mean < best) best = mean;
+  }
+  return best;
+}
+
+bool contains_baseline(const Results& results, const CurveSpec& spec) {
+  return std::any_of(spec.arms.begin(), spec.arms.end(),
+                     [&](std::size_t at) { return is_baseline(results.study, results.arms[at]); });
+}
+
+/// Keeps the best, the baseline and the worst of too many.
+void keep_extremes(const Results& results, Panel& panel) {
+  const auto all = panel.curve_specs.size();
+  if (all <= kMaxCurves) return;
+  std::vector<double> scores;
+  for (const auto& spec : panel.curve_specs) scores.push_back(best_mean(results, spec));
+  auto sorted = report::finite_values(scores);
+  std::sort(sorted.begin(), sorted.end());
+  const auto is_extreme = [&](double score) {
+    if (!std::isfinite(score)) return false;
+    return sorted.size() <= kBest + kWorst || score <= sorted[kBest - 1] ||
+           score >= sorted[sorted.size() - kWorst];
+  };
+  std::vector<CurveSpec> selected;
+  bool has_baseline = false;
+  for (std::size_t i = 0; i < all; ++i) {
+    const auto& spec = panel.curve_specs[i];
+    const bool is_first_baseline = !has_baseline && contains_baseline(results, spec);
+    has_baseline = has_baseline || is_first_baseline;
+    if (is_first_baseline || is_extreme(scores[i])) selected.push_back(spec);
+  }
+  panel.curve_specs = std::move(selected);
+  panel.note =
+      text("Of ", all, " curves the ", kBest, " lowest, ",
+           results.study.baseline.empty() ? "" : "the baseline ", "and the ", kWorst, " highest.");
+}
+
+/// The colour tells the first varied axis, over all charts; the pattern the rest, within this one.
+void colour(const Study& study, const std::vector<std::string>& varied, const Results& results,
+            Panel& panel) {
+  if (varied.empty()) return;
+  const auto& leading = varied.front();
+  const auto axis = std::find_if(study.axes.begin(), study.axes.end(),
+                                 [&](const Axis& each) { return each.name == leading; });
+  std::vector<Selection> rests;
+  for (auto& spec : panel.curve_specs) {
+    const auto& arm = results.arms[spec.arms.front()];
+    const auto value =
+        std::find_if(axis->values.begin(), axis->values.end(),
+                     [&](const AxisValue& each) { return each.label == arm.labels.at(leading); });
+    auto rest = labels_on(arm, varied);
+    rest.erase(leading);
+    auto found = std::find(rests.begin(), rests.end(), rest);
+    if (found == rests.end()) found = rests.insert(rests.end(), std::move(rest));
+    const auto index = static_cast<int>(value - axis->values.begin());
+    const auto pattern = index / report::kColours + static_cast<int>(found - rests.begin());
+    spec.style = {index % report::kColours, pattern % report::kDashes};
+  }
+}
+
+Panel panel_of(const Results& results, const Group& group, const std::vector<std::string>& varied) {
+  Panel panel;
+  const auto& study = results.study;
+  if (!group.labels.empty()) panel.where = labels_text(study, group.labels);
+  for (const auto& [labels, arms] : groups_of(results, group.arms, varied)) {
+    auto own = labels;
+    for (const auto& [axis, label] : group.labels) own.erase(axis);
+    panel.curve_specs.push_back({own.empty() ? "" : labels_text(study, own), arms, {}});
+  }
+  colour(study, varied, results, panel);
+  keep_extremes(results, panel);
+  return panel;
+}
+
+}  // namespace
+
+std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most) {
+  std::vector<std::size_t> all;
+  for (std::size_t at = 0; at < results.arms.size(); ++at) all.push_back(at);
+  const auto varied = varied_axes(results.study, along);
+  std::vector<Group> groups = {{{}, all}};
+  if (varied.size() > 1 && groups_of(results, all, varied).size() > kMaxCurves) {
+    const std::vector<std::string> other_axes(varied.begin() + 1, varied.end());
+    auto spread = groups_of(results, all, other_axes);
+    if (spread.size() <= most) groups = std::move(spread);
+  }
+  std::vector<Panel> out;
+  for (const auto& group : groups) out.push_back(panel_of(results, group, varied));
+  return out;
+}
+
+}  // namespace evenkeel::study

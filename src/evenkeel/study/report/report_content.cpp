@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/report_content.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/report/loss_figures.h"
+#include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/outcome.h"
+#include "evenkeel/study/report/panels.h"
+#include "evenkeel/study/report/verdict_text.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Kind = Column::Kind;
+using State = SeedRun::State;
+
+/// How the arms' curves look on the figures; empty of those that are not drawn.
+std::vector<std::optional<report::LineStyle>> curve_styles_of(const Results& results) {
+  std::vector<std::optional<report::LineStyle>> out(results.arms.size());
+  for (const auto& panel : panels(results, "", kMaxLossPanels)) {
+    for (const auto& spec : panel.curve_specs) out[spec.arms.front()] = spec.style;
+  }
+  return out;
+}
+
+bool has_several_baselines(const Results& results) {
+  std::set<std::string> names;
+  for (const auto& verdict : results.baseline_verdicts) names.insert(verdict.reference);
+  return names.size() > 1;
+}
+
+/// Difference, effect, p and seeds needed.
+std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
+  const auto* const verdict = baseline_verdict(results, arm);
+  if (is_baseline(results.study, arm)) return {{"baseline"}, {kNoValue}, {kNoValue}, {kNoValue}};
+  if (verdict == nullptr) return {{kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
+  if (!verdict->difference) {  // p is then of the shares that failed
+    const auto p = verdict->p < 1 ? p_text(verdict->p) : kNoValue;
+    return {{kNoValue}, {kNoValue}, {p}, {kNoValue}};
+  }
+  const auto difference = difference_text(*verdict->difference, results.study.measure);
+  if (!verdict->not_tested_reason.empty()) {
+    return {{difference}, {kNoValue}, {to_string(verdict->outcome)}, {kNoValue}};
+  }
+  return {{difference},
+          {effect_text(verdict->difference->effect_size)},
+          {p_text(verdict->p)},
+          {verdict->is_failure_test ? kNoValue : required_seeds_text(*verdict)}};
+}
+
+/// "+0.01", "–" where there is no figure.
+std::string paper_text(const Claim& claim) {
+  if (!std::isfinite(claim.paper)) return kNoValue;
+  return (claim.paper > 0 ? "+" : "") + shortest(claim.paper);
+}
+
+const SearchResult* search_result_of(const Results& results, std::size_t arm) {
+  const auto found =
+      std::find_if(results.search_results.begin(), results.search_results.end(),
+                   [&](const SearchResult& search_result) { return search_result.arm == arm; });
+  return found == results.search_results.end() ? nullptr : &*found;
+}
+
+std::string tuned_value_text(const Results& results, std::size_t at) {
+  const auto& chosen = results.arms[at].tuned_value;
+  const auto* const search_result = search_result_of(results, at);
+  if (chosen.empty()) return kNoValue;
+  return chosen +
+         (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
+}
+
+}  // namespace
+
+ReportTable arms_table(const Results& results) {
+  const auto& study = results.study;
+  const bool compares = !results.baseline_verdicts.empty();
+  ReportTable table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
+  if (compares) {
+    table.columns.insert(table.columns.end(), {{"difference", Kind::number},
+                                               {"effect", Kind::number},
+                                               {"p", Kind::number},
+                                               {"seeds needed", Kind::number}});
+  }
+  const auto curve_styles = curve_styles_of(results);
+  for (const auto at : ranking(results)) {
+    const auto& arm = results.arms[at];
+    std::vector<Cell> row = {
+        {arm.name, "", curve_styles[at]},
+        {finished_runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
+        {mean_text(finished_values(arm), study.measure)}};
+    if (compares) {
+      for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.footnote =
+      text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
+  if (study.measure.kind == Measure::Kind::step_time) {
+    table.footnote +=
+        " Times are compared by their ratio: means are geometric, differences per cent.";
+  }
+  if (compares) {
+    table.footnote += text(
+        " Difference: to the baseline",
+        has_several_baselines(results) ? " that shares all other axes" : "",
+        ", paired by seed, with its 95 % interval; effect: mean over "
+        "deviation of the differences; p: two-sided, of the shares that failed (Fisher) where that "
+        "tells more, corrected (Holm) with the claims if one asks for it, else with the other "
+        "comparisons; seeds needed: to tell such a difference apart four times in five.");
+  }
+  return table;
+}
+
+std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim) {
+  std::vector<Verdict> out;
+  for (const auto& verdict : results.verdicts) {
+    if (verdict.claim == claim) out.push_back(verdict);
+  }
+  if (out.empty()) out.push_back({.sentence = "no runs of it are there"});
+  return out;
+}
+
+std::string confounders_text(const Results& results) {
+  return results.confounders.empty()
+             ? "Tokens, parameters without those of norms, initialisation and precision differ "
+               "nowhere but where just that is compared."
+             : "Arms that are compared for something else differ, too, in";
+}
+
+std::string failures_text(const Results& results) {
+  std::string names;
+  std::int64_t all = 0;
+  for (const auto& arm : results.arms) {
+    const auto finished = run_count(arm, State::finished);
+    const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
+    if (finished == runs) continue;
+    all += runs - finished;
+    names +=
+        text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
+  }
+  if (names.empty()) return "";
+  return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",
+              " in no mean: ", names, ".");
+}
+
+ReportTable paper_table(const Results& results) {
+  std::vector<const Verdict*> published;
+  bool has_places = false;
+  for (const auto& verdict : results.verdicts) {
+    if (!is_published(results.study.claims.at(verdict.claim))) continue;
+    published.push_back(&verdict);
+    has_places = has_places || !verdict.where.empty();
+  }
+  ReportTable table{{{"claim"}}};
+  if (has_places) table.columns.push_back({"where"});
+  table.columns.insert(
+      table.columns.end(),
+      {{"paper", Kind::number}, {"ours", Kind::number}, {"direction"}, {"source"}});
+  for (const auto* const verdict : published) {
+    const auto& claim = results.study.claims.at(verdict->claim);
+    const auto direction = to_string(direction_of(claim, *verdict));
+    const auto ours = verdict->difference ? difference_text(*verdict->difference, claim.measure)
+                                          : to_string(verdict->outcome);
+    auto& row = table.rows.emplace_back(std::vector<Cell>{{claim.says}});
+    if (has_places) row.push_back({verdict->where});
+    row.insert(row.end(), {{paper_text(claim)}, {ours}, {direction, direction}, {claim.source}});
+  }
+  table.footnote =
+      "Differences, as published and as measured here with 95 % intervals, which are at other "
+      "sizes: only the direction is compared. Undecided: ours is not told apart from none.";
+  return table;
+}
+
+ReportTable fairness_table(const Results& results) {
+  const bool has_tuned = std::any_of(results.arms.begin(), results.arms.end(),
+                                     [](const Arm& arm) { return !arm.tuned_value.empty(); });
+  ReportTable table{{{"arm", Kind::name},
+                     {"parameters", Kind::number},
+                     {"of norms", Kind::number},
+                     {"tokens a run", Kind::number},
+                     {"init"},
+                     {"precision"}}};
+  if (has_tuned) {
+    table.columns.push_back({results.study.tune ? results.study.tune->key : "tuned"});
+  }
+  for (std::size_t at = 0; at < results.arms.size(); ++at) {
+    const auto& arm = results.arms[at];
+    table.rows.push_back({{arm.name},
+                          {with_commas(arm.parameters)},
+                          {with_commas(arm.norm_parameters)},
+                          {with_commas(std::llround(arm.tokens))},
+                          {arm.init},
+                          {arm.precision}});
+    if (!has_tuned) continue;
+    const auto* const search_result = search_result_of(results, at);
+    const bool is_at_edge = search_result != nullptr && search_result->at_edge;
+    table.rows.back().push_back({tuned_value_text(results, at), is_at_edge ? "undecided" : ""});
+  }
+  return table;
+}
+
+ReportTable runs_table(const Results& results) {
+  ReportTable table{{{"arm", Kind::name},
+                     {"seed", Kind::number},
+                     {"state"},
+                     {results.study.measure.name(), Kind::number},
+                     {"folder in the pool", Kind::code},
+                     {"why"}}};
+  for (const auto& arm : results.arms) {
+    for (const auto& seed_run : arm.seed_runs) {
+      table.rows.push_back({{arm.name},
+                            {text(seed_run.seed)},
+                            {to_string(seed_run.state), css_class(seed_run.state)},
+                            {number_text(seed_run.value, results.study.measure)},
+                            {seed_run.key},
+                            {seed_run.reason}});
+    }
+  }
+  return table;
+}
+
+std::string times_text(const Results& results) {
+  auto out = "Training took " + duration_text(results.seconds);
+  if (!results.search_results.empty()) {
+    out += text(", ", percent(results.search_share), " of it in searches");
+  }
+  return out + ".";
+}
+
+std::string unfinished_text(const Results& results) {
+  if (results.is_complete) return "";
+  if (results.arms.empty()) return "This study is not whole: no run of its grid is there yet.";
+  std::int64_t missing = 0, all = 0;
+  for (const auto& arm : results.arms) {
+    missing += run_count(arm, State::missing) + run_count(arm, State::crashed);
+    all += static_cast<std::int64_t>(arm.seed_runs.size());
+  }
+  return text("This study is not whole: ", missing, " of ", all,
+              missing == 1 ? " runs is missing." : " runs are missing.",
+              " What follows is of those that are there.");
+}
+
+std::string definition_changes_text(const Results& results) {
+  std::string out;
+  for (const auto& each : results.definition_changes) out += text(out.empty() ? "" : "; ", each);
+  return out.empty() ? "" : "The study was changed after it was begun: " + out + ".";
+}
+
+std::string about_text(const Study& study) {
+  auto out = study.name;
+  if (!study.size.empty()) out += ", size " + study.size;
+  std::string seeds;
+  for (const auto seed : study.seeds) seeds += text(seeds.empty() ? "" : ", ", seed);
+  out += (study.seeds.size() == 1 ? "; seed " : "; seeds ") + seeds;
+  if (!study.source.empty()) out += "; after " + study.source;
+  return out;
+}
+
+}  // namespace evenkeel::study

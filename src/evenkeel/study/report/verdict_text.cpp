@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/verdict_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/study/report/number_format.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr int kDigits = 3;
+
+std::string number(double value) {
+  return with_digits(value, kDigits);
+}
+
+std::string seeds_text(std::int64_t count) {
+  return text(count, count == 1 ? " seed" : " seeds");
+}
+
+/// "; 1 of 3 runs of post_norm failed"
+std::string failures(const Arm& arm) {
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto unfinished =
+      run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
+  std::string out;
+  if (failed > 0)
+    out += text("; ", failed, " of ", arm.seed_runs.size(), " runs of ", arm.name, " failed");
+  if (unfinished > 0)
+    out +=
+        text("; ", unfinished, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
+  return out;
+}
+
+std::string required_seeds_note(const Verdict& verdict) {
+  if (verdict.difference->effect_size == 0) return "";
+  if (!verdict.required_seeds) {
+    return text("; more than ", kMaxPairs, " seeds would be needed for a difference of this size");
+  }
+  return text("; ", *verdict.required_seeds,
+              " seeds would be needed for a difference of this size");
+}
+
+/// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
+std::string fisher_text(double p, const Arm& arm, const Arm& reference) {
+  const bool less =
+      run_count(arm, SeedRun::State::failed) < run_count(reference, SeedRun::State::failed);
+  return text("; that ", arm.name, " fails ", less ? "less" : "more", " often: p ", p_text(p),
+              " (Fisher)");
+}
+
+/// Why there is nothing to compare.
+std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                               const Measure& measure) {
+  std::int64_t pairs = 0;
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const bool both = arm.seed_runs[i].state == SeedRun::State::finished &&
+                      reference.seed_runs[i].state == SeedRun::State::finished;
+    if (both) ++pairs;
+  }
+  if (pairs >= 2) {
+    return text(arm.name, " and ", reference.name, " have finished, but have no ", measure.name());
+  }
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto reference_failed = run_count(reference, SeedRun::State::failed);
+  auto out = text(pairs == 0 ? "no pair" : "one pair", " of finished runs of ", arm.name, " and ",
+                  reference.name);
+  const double p = std::min(verdict.p, verdict.p_nonequivalence);
+  return failed != reference_failed && p < 1 ? out + fisher_text(p, arm, reference) : out;
+}
+
+/// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
+std::string difference_with_unit(const PairedDifference& difference, const Measure& measure,
+                                 int sign = 1) {
+  const auto word = [&](double value) { return number(sign * display_difference(value, measure)); };
+  const auto& [low, high] = difference.interval;
+  const auto unit = measure.difference_unit();
+  return text(word(difference.mean), " [", word(sign > 0 ? low : high), ", ",
+              word(sign > 0 ? high : low), "]", unit.empty() ? "" : " ", unit);
+}
+
+/// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
+/// seeds)"
+std::string arm_difference_text(const PairedDifference& difference, const Arm& arm,
+                                const Arm& reference, const Measure& measure) {
+  return text(measure.name(), " of ", arm.name, " less that of ", reference.name, ": ",
+              difference_with_unit(difference, measure), " (", seeds_text(difference.pairs), ")");
+}
+
+/// "32, none, –": up to where a scheme trains, by seed; nowhere; not known.
+std::string joined(const std::vector<double>& max_trainable) {
+  std::string out;
+  for (const auto value : max_trainable) {
+    const auto word = std::isnan(value) ? "–" : std::isinf(value) ? "none" : number(value);
+    out += text(out.empty() ? "" : ", ", word);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::int64_t run_count(const Arm& arm, SeedRun::State state) {
+  return std::count_if(arm.seed_runs.begin(), arm.seed_runs.end(),
+                       [&](const SeedRun& seed_run) { return seed_run.state == state; });
+}
+
+std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                                const Measure& measure) {
+  const auto failed = failures(arm) + failures(reference);
+  if (!verdict.difference) return no_difference_text(verdict, arm, reference, measure) + failed;
+  const auto& difference = *verdict.difference;
+  if (verdict.is_failure_test) {
+    return arm_difference_text(difference, arm, reference, measure) + " of those that finished" +
+           failed + fisher_text(verdict.p, arm, reference);
+  }
+  if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
+    const bool lower = difference.mean < 0;
+    return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
+                reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1),
+                " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
+                number(difference.effect_size), ")", failed);
+  }
+  return text(arm.name, " and ", reference.name, " are not told apart with ",
+              seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
+              "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
+}
+
+std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                                 const Claim& claim) {
+  const auto failed = failures(arm) + failures(reference);
+  if (!verdict.difference) return difference_sentence(verdict, arm, reference, claim.measure);
+  const bool is_time = claim.measure.kind == Measure::Kind::step_time;
+  const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
+  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure),
+              "; that it is within ", number(display_difference(claim.margin, claim.measure)),
+              is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
+              is_open && failed.empty() ? required_seeds_note(verdict) : "", failed,
+              verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
+}
+
+std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                                const Measure& measure) {
+  return text(arm_difference_text(*verdict.difference, arm, reference, measure),
+              "; not judged: ", verdict.not_tested_reason, failures(arm), failures(reference));
+}
+
+std::string failure_rate_sentence(const Arm& arm, const Study& study) {
+  const auto failed = run_count(arm, SeedRun::State::failed);
+  const auto finished = run_count(arm, SeedRun::State::finished);
+  const auto all = failed + finished;
+  if (all == 0) return text("no run of ", arm.name, " is there");
+  const auto share = clopper_pearson_interval(failed, all);
+  auto out =
+      text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
+           number(share.low), " to ", number(share.high), ")");
+  std::string reasons;
+  for (const auto& seed_run : arm.seed_runs) {
+    if (seed_run.state != SeedRun::State::failed) continue;
+    reasons += text(reasons.empty() ? ": " : ", ", seed_run.reason);
+  }
+  if (all < static_cast<std::int64_t>(study.seeds.size())) reasons += "; the others are missing";
+  return out + reasons;
+}
+
+std::string search_note(const Study& study) {
+  if (!study.tune) return "";
+  return text("; each arm with the ", study.tune->key, " at which a search found its lowest loss");
+}
+
+std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
+                                   const std::vector<double>& arm_values,
+                                   const std::vector<double>& reference_values) {
+  return text(verdict.arm, " trains up to ", claim.along, " ", joined(arm_values),
+              " (seed by seed), ", verdict.reference, " up to ", joined(reference_values));
+}
+
+std::string sign_test_text(const Verdict& verdict) {
+  auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
+  if (verdict.p < kSignificanceLevel || !verdict.required_seeds) return out;
+  return out + text(", ", *verdict.required_seeds, " seeds that all agree would tell");
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/run_cache.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <system_error>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/config/toml_text.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// What decides which text is read: [data], and the context that it must be enough for.
+std::string data_section(const config::Config& config) {
+  auto out = text(config.model.context);
+  for (const auto& section : config::sections()) {
+    if (section.name != "data") continue;
+    for (const auto& key : section.keys) out += "\n" + key.write(config);
+  }
+  return out;
+}
+
+/// The configuration without what changes neither numbers nor, of a run that is timed, its time;
+/// and without the name of its preset.
+config::Config canonical_config(config::Config config, bool is_timed) {
+  config.preset = "any";
+  config.train.precision = "auto";  // what it comes to is named by itself
+  if (!is_timed) {
+    config.train.threads = 0;
+    config.model.recompute = "none";
+    config.checkpoint = {};
+  }
+  config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
+  config.data.ood.clear();                                    // so is its own
+  return config;
+}
+
+/// Whether the loss of this step's evaluation is on record: a number, or null if it is not finite.
+bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
+  const auto records = store::read_json_lines(run / "metrics.jsonl");
+  return std::any_of(records.rbegin(), records.rend(), [step](const nlohmann::json& record) {
+    const auto loss = record.find("val_loss");
+    return loss != record.end() && (loss->is_number() || loss->is_null()) &&
+           record.value("step", std::int64_t{-1}) == step;
+  });
+}
+
+}  // namespace
+
+std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
+                              const std::string& timing_context) {
+  const bool is_timed = !timing_context.empty();
+  auto& digest = digests_[data_section(config)];
+  if (digest.empty()) {
+    const auto corpora = data::load_corpora(config.data, config.model.context);
+    digest = corpora.train.digest + corpora.validation.digest;
+    if (corpora.ood) digest += corpora.ood->digest;
+  }
+  const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
+                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
+                          config::to_toml(canonical_config(config, is_timed)),
+                          config::toml_text(config.scheme.merged));
+  constexpr std::size_t kDigits = 16;
+  return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
+}
+
+RunStatus run_status(const std::filesystem::path& run) {
+  std::error_code none;
+  RunStatus status;
+  if (!exists(run / "run.toml", none)) return status;
+  status.state = RunStatus::State::started;
+  const auto saved = store::read_status(run);
+  if (!saved) return status;
+  status.step = saved->step;
+  status.steps = saved->steps;
+  if (saved->state == "finished") {
+    const bool has_final_evaluation = was_evaluated(run, status.step);
+    status.state = has_final_evaluation ? RunStatus::State::finished : RunStatus::State::damaged;
+  }
+  if (saved->state == "diverged") status.state = RunStatus::State::diverged;
+  return status;
+}
+
+std::filesystem::path rename_damaged(const std::filesystem::path& run) {
+  auto aside = run;
+  aside += ".damaged";
+  std::error_code failed;
+  for (int number = 2; exists(aside, failed); ++number) {
+    aside = run;
+    aside += text(".damaged", number);
+  }
+  rename(run, aside, failed);
+  if (failed) {
+    throw Error(Exit::io, text(run.string(), ": cannot be renamed to ", aside.filename().string(),
+                               ": ", failed.message()));
+  }
+  return aside;
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/study_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/study/analysis/claim_analysis.h"
+#include "evenkeel/study/analysis/confounders.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/analysis/multiple_testing.h"
+#include "evenkeel/study/analysis/statistics.h"
+#include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/definition/study_folder.h"
+#include "evenkeel/study/report/csv.h"
+#include "evenkeel/study/report/html_report.h"
+#include "evenkeel/study/report/markdown_report.h"
+#include "evenkeel/study/report/verdict_text.h"
+#include "evenkeel/study/runs/successive_halving.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double tokens_of(const config::Config& config, const RunCost& cost) {
+  return static_cast<double>(cost.steps * config.train.batch * config.model.context);
+}
+
+/// What model.init comes to: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
+std::string init_of(const config::Config& config) {
+  if (config.model.init != "scheme") return config.model.init;
+  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
+  for (const auto& [weights, factor] : scheme.init) {
+    for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());
+  }
+  return out;
+}
+
+/// Runs one study.
+class StudyRunner {
+ public:
+  StudyRunner(const StudyRequest& request, Resources resources, ProgressTable& progress_table)
+      : request_(request),
+        study_(request.study),
+        resources_(std::move(resources)),
+        progress_table_(progress_table),
+        scheduler_(resources_, progress_table),
+        arms_(grid_points(request.study)) {}
+
+  Results run();
+
+ private:
+  Job job(const std::string& name, config::Config config);
+  config::Config config_of_arm(std::size_t arm, std::int64_t seed) const;
+  double loss_of(const std::string& key) const;
+  Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
+  SeedRun seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
+  void sum_training_time(Results& results) const;
+  void expect_all_runs();
+
+  const StudyRequest& request_;
+  const Study& study_;
+  const Resources resources_;
+  ProgressTable& progress_table_;
+  JobScheduler scheduler_;
+  std::vector<GridPoint> arms_;
+  std::vector<SearchResult> search_results_;
+  RunCacheKeys cache_keys_;
+};
+
+Job StudyRunner::job(const std::string& name, config::Config config) {
+  const auto cost = request_.cost(config);
+  auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
+  return {std::move(key), name, std::move(config), cost.memory_bytes, cost.flops};
+}
+
+config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) const {
+  std::vector<std::string> overrides;
+  if (study_.tune) overrides.push_back(text(study_.tune->key, '=', search_results_.at(arm).chosen));
+  return config_of(study_, arms_[arm], seed, overrides);
+}
+
+/// Slow is not failed: in a share of the steps no threshold of the whole run counts.
+double StudyRunner::loss_of(const std::string& key) const {
+  const auto folder = resources_.run_cache / key;
+  if (run_status(folder).state != RunStatus::State::finished) return std::nan("");
+  const auto run = report::read_run(folder);
+  return report::last_finite(run.validation_loss.y);
+}
+
+SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
+                                 const JobResult& job_result) const {
+  SeedRun seed_run{.seed = seed, .key = key, .value = std::nan("")};
+  const auto folder = resources_.run_cache / key;
+  if (run_status(folder).state != RunStatus::State::absent) seed_run.run = report::read_run(folder);
+  if (job_result.state == JobResult::State::not_run) {
+    seed_run.reason = "not run yet";
+    return seed_run;
+  }
+  if (job_result.state == JobResult::State::crashed) {
+    seed_run.state = SeedRun::State::crashed;
+    seed_run.reason = job_result.reason;
+    return seed_run;
+  }
+  seed_run.reason = failure_reason(seed_run.run, study_.fails_above);
+  seed_run.state = seed_run.reason.empty() ? SeedRun::State::finished : SeedRun::State::failed;
+  if (seed_run.reason.empty()) seed_run.value = measured_value(seed_run.run, study_.measure);
+  return seed_run;
+}
+
+Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
+  Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
+  for (const auto seed : study_.seeds) {
+    const auto config = config_of_arm(index, seed);
+    const auto cost = request_.cost(config);
+    const auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
+    arm.seed_runs.push_back(seed_run_of(seed, key, job_results.at(key)));
+    arm.parameters = cost.parameters;
+    arm.norm_parameters = cost.norm_parameters;
+    arm.norms_share = cost.norms_share;
+    arm.paper_norms_share = cost.paper_norms_share;
+    arm.tokens = tokens_of(config, cost);
+    arm.init = init_of(config);
+    arm.precision = cost.precision;
+  }
+  if (study_.tune) arm.tuned_value = search_results_.at(index).chosen;
+  return arm;
+}
+
+void StudyRunner::sum_training_time(Results& results) const {
+  std::set<std::string> counted;
+  double search_seconds = 0, grid_seconds = 0;
+  for (const auto& arm : results.arms) {
+    for (const auto& seed_run : arm.seed_runs) {
+      if (counted.insert(seed_run.key).second) grid_seconds += seed_run.run.seconds;
+    }
+  }
+  for (const auto& search_result : results.search_results) {
+    for (const auto& each : search_result.trials) {
+      const bool exists_already =
+          run_status(resources_.run_cache / each.key).state != RunStatus::State::absent;
+      if (exists_already && counted.insert(each.key).second) {
+        search_seconds += report::read_run(resources_.run_cache / each.key).seconds;
+      }
+    }
+  }
+  results.seconds = grid_seconds + search_seconds;
+  results.search_share = results.seconds > 0 ? search_seconds / results.seconds : 0;
+}
+
+/// What is left to do is that of all runs, searches included.
+void StudyRunner::expect_all_runs() {
+  const auto seeds = study_.seeds.size();
+  const auto effort = study_.tune ? search_cost(*study_.tune) : SearchCost{};
+  double flops = 0;
+  for (const auto& arm : arms_) flops += request_.cost(config_of(study_, arm, 1, {})).flops;
+  scheduler_.expect(arms_.size() * (seeds + effort.runs),
+                    flops * (static_cast<double>(seeds) + effort.full_runs));
+}
+
+Results StudyRunner::run() {
+  Results results{.study = study_,
+                  .provenance = text(request_.provenance, ", numerics ", kNumericsVersion),
+                  .command = request_.command};
+  const auto make = [&](const std::string& name, config::Config config) {
+    return job(name, std::move(config));
+  };
+  expect_all_runs();
+  if (study_.tune) {
+    progress_table_.info(
+        text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
+    const auto share = [&](config::Config config, double part) {
+      const auto steps = request_.cost(config).steps;
+      return shortened(std::move(config), steps, part);
+    };
+    const SearchCallbacks search{make, share, [&](const std::string& key) { return loss_of(key); }};
+    search_results_ = successive_halving(study_, arms_, search, scheduler_);
+    if (search_results_.empty()) return results;
+  }
+  std::vector<Job> jobs;
+  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs are there early
+    const auto seed = study_.seeds[round];
+    for (std::size_t place = 0; place < arms_.size(); ++place) {
+      // There and back again: so a machine that slows down is fair to all arms.
+      const auto arm = round % 2 == 0 ? place : arms_.size() - 1 - place;
+      jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
+    }
+  }
+  const auto job_results = scheduler_.run(jobs);
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    results.arms.push_back(arm_of(arm, job_results));
+  }
+  results.is_complete = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
+    return each.second.state == JobResult::State::not_run ||
+           each.second.state == JobResult::State::crashed;
+  });
+  results.search_results = search_results_;
+  sum_training_time(results);
+  return results;
+}
+
+/// A study must be able to measure what it asks for, and start from its own weights.
+void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
+  std::vector<std::string> overrides;
+  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  for (const auto& arm : arms) {
+    const auto config = config_of(study, arm, study.seeds.front(), overrides);
+    if (!config.train.from.empty()) {
+      throw Error(Exit::usage, text("study ", study.name,
+                                    ": train.from is not for studies, whose "
+                                    "runs start from their own weights"));
+    }
+    check_measure(study.measure, config, study.exclusive);
+    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.exclusive);
+  }
+}
+
+}  // namespace
+
+Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
+  check_runs(request.study, grid_points(request.study));
+  const StudyFolder folder(request.folder, request.study, request.allow_changes);
+  resources.logs = folder.logs();
+  resources.exclusive = request.study.exclusive;
+  auto results = StudyRunner(request, std::move(resources), progress_table).run();
+  analyze_claims(results);
+  results.confounders = confounders(results);
+  results.definition_changes = folder.changes();
+  write_file(request.folder / "report.html", html_report(results));
+  write_file(request.folder / "report.md", markdown_report(results));
+  write_file(request.folder / "runs.csv", runs_csv(results));
+  if (request.study.tune) write_file(request.folder / "searches.csv", searches_csv(results));
+  return results;
+}
+
+std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
+                          const Resources& resources, const config::Config& config,
+                          const RunCost& cost) {
+  const auto machine = text(request.provenance, ", ", resources.cores, " cores");
+  return cache_keys.key(config, cost.arithmetic, request.study.exclusive ? machine : "");
+}
+
+DryRun dry_run(const StudyRequest& request, const Resources& resources) {
+  DryRun out;
+  RunCacheKeys cache_keys;
+  const auto arms = grid_points(request.study);
+  check_runs(request.study, arms);
+  out.arms = arms.size();
+  const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};
+  out.search_runs = arms.size() * effort.runs;
+  out.hypotheses = std::max<std::size_t>(1, hypothesis_count(request.study));
+  if (request.study.seeds.size() >= 2) {
+    out.minimum_detectable_effect =
+        minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
+                                  kSignificanceLevel / static_cast<double>(out.hypotheses));
+  }
+  for (const auto& arm : arms) {
+    for (const auto seed : request.study.seeds) {
+      const auto config = config_of(request.study, arm, seed, {});
+      const auto cost = request.cost(config);
+      ++out.runs;
+      out.flops += cost.flops;
+      if (seed == request.study.seeds.front()) out.search_flops += cost.flops * effort.full_runs;
+      out.tokens += tokens_of(config, cost);
+      if (cost.memory_bytes > out.max_bytes) {
+        out.max_bytes = cost.memory_bytes;
+        out.largest_run = arm.name;
+      }
+      if (request.study.tune) continue;  // its rate is not known yet
+      const auto key = run_cache_key(cache_keys, request, resources, config, cost);
+      const auto state = run_status(resources.run_cache / key).state;
+      if (state == RunStatus::State::finished || state == RunStatus::State::diverged) ++out.cached;
+    }
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

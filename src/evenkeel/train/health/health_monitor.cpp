@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/health/health_monitor.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+constexpr std::int64_t kHealthCheckInterval = 50;
+constexpr double kWorse = 1.1;            // than at the start: no noise of batches
+constexpr std::int64_t kEarlySteps = 20;  // as long as the spike detector is silent
+/// A gradient may jump tenfold in a healthy run; clipping is there for it.
+constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19};
+
+constexpr const char* kEarlyRemedy =
+    "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
+
+/// Marks all events of a kind but the first as repeated, and adds their number to the first: what
+/// is wrong in one block is often wrong in all.
+void mark_repeated(std::vector<HealthEvent>& all) {
+  std::map<std::string, std::int64_t> repeats;
+  for (auto& event : all) {
+    event.is_repeated = repeats.contains(event.kind);
+    repeats[event.kind] += event.is_repeated ? 1 : 0;
+  }
+  for (auto& event : all) {
+    const auto more = repeats[event.kind];
+    if (event.is_repeated || more == 0) continue;
+    event.observation += text(", and ", more, more == 1 ? " other like it" : " others like it");
+  }
+}
+
+std::string spike_text(const char* what, double value, const SpikeDetector::Spike& spike) {
+  return text(what, " ", with_digits(value, 4), " is ", with_digits(spike.deviations, 4),
+              " deviations above the usual ", with_digits(spike.median, 4));
+}
+
+}  // namespace
+
+HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& model,
+                             const nn::Parameters& parameters, std::int64_t planned, double clip)
+    : options_(options),
+      model_(&model),
+      parameters_(&parameters),
+      gradient_(kGradientLimits),
+      health_check_(model, parameters, planned),
+      clip_(clip) {}
+
+/// Gradient spikes come in clusters: one is reported for all of fifty steps.
+bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending,
+                                                 const StepResult& result) {
+  constexpr double kHarmless =
+      10;  // times the clip: below, clipping leaves at least a tenth of the gradient
+  if (clip_ > 0 && result.gradient_norm < kHarmless * clip_) return false;
+  if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval)
+    return false;
+  last_gradient_spike_ = pending.step;
+  return true;
+}
+
+bool HealthMonitor::check_step(const PendingUpdate& pending, const StepResult& result) {
+  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
+    report_nonfinite(pending, result);
+    return false;
+  }
+  if (first_loss_ == 0) first_loss_ = result.loss;
+  const auto loss = loss_.observe(result.loss);
+  const auto gradient = gradient_.observe(result.gradient_norm);
+  const bool explodes = pending.step <= kEarlySteps && result.loss > 2 * first_loss_;
+  if (explodes && explosion_reported_) return options_.on_spike == "warn";
+  if (explodes) {
+    explosion_reported_ = true;
+    return report_spike(pending, "explosion", first_loss_,
+                        text("loss ", with_digits(result.loss, 4),
+                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
+  }
+  if (loss)
+    return report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss));
+  if (gradient && should_report_gradient_spike(pending, result)) {
+    return report_spike(pending, "gradient_spike", result.loss,
+                        spike_text("gradient norm", result.gradient_norm, *gradient));
+  }
+  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0)
+    run_health_check(pending, result);
+  return true;
+}
+
+void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepResult& result) {
+  auto event = origin_of_nonfinite(*model_, *parameters_, *pending.gradients, *pending.batch);
+  event.kind = "nonfinite";
+  event.observation = text("loss ", with_digits(result.loss, 4), ", gradient norm ",
+                           with_digits(result.gradient_norm, 4), ": the step was skipped");
+  const bool is_early = pending.step <= kEarlySteps;
+  if (is_early && event.remedy.starts_with("lower")) event.remedy = kEarlyRemedy;
+  report(std::move(event));
+}
+
+/// \return whether the update may be made
+bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind,
+                                 double baseline_loss, std::string observation) {
+  auto event = origin_of_spike(*model_, *parameters_, *pending.gradients, *pending.batch,
+                               pending.first_sequence, {baseline_norms_, baseline_loss});
+  event.kind = kind;
+  event.observation = std::move(observation);
+  if (kind == "explosion") event.remedy = kEarlyRemedy;
+  const bool applies = options_.on_spike == "warn" || kind == "gradient_spike";
+  if (!applies) event.observation += ": the step was skipped";
+  report(std::move(event));
+  return applies;
+}
+
+void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepResult& result) {
+  const double loss = result.loss;
+  baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
+  std::set<std::string> lasting;
+  std::vector<HealthEvent> new_events;
+  auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
+  if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
+    events.push_back({"divergence", 0, "",
+                      text("loss ", with_digits(loss, 4), " is above the first one, ",
+                           with_digits(first_loss_, 4)),
+                      "training makes the model worse than it began",
+                      "an earlier checkpoint with a lower schedule.peak"});
+  }
+  for (auto& event : events) {
+    const auto key = text(event.kind, " ", event.layer, " ", event.tensor);
+    lasting.insert(key);
+    if (!reported_.contains(key)) new_events.push_back(std::move(event));
+  }
+  reported_ = std::move(lasting);
+  mark_repeated(new_events);
+  for (auto& event : new_events) report(std::move(event));
+}
+
+std::vector<HealthEvent> HealthMonitor::take() {
+  return std::exchange(events_, {});
+}
+
+nlohmann::json HealthMonitor::state() const {
+  auto baseline = nlohmann::json::object();
+  for (const auto& [name, norms] : baseline_norms_) baseline[name] = {norms.weight, norms.gradient};
+  return {{"losses", loss_.state()},
+          {"gradient_told", last_gradient_spike_},
+          {"gradients", gradient_.state()},
+          {"first_loss", first_loss_},
+          {"first_scores", health_check_.initial_scores()},
+          {"were_alike", health_check_.was_collapsed()},
+          {"explosion_told", explosion_reported_},
+          {"told", reported_},
+          {"usual", baseline}};
+}
+
+void HealthMonitor::restore(const nlohmann::json& state) {
+  loss_.restore(state.at("losses"));
+  gradient_.restore(state.at("gradients"));
+  last_gradient_spike_ = state.at("gradient_told").get<std::int64_t>();
+  first_loss_ = state.at("first_loss").get<double>();
+  health_check_.set_was_collapsed(state.at("were_alike").get<bool>());
+  explosion_reported_ = state.at("explosion_told").get<bool>();
+  health_check_.set_initial_scores(state.at("first_scores").get<std::vector<double>>());
+  reported_ = state.at("told").get<std::set<std::string>>();
+  baseline_norms_.clear();
+  for (const auto& [name, norms] : state.at("usual").items()) {
+    baseline_norms_[name] = {norms.at(0).get<double>(), norms.at(1).get<double>()};
+  }
+}
+
+}  // namespace evenkeel::train

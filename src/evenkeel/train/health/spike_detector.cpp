@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/health/spike_detector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace evenkeel::train {
+
+namespace {
+
+constexpr std::size_t kWindow = 64;
+constexpr std::size_t kMinValues = 20;
+constexpr double kMadScale = 1.4826;  // standard deviation of a normal, over its median deviation
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::optional<SpikeDetector::Spike> SpikeDetector::observe(double value) {
+  if (!std::isfinite(value)) return std::nullopt;
+  std::optional<Spike> spike;
+  if (window_.size() >= kMinValues) {
+    const std::vector<double> values(window_.begin(), window_.end());
+    const double median = median_of(values);
+    auto deviations = values;
+    for (auto& each : deviations) each = std::abs(each - median);
+    const double deviation = kMadScale * median_of(deviations);
+    const double above = value - median;
+    if (above > limits_.deviations * deviation && above > limits_.relative * std::abs(median)) {
+      spike = Spike{median, deviation > 0 ? above / deviation : above};
+    }
+  }
+  window_.push_back(value);
+  if (window_.size() > kWindow) window_.pop_front();
+  return spike;
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "evenkeel/ops/common/reference.h"
+#include "ops/gradients.h"
+#include "support/close.h"
+
+namespace evenkeel {
+namespace {
+
+using ops::LogitsOptions;
+using testing::close;
+using testing::message_of;
+using testing::Tensors;
+
+/// The same in plain operations, in the dtype of x.
+at::Tensor formula(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& targets,
+                   const LogitsOptions& rule) {
+  auto logits = at::linear(x, weight.narrow(0, 0, rule.vocabulary)) * rule.scale;
+  if (rule.softcap) logits = at::tanh(logits / *rule.softcap) * *rule.softcap;
+  return ops::reference::cross_entropy_sum(logits, targets);
+}
+
+class LinearCrossEntropy : public ::testing::Test {
+ protected:
+  LinearCrossEntropy() { at::manual_seed(0); }
+
+  at::Tensor x = at::randn({7, 6}, at::kDouble);
+  at::Tensor weight = at::randn({13, 6}, at::kDouble);  // the last three rows are padding
+  at::Tensor targets = torch::tensor({0, 9, -1, 2, 2, -1, 3}, at::kLong);
+  std::vector<LogitsOptions> rules = {{.vocabulary = 10},
+                                      {.vocabulary = 10, .scale = 0.3},
+                                      {.vocabulary = 10, .softcap = 2.0},
+                                      {.vocabulary = 13, .scale = 3, .softcap = 1.5}};
+};
+
+TEST_F(LinearCrossEntropy, IsItsFormulaWithItsGradients) {
+  for (const auto& rule : rules) {
+    const auto fused = [&](const Tensors& in) {
+      return Tensors{ops::linear_cross_entropy(in[0], in[1], targets, rule)};
+    };
+    const auto plain = [&](const Tensors& in) {
+      return Tensors{formula(in[0], in[1], targets, rule)};
+    };
+    EXPECT_TRUE(close(fused({x, weight})[0], plain({x, weight})[0], 1e-13, 0));
+    const Tensors upstream = {at::full({}, 0.3, at::kDouble)};
+    testing::expect_equal_gradients(fused, plain, {x, weight}, upstream);
+    testing::expect_finite_differences(fused, {x, weight}, upstream);
+  }
+}
+
+// More tokens than a chunk holds, in every precision.
+TEST_F(LinearCrossEntropy, AddsUpItsChunks) {
+  constexpr std::int64_t kTokens = 9000;
+  const auto ids = at::randint(10, {kTokens}, at::kLong);
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    const auto rows = at::randn({kTokens, 6}).to(dtype), head = weight.to(dtype);
+    const auto fused = [&](const Tensors& in) {
+      return Tensors{ops::linear_cross_entropy(in[0], in[1], ids, rules[0])};
+    };
+    const auto plain = [&](const Tensors& in) {
+      return Tensors{formula(in[0], in[1], ids, rules[0])};
+    };
+    const Tensors wide = {rows.to(at::kDouble), head.to(at::kDouble)};
+    const double unit = dtype == at::kDouble ? 1e-12 : dtype == at::kFloat ? 1e-5 : 2e-2;
+    const auto loss = fused({rows, head})[0];
+    EXPECT_EQ(loss.scalar_type(), dtype == at::kDouble ? at::kDouble : at::kFloat);
+    EXPECT_TRUE(close(loss.to(at::kDouble), plain(wide)[0], unit, 0));
+    const auto one = at::ones({}, loss.options());
+    const auto actual = testing::gradients(fused, {rows, head}, {one});
+    const auto expected = testing::gradients(plain, wide, {one.to(at::kDouble)});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double largest = expected[i].abs().max().item<double>();
+      EXPECT_TRUE(close(actual[i].to(at::kDouble), expected[i], unit, unit * largest)) << i;
+    }
+  }
+}
+
+TEST_F(LinearCrossEntropy, StaysFiniteForLogitsOfTenThousand) {
+  const auto one = torch::tensor({{1.0F}});
+  const auto words = torch::tensor({{1e4F}, {-1e4F}, {0.0F}});
+  EXPECT_TRUE(
+      close(ops::linear_cross_entropy(one, words, torch::tensor({1}, at::kLong), {.vocabulary = 3}),
+            torch::tensor(2e4F), 1e-6, 0));
+}
+
+TEST_F(LinearCrossEntropy, HasTheSameBitsForAnyNumberOfThreads) {
+  const auto rows = at::randn({5000, 8}), head = at::randn({40, 8});
+  const auto ids = at::randint(40, {5000}, at::kLong);
+  const auto fused = [&](const Tensors& in) {
+    return Tensors{ops::linear_cross_entropy(in[0], in[1], ids, {.vocabulary = 40})};
+  };
+  const int before = at::get_num_threads();
+  Tensors all[2];
+  for (const int threads : {1, 2}) {
+    at::set_num_threads(threads);
+    auto& got = all[threads - 1];
+    got = testing::gradients(fused, {rows, head}, {at::ones({})});
+    got.push_back(fused({rows, head})[0]);
+  }
+  at::set_num_threads(before);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(all[0][i].equal(all[1][i])) << i;
+}
+
+TEST_F(LinearCrossEntropy, RejectsMismatchedArguments) {
+  const auto call = [](const at::Tensor& rows, const at::Tensor& head, const at::Tensor& ids,
+                       std::int64_t vocabulary) {
+    return message_of([&] { ops::linear_cross_entropy(rows, head, ids, {vocabulary}); });
+  };
+  const auto has = [](const std::string& message, const char* words) {
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  has(call(x, weight.narrow(1, 0, 5), targets, 10),
+      "x must be [n, D] and weight [rows, D], but they are [7, 6] and [13, 5]");
+  has(call(x, weight.to(at::kFloat), targets, 10), "weight must be float64 on cpu like x");
+  has(call(x, weight, targets, 14), "vocabulary must be 1 to 13, the rows of weight, but is 14");
+  has(call(x, weight, targets + 9, 10), "is not below the vocabulary of 10");
+}
+
+}  // namespace
+}  // namespace evenkeel

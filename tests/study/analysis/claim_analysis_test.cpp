@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/claim_analysis.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/cpu_contention.h"
+#include "evenkeel/study/analysis/statistics.h"
+#include "study/claim_fixture.h"
+
+namespace evenkeel::study {
+namespace {
+
+using Outcome = Verdict::Outcome;
+
+TEST(ClaimAnalysis, SupportsADifferenceThatEverySeedShows) {
+  const auto verdict = first_verdict(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30}));
+  EXPECT_EQ(verdict.outcome, Outcome::supported);
+  ASSERT_TRUE(verdict.difference.has_value());
+  EXPECT_NEAR(verdict.difference->mean, -0.1, 1e-12);
+  EXPECT_NE(verdict.sentence.find("validation loss of hybrid is lower than of pre by 0.1 ["),
+            std::string::npos)
+      << verdict.sentence;
+}
+
+TEST(ClaimAnalysis, ContradictsAClaimOfTheOtherSign) {
+  EXPECT_EQ(first_verdict(two_arms({1.10, 1.20, 1.30}, {1.00, 1.11, 1.19})).outcome,
+            Outcome::contradicted);
+}
+
+TEST(ClaimAnalysis, NamesTheSeedsThatADifferenceRequires) {
+  const auto verdict = first_verdict(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  ASSERT_TRUE(verdict.required_seeds.has_value());
+  EXPECT_NE(verdict.sentence.find("are not told apart with 3 seeds"), std::string::npos);
+  EXPECT_NE(verdict.sentence.find(" seeds would be needed"), std::string::npos);
+}
+
+TEST(ClaimAnalysis, PairsRunsBySeedNotByRank) {
+  // The same values in another order: no difference in the mean, but a wide spread of pairs.
+  const auto verdict = first_verdict(two_arms({1.0, 2.0, 3.0}, {2.0, 3.0, 1.0}));
+  EXPECT_NEAR(verdict.difference->mean, 0, 1e-12);
+  EXPECT_GT(verdict.difference->standard_deviation, 1);
+}
+
+TEST(ClaimAnalysis, TestsAClaimAtEveryValueOfTheOtherAxes) {
+  auto results = two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  results.study.axes.push_back(axis("model.layers", {"2", "4"}));
+  results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "2"}}, {1.00, 1.11, 1.19}),
+                  arm({{"scheme", "hybrid"}, {"model.layers", "4"}}, {1.10, 1.20, 1.30}),
+                  arm({{"scheme", "pre"}, {"model.layers", "2"}}, {1.10, 1.20, 1.30}),
+                  arm({{"scheme", "pre"}, {"model.layers", "4"}}, {1.00, 1.11, 1.19})};
+  analyze_claims(results);
+  ASSERT_EQ(results.verdicts.size(), 2U);
+  EXPECT_EQ(results.verdicts[0].where, "layers 2");
+  EXPECT_EQ(results.verdicts[0].outcome, Outcome::supported);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::contradicted);
+  results.study.claims[0].at = {{"model.layers", "4"}};
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts.size(), 1U);
+}
+
+TEST(ClaimAnalysis, CorrectsForAllHypothesesAndCountsEachOnce) {
+  auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  analyze_claims(results);
+  const double uncorrected = results.verdicts[0].p;
+  auto mirrored = results.study.claims[0];
+  std::swap(mirrored.of, mirrored.than);
+  results.study.claims.push_back(mirrored);
+  results.study.baseline = {{"scheme", "pre"}};
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts[0].p, uncorrected);  // the same question, three times
+  EXPECT_EQ(results.verdicts[1].p, uncorrected);
+  EXPECT_EQ(results.baseline_verdicts[0].p, uncorrected);
+  results.study.claims[1].measure.kind = Measure::Kind::loss;
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) seed_run.run.loss.add(1, seed_run.value);
+  }
+  analyze_claims(results);
+  EXPECT_NEAR(results.verdicts[0].p, 2 * uncorrected, 1e-12);
+}
+
+// Comparisons that nobody claims anything of do not make claims harder to decide.
+TEST(ClaimAnalysis, CorrectsExploratoryComparisonsSeparately) {
+  auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  analyze_claims(results);
+  const double uncorrected = results.verdicts[0].p;
+  results.study.axes[0].values.push_back({"post", {"scheme=post"}});
+  results.study.axes[0].values.push_back({"mix", {"scheme=mix"}});
+  results.study.baseline = {{"scheme", "pre"}};
+  results.arms.push_back(arm({{"scheme", "post"}}, {1.00, 1.13, 1.17}));
+  results.arms.push_back(arm({{"scheme", "mix"}}, {1.10, 1.24, 1.29}));
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts[0].p, uncorrected);
+  EXPECT_EQ(results.baseline_verdicts[0].p, uncorrected);  // the claim's question
+  EXPECT_NEAR(results.baseline_verdicts[1].p, 2 * uncorrected, 1e-12);
+}
+
+// What was decided before the last run is there would else be taken back by it.
+TEST(ClaimAnalysis, CountsHypothesesThatAreNotMeasuredYet) {
+  auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  const double uncorrected = first_verdict(results).p;
+  results.study.axes[0].values.push_back({"post", {"scheme=post"}});
+  results.arms.push_back(arm({{"scheme", "post"}}, {1.10, 1.24, 1.29}));
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].than = {{"scheme", "post"}};
+  results.arms[2].seed_runs[1].state = SeedRun::State::missing;
+  analyze_claims(results);
+  EXPECT_NEAR(results.verdicts[0].p, 2 * uncorrected, 1e-12);
+  EXPECT_EQ(results.verdicts[1].outcome, Outcome::not_tested);
+}
+
+TEST(ClaimAnalysis, RequiresTheSeedsOfTheStrictestLevel) {
+  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].measure.kind = Measure::Kind::loss;
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) seed_run.run.loss.add(1, seed_run.value);
+  }
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts[0].required_seeds,
+            required_pairs(results.verdicts[0].difference->effect_size, 0.05 / 2));
+}
+
+TEST(ClaimAnalysis, RequiresMoreSeedsForMoreHypotheses) {
+  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  analyze_claims(results);
+  const auto uncorrected = results.verdicts[0].required_seeds;
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].kind = Claim::Kind::equivalent;
+  results.study.claims[1].margin = 1;
+  analyze_claims(results);
+  ASSERT_TRUE(uncorrected && results.verdicts[0].required_seeds);
+  EXPECT_GE(*results.verdicts[0].required_seeds, *uncorrected);
+}
+
+TEST(ClaimAnalysis, ComparesEveryArmWithTheBaseline) {
+  auto results = two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  results.study.claims.clear();
+  results.study.baseline = {{"scheme", "pre"}};
+  analyze_claims(results);
+  ASSERT_EQ(results.baseline_verdicts.size(), 1U);
+  EXPECT_EQ(results.baseline_verdicts[0].arm, "hybrid");
+  EXPECT_EQ(results.baseline_verdicts[0].outcome, Outcome::supported);
+}
+
+TEST(ClaimAnalysis, EquivalenceNeedsTheWholeIntervalWithinTheMargin) {
+  auto results = two_arms({1.000, 1.101, 1.199}, {1.001, 1.100, 1.200});
+  results.study.claims[0].kind = Claim::Kind::equivalent;
+  results.study.claims[0].margin = 0.01;
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+  results.study.claims[0].margin = 0.0005;
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::inconclusive);
+  auto apart = two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30});
+  apart.study.claims[0].kind = Claim::Kind::equivalent;
+  apart.study.claims[0].margin = 0.01;
+  EXPECT_EQ(first_verdict(apart).outcome, Outcome::contradicted);
+}
+
+// As where no answer is right: tests of equivalence go by how differences scatter.
+TEST(ClaimAnalysis, DoesNotCallEqualConstantsAProvenEquivalence) {
+  auto results = two_arms({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].kind = Claim::Kind::equivalent;
+  results.study.claims[0].margin = 0.05;
+  const auto verdict = first_verdict(results);
+  EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+  EXPECT_EQ(verdict.p, 1);
+  EXPECT_EQ(verdict.sentence,
+            "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
+            "judged: no seed changes what either arm comes to, and runs that do not scatter cannot "
+            "show that two arms are alike");
+  results.arms = two_arms({1, 1, 1}, {1.01, 1.01, 1.01}).arms;
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::not_tested);
+  results.arms = two_arms({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2}).arms;  // the same bits, seed by seed
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+}
+
+// The rule of `bench`: timings are void where others took more than a tenth of the machine.
+TEST(ClaimAnalysis, DoesNotTestTimesOfABusyMachine) {
+  auto results = two_arms({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].measure.kind = results.study.measure.kind = Measure::Kind::step_time;
+  results.study.baseline = {{"scheme", "pre"}};
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) {
+      const double seed = static_cast<double>(seed_run.seed);
+      seed_run.run.step_seconds.add(1, arm.name == "pre" ? 0.02 : 0.010 + 1e-5 * seed);
+      seed_run.run.cpu_contention = CpuContention::kMaxShare;
+    }
+  }
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+  results.arms[1].seed_runs[2].run.cpu_contention = 0.34;
+  analyze_claims(results);
+  for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
+    EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+    EXPECT_EQ(verdict.p, 1);
+    EXPECT_NE(verdict.sentence.find("; not judged: others took up to 34 % of the processors' time "
+                                    "while 1 of 6 runs were timed"),
+              std::string::npos)
+        << verdict.sentence;
+  }
+  results.study.claims[0].measure.kind = Measure::Kind::val_loss;  // which no load changes
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::inconclusive);
+}
+
+TEST(ClaimAnalysis, NamesAMeasureThatFinishedRunsLack) {
+  auto results = two_arms({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
+  results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
+  const auto verdict = first_verdict(results);
+  EXPECT_EQ(verdict.outcome, Outcome::not_measured);
+  EXPECT_EQ(verdict.sentence,
+            "hybrid and pre have finished, but have no mean of grad_norm over blocks");
+}
+
+TEST(ClaimAnalysis, FitsAPowerLawThroughTheMeansOfAScheme) {
+  Results results;
+  results.study.axes = {axis("scheme", {"pre"}), axis("size", {"small", "middle", "large"})};
+  results.study.seeds = {1};
+  results.study.power_law = "parameters";
+  for (const std::int64_t size : {100, 1000, 10000}) {
+    results.arms.push_back(
+        arm({{"scheme", "pre"}}, {5 * std::pow(static_cast<double>(size), -0.1)}));
+    results.arms.back().parameters = size;
+  }
+  analyze_claims(results);
+  ASSERT_EQ(results.fits.size(), 1U);
+  EXPECT_NEAR(results.fits[0].law.exponent, 0.1, 1e-9);
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/measure.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::study {
+namespace {
+
+using Kind = Measure::Kind;
+
+std::string refusal_of(Kind kind, const std::vector<std::string>& sets) {
+  const auto config = config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
+  try {
+    check_measure({.kind = kind}, config, /*exclusive=*/false);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MeasuredValue, OfAnswersIsTheErrorRate) {
+  report::Run run;
+  run.exact_match.add(100, 0.25);
+  run.exact_match.add(200, 0.9);
+  run.ood_exact_match.add(200, 0);
+  EXPECT_NEAR(measured_value(run, {.kind = Kind::val_wrong}), 0.1, 1e-12);
+  EXPECT_EQ(measured_value(run, {.kind = Kind::ood_wrong}), 1);
+  EXPECT_TRUE(std::isnan(measured_value({}, {.kind = Kind::val_wrong})));
+}
+
+// The median, since single steps are disturbed; its logarithm, since times are compared by ratio.
+TEST(MeasuredValue, OfTimesIsTheLogarithmOfTheMedianInMilliseconds) {
+  report::Run run;
+  for (const double seconds : {0.5, 0.02, 0.02, 0.03, 0.01}) {
+    run.step_seconds.add(static_cast<double>(run.step_seconds.size()), seconds);
+  }
+  EXPECT_NEAR(median_step_milliseconds(run), 20, 1e-12);
+  EXPECT_NEAR(measured_value(run, {.kind = Kind::step_time}), std::log(20), 1e-12);
+  EXPECT_TRUE(std::isnan(measured_value({}, {.kind = Kind::step_time})));
+}
+
+// What is measured on decides, not what is trained on.
+TEST(CheckMeasure, ChecksTheValidationText) {
+  const std::string file = "data.train=book.txt", sums = "data.validation=builtin:addition";
+  EXPECT_EQ(refusal_of(Kind::val_gap, {}), "");
+  EXPECT_EQ(refusal_of(Kind::val_gap, {file, sums}), "");
+  EXPECT_EQ(refusal_of(Kind::val_wrong, {file, sums}), "");
+  EXPECT_EQ(refusal_of(Kind::val_wrong, {"data.train=builtin:addition"}), "");
+  EXPECT_EQ(refusal_of(Kind::val_gap, {file}),
+            "measure: \"val_gap\" is for built-in text, whose entropy is known, but the validation "
+            "text is book.txt; take \"val_loss\"");
+  EXPECT_EQ(refusal_of(Kind::val_gap, {"data.validation=book.txt"}),
+            refusal_of(Kind::val_gap, {file}));
+  EXPECT_EQ(
+      refusal_of(Kind::val_wrong, {"data.train=builtin:addition", "data.validation=book.txt"}),
+      "measure: answers are counted in builtin:addition and builtin:addition_longer, but the "
+      "text is book.txt");
+  EXPECT_EQ(refusal_of(Kind::ood_wrong, {"data.ood=builtin:addition_longer"}), "");
+}
+
+}  // namespace
+}  // namespace evenkeel::study

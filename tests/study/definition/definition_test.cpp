@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/definition/definition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/analysis/multiple_testing.h"
+#include "evenkeel/study/analysis/statistics.h"
+#include "evenkeel/study/definition/catalogue.h"
+#include "evenkeel/study/definition/grid.h"
+
+namespace evenkeel::study {
+namespace {
+
+constexpr const char* kGrid = "[grid]\nscheme = [\"pre_norm\", \"hybrid_norm\"]\n";
+
+Study read(const std::string& toml, const std::string& size = "") {
+  return parse_study(toml, "my.toml", size);
+}
+
+std::string error_of(const std::string& toml, const std::string& size = "") {
+  try {
+    read(toml, size);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string with_claim(const std::string& lines) {
+  return std::string(kGrid) + "model.layers = [2, 4]\n[[claims]]\nsays = \"It does\"\n" + lines;
+}
+
+TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
+  const auto study = read(std::string(kGrid) + "model.layers = [2, 4]\nschedule.peak = [1e-3]\n");
+  const auto arms = grid_points(study);
+  ASSERT_EQ(arms.size(), 4U);
+  EXPECT_EQ(arms[0].name, "pre_norm, layers 2");
+  EXPECT_EQ(arms[1].name, "pre_norm, layers 4");
+  EXPECT_EQ(arms[3].name, "hybrid_norm, layers 4");
+  EXPECT_EQ(arms[3].labels.at("schedule.peak"), "0.001");
+  const auto config = config_of(study, arms[3], 7, {});
+  EXPECT_EQ(config.scheme.name, "hybrid_norm");
+  EXPECT_EQ(config.model.layers, 4);
+  EXPECT_EQ(config.seed, 7);
+  EXPECT_EQ(config.schedule.peak, 1e-3);
+}
+
+TEST(Definition, AValueMayBeATableOfKeysWithAName) {
+  const auto study = read(
+      "[[grid.arm]]\nname = \"Pre, normal\"\nscheme = \"pre_norm\"\nmodel.init = \"normal\"\n"
+      "[[grid.arm]]\nname = \"dense\"\nmodel.experts.count = 0\n");
+  const auto arms = grid_points(study);
+  ASSERT_EQ(arms.size(), 2U);
+  EXPECT_EQ(arms[0].name, "Pre, normal");
+  EXPECT_EQ(config_of(study, arms[0], 1, {}).model.init, "normal");
+  EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "hybrid_norm_star");
+}
+
+TEST(Definition, ASizeOverridesTheFileKeyByKey) {
+  const std::string toml = std::string("seeds = [1, 2]\n[settings]\ntrain.batch = 4\n") + kGrid +
+                           "[tune]\nvalues = [1e-3, 2e-3]\n"
+                           "[sizes.small]\nseeds = [5]\nsettings.train.steps = 3\ntune = false\n"
+                           "[sizes.large]\ngrid.scheme = [\"keel\", \"pre_norm\", \"post_norm\"]\n";
+  const auto small = read(toml, "small"), large = read(toml, "large");
+  EXPECT_EQ(small.seeds, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(small.settings, (std::vector<std::string>{"train.batch=4", "train.steps=3"}));
+  EXPECT_FALSE(small.tune.has_value());
+  ASSERT_TRUE(large.tune.has_value());
+  EXPECT_EQ(large.tune->values, (std::vector<std::string>{"0.001", "0.002"}));
+  EXPECT_EQ(large.axes.front().values.size(), 3U);
+  EXPECT_EQ(sizes_of(toml, "my.toml"), (std::vector<std::string>{"small", "large"}));
+  EXPECT_EQ(error_of(toml, "tiny"),
+            "my.toml: --size must be one of its sizes, but is \"tiny\"; known: large, small");
+}
+
+TEST(Definition, SettingsOverrideThePreset) {
+  const auto study = read(std::string("[settings]\npreset = \"nano\"\ntrain.batch = 3\n") + kGrid);
+  const auto config = config_of(study, grid_points(study)[0], 1, {});
+  EXPECT_EQ(config.preset, "nano");
+  EXPECT_EQ(config.train.batch, 3);
+  EXPECT_EQ(config.model.context, 64);
+}
+
+TEST(Definition, NamesWhatIsWrongWithAGrid) {
+  EXPECT_EQ(error_of("title = \"x\"\n"),
+            "my.toml: the grid is empty; it must have at least one axis: [grid] scheme = "
+            "[\"pre_norm\", \"hybrid_norm\"]");
+  EXPECT_EQ(error_of("[grid]\nscheme = []\n"),
+            "my.toml:2: grid.scheme must be a list of at least one value, but is an empty list");
+  EXPECT_EQ(error_of("[grid]\nscheme = [\"keel\", \"keel\"]\n"),
+            "my.toml:2: grid.scheme has \"keel\" twice; leave one out");
+  EXPECT_EQ(error_of("[grid]\nseed = [1]\n"),
+            "my.toml:2: the seeds of a study stand above the grid: seeds = [1, 2, 3]");
+  EXPECT_EQ(error_of("seeds = [1, 1]\n" + std::string(kGrid)),
+            "my.toml:1: seeds must be a list without repetitions, but is the list [1, 1]");
+}
+
+TEST(Definition, NamesSettingsThatConflict) {
+  const std::string settings = "[settings]\nscheme = \"keel\"\n";
+  EXPECT_EQ(error_of(settings + kGrid),
+            "my.toml: scheme is set by the settings and by grid.scheme; keep one of them");
+  EXPECT_EQ(
+      error_of(std::string(kGrid) + "schedule.peak = [1e-3]\n[tune]\nvalues = [1e-3, 2e-3]\n"),
+      "my.toml: schedule.peak is set by grid.schedule.peak and by [tune]; keep one of them");
+  auto study = read(kGrid);
+  EXPECT_THROW(add_setting(study, "scheme=keel"), Error);
+  EXPECT_THROW(add_setting(study, "seed=3"), Error);
+  add_setting(study, "train.steps=3");
+  add_setting(study, "train.steps=4");
+  EXPECT_EQ(study.settings, (std::vector<std::string>{"train.steps=4"}));
+}
+
+TEST(Definition, ThreadsAreSetOnlyForExclusiveRuns) {
+  const std::string axis = std::string(kGrid) + "train.threads = [1, 2]\n";
+  EXPECT_EQ(error_of(axis),
+            "my.toml: train.threads has no effect in grid.train.threads: runs side by side share "
+            "the cores; set alone = true, or leave it out");
+  EXPECT_EQ(grid_points(read("alone = true\n" + axis)).size(), 4U);
+  auto study = read(kGrid);
+  EXPECT_THROW(add_setting(study, "train.threads=1"), Error);
+}
+
+TEST(Definition, ASchemesNormCanBeAnAxis) {
+  const auto study = read(
+      "[settings]\nscheme = \"pre_norm\"\n[grid]\nscheme.norm = [\"rms_norm\", \"layer_norm\"]\n");
+  const auto arms = grid_points(study);
+  EXPECT_EQ(config_of(study, arms[1], 1, {}).scheme.name, "pre_norm+layer_norm");
+}
+
+TEST(Definition, AnErrorInAnArmNamesIt) {
+  const auto study = read("[grid]\nscheme = [\"pre_nrm\"]\n");
+  try {
+    config_of(study, grid_points(study)[0], 1, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("study my, arm \"pre_nrm\": "), 0U) << error.what();
+  }
+}
+
+TEST(Claims, ReadTheArmsThatTheyCompare) {
+  const auto study =
+      read(with_claim("of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n"
+                      "at = { model.layers = 4 }\npaper = -0.014\n"));
+  ASSERT_EQ(study.claims.size(), 1U);
+  const auto& claim = study.claims.front();
+  EXPECT_EQ(claim.kind, Claim::Kind::lower);
+  EXPECT_EQ(claim.of.at("scheme"), "hybrid_norm");
+  EXPECT_EQ(claim.at.at("model.layers"), "4");
+  EXPECT_EQ(claim.paper, -0.014);
+}
+
+TEST(Claims, NameWhatIsWrongWithThem) {
+  EXPECT_EQ(error_of(with_claim("is = \"lowest\"\nof = { scheme = \"pre_norm\" }\n")),
+            "my.toml:6: claims.is: unknown word \"lowest\"; did you mean \"lower\"? known: alike, "
+            "fails, further, lower, trains");
+  EXPECT_EQ(error_of(with_claim("of = { scheme = \"pre_nrm\" }\n")),
+            "my.toml:6: grid.scheme has no value \"pre_nrm\"; did you mean \"pre_norm\"? known: "
+            "hybrid_norm, pre_norm");
+  EXPECT_EQ(error_of(with_claim("of = { shceme = \"pre_norm\" }\n")),
+            "my.toml:6: no axis of the grid is named \"shceme\"; did you mean \"scheme\"? known: "
+            "model.layers, scheme");
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\n")).find("needs another arm"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"alike\"\nof = { scheme = \"pre_norm\" }\n"
+                                "than = { scheme = \"hybrid_norm\" }\n"))
+                .find("margin = 0.01"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"scheme\"\nof = { model.layers = 2 }\n"
+                                "than = { model.layers = 4 }\n"))
+                .find("along must name an axis of numbers"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\nthan = { model.layers = 2 }\n"))
+                .find("the same axes"),
+            std::string::npos);
+}
+
+TEST(Claims, AreRefusedWhereTheySetWhatHasNoEffect) {
+  const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
+  EXPECT_NE(error_of(with_claim(trains + "paper = -5.0\n")).find("paper is a difference"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "measure = \"loss\"\n")).find("measure"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "at = { scheme = \"pre_norm\" }\n"))
+                .find("`at` names the axis scheme"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"model.layers\"\n"
+                                "of = { model.layers = 2 }\nthan = { model.layers = 4 }\n"))
+                .find("can't be named"),
+            std::string::npos);
+}
+
+TEST(Definition, RefusesOneNumberTwice) {
+  EXPECT_EQ(error_of("[grid]\nschedule.peak = [1, 1.0]\n"),
+            "my.toml:2: grid.schedule.peak has \"1.0\" twice; leave one out");
+  EXPECT_NE(error_of(std::string("seeds = [1001]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\n")
+                .find("tune.seed must be none"),
+            std::string::npos);
+}
+
+TEST(Definition, SeedsOfTheCommandReplaceThoseOfTheFile) {
+  auto study =
+      read(std::string("seeds = [7]\n") + kGrid + "[tune]\nvalues = [1e-3, 2e-3]\nseed = 4\n");
+  set_seeds(study, "3");
+  EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{1, 2, 3}));
+  set_seeds(study, "9-11");
+  EXPECT_EQ(study.seeds, (std::vector<std::int64_t>{9, 10, 11}));
+  const auto refusal = [&](const char* argument) -> std::string {
+    try {
+      set_seeds(study, argument);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("4"), "--seeds 4: tune.seed must be none of the study's seeds, but is 4");
+  for (const char* const argument : {"0", "", "-3", "3-2", "1-2000", "two", "3-", "1-2-3"}) {
+    EXPECT_EQ(refusal(argument),
+              "--seeds must be a number from 1 to 1000 or a range such as 9-16, but "
+              "is \"" +
+                  std::string(argument) + "\"");
+  }
+}
+
+TEST(Definition, KnowsWhatCanBeMeasured) {
+  const auto measure_of = [](const std::string& word) {
+    return read("alone = true\nmeasure = \"" + word + "\"\n" + kGrid).measure;
+  };
+  EXPECT_EQ(measure_of("step_time").kind, Measure::Kind::step_time);
+  EXPECT_EQ(measure_of("ood_loss").unit(), "nats a token");
+  EXPECT_EQ(measure_of("ood_wrong").name(), "share of wrong answers out of distribution");
+  EXPECT_TRUE(read(std::string("alone = true\n") + kGrid).exclusive);
+  EXPECT_FALSE(read(kGrid).exclusive);
+  EXPECT_NE(error_of(std::string("measure = \"speed\"\n") + kGrid).find("step_time"),
+            std::string::npos);
+}
+
+TEST(Studies, OfTheCatalogueAreValidAtEverySize) {
+  EXPECT_GE(catalogue().size(), 17U);
+  for (const auto& name : catalogue()) {
+    const auto file = find_study(name);
+    const auto sizes = sizes_of(file.toml, file.path);
+    ASSERT_GE(sizes.size(), 3U) << name;  // `main` has a second one of the paper
+    EXPECT_EQ(std::vector(sizes.begin(), sizes.begin() + 3),
+              (std::vector<std::string>{"smoke", "desk", "paper"}))
+        << name;
+    for (const auto& size : sizes) {
+      const auto study = parse_study(file.toml, file.path, size);
+      EXPECT_FALSE(study.question.empty()) << name;
+      for (const auto& arm : grid_points(study)) {
+        EXPECT_NO_THROW(config_of(study, arm, 1, {})) << name << ", " << size;
+      }
+    }
+  }
+}
+
+// After Holm's correction, if all agree.
+TEST(Studies, WithFurtherClaimsHaveEnoughSeeds) {
+  for (const auto& name : catalogue()) {
+    const auto file = find_study(name);
+    for (const auto& size : sizes_of(file.toml, file.path)) {
+      if (!size.starts_with("desk")) continue;  // others are for a look, or too dear
+      const auto study = parse_study(file.toml, file.path, size);
+      const bool asks =
+          std::any_of(study.claims.begin(), study.claims.end(),
+                      [](const Claim& each) { return each.kind == Claim::Kind::further; });
+      if (!asks) continue;
+      const auto needed =
+          sign_test_required_pairs(0.05 / static_cast<double>(hypothesis_count(study)));
+      EXPECT_GE(static_cast<std::int64_t>(study.seeds.size()), needed) << name << ", " << size;
+    }
+  }
+}
+
+TEST(Studies, OfAdditionStartAllArmsFromTheSameKindOfWeights) {
+  const auto file = find_study("addition");
+  const auto study = parse_study(file.toml, file.path, "desk");
+  for (const auto& arm : grid_points(study)) {
+    EXPECT_EQ(config_of(study, arm, 1, {}).model.init, "megatron") << arm.name;
+  }
+}
+
+TEST(Studies, HaveNoSizeThatTheDocumentationDoesNotName) {
+  const auto page = read_file(EK_TESTS "/../docs/studies.md");
+  for (const auto& name : catalogue()) {
+    const auto file = find_study(name);
+    for (const auto& size : sizes_of(file.toml, file.path)) {
+      EXPECT_NE(page.find("`" + size + "`"), std::string::npos) << name << ", " << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::study

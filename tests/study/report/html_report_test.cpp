@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/html_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenkeel/study/analysis/claim_analysis.h"
+#include "report/xml_check.h"
+#include "study/sample_results.h"
+
+namespace evenkeel::study {
+namespace {
+
+using report::element_contents;
+using report::xml_error;
+using Words = std::vector<std::string>;
+
+bool has(const std::string& page, const std::string& piece) {
+  return page.find(piece) != std::string::npos;
+}
+
+/// The page, which must be well-formed and must not show a number that is none.
+std::string checked(const Results& results) {
+  auto text = html_report(results);
+  EXPECT_EQ(xml_error(text), "");
+  const auto body = text.substr(text.find("<body>"));
+  for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(has(body, bad)) << bad;
+  return text;
+}
+
+std::string section_of(const std::string& page, const std::string& heading) {
+  const auto start = page.find("<h2>" + heading + "</h2>");
+  if (start == std::string::npos) return "no section " + heading;
+  return page.substr(start, page.find("</section>", start) - start);
+}
+
+/// The cells of the row that begins with this arm, without the piece of its curve.
+Words row_of(const std::string& section, const std::string& arm) {
+  for (const auto& row : element_contents(section, "<tr>")) {
+    Words cells;
+    for (auto at = row.find("<td"); at != std::string::npos; at = row.find("<td", at + 1)) {
+      const auto begin = row.find('>', at) + 1;
+      cells.push_back(row.substr(begin, row.find("</td>", begin) - begin));
+    }
+    if (cells.empty()) continue;
+    const auto swatch = cells[0].find("</svg> ");
+    if (swatch != std::string::npos) cells[0].erase(0, swatch + 7);
+    if (cells[0] == arm) return cells;
+  }
+  return {};
+}
+
+std::string without_times(std::string page) {
+  const auto begin = page.find("<p class=\"times\">");
+  return begin == std::string::npos ? page : page.erase(begin, page.find("</p>", begin) - begin);
+}
+
+TEST(HtmlReport, NeedsNothingFromTheNetwork) {
+  const auto text = checked(sample_results());
+  for (const char* piece : {"http://", "https://", "src=", "href=", "url(", "@import", "<script"}) {
+    EXPECT_FALSE(has(text, piece)) << piece;
+  }
+}
+
+TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
+  const auto text = checked(sample_results());
+  EXPECT_EQ(element_contents(text, "<h1>").front(), "Where the norms stand");
+  EXPECT_EQ(element_contents(text, "<h2>"),
+            (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
+                   "Runs", "To repeat it"}));
+  EXPECT_TRUE(has(text, "Does it matter where norms stand?"));
+  EXPECT_TRUE(has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
+  const auto reproduction = section_of(text, "To repeat it");
+  EXPECT_TRUE(has(reproduction, "./ek study sample --size smoke"));
+  EXPECT_TRUE(has(reproduction, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
+  EXPECT_TRUE(has(reproduction, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
+}
+
+TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
+  auto results = sample_results();
+  results.verdicts = {{.outcome = Verdict::Outcome::supported,
+                       .claim = 0,
+                       .where = "layers 4",
+                       .sentence = "it is lower"},
+                      {.outcome = Verdict::Outcome::contradicted,
+                       .claim = 0,
+                       .where = "layers 8",
+                       .sentence = "it is higher"}};
+  const auto text = checked(results);
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
+            "Of 2 outcomes 1 holds, 1 is contradicted.");
+  EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
+            (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
+                  "it is lower</span>"));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state contradicted\">contradicted</span><span>"
+                  "<strong>layers 8</strong>: it is higher</span>"));
+  EXPECT_TRUE(has(text,
+                  "<span class=\"state unmeasured\">not measured</span><span>no runs of it "
+                  "are there</span>"));
+}
+
+TEST(HtmlReport, HasTimesInOneElementOnly) {
+  const auto fast = sample_results();
+  auto slow = fast;
+  slow.seconds *= 7;
+  slow.search_share = 0.5;
+  for (auto& arm : slow.arms) {
+    for (auto& seed_run : arm.seed_runs) {
+      seed_run.run.seconds = 99;
+      seed_run.run.peak_memory = 1e9;
+      seed_run.run.tokens_per_second.add(1, 1234);
+    }
+  }
+  EXPECT_EQ(element_contents(checked(fast), "<p class=\"times\">"),
+            (Words{"Training took 1:02:03, 25 % of it in searches."}));
+  EXPECT_NE(html_report(fast), html_report(slow));
+  EXPECT_EQ(without_times(html_report(fast)), without_times(html_report(slow)));
+}
+
+TEST(HtmlReport, IsTheSameForEqualResults) {
+  EXPECT_EQ(html_report(sample_results()), html_report(sample_results()));
+}
+
+TEST(HtmlReport, SortsTheArmsByTheirDifferenceAndPutsFailedOnesLast) {
+  auto results = sample_results({.schemes = {"post_norm", "pre_norm", "hybrid_norm"}});
+  for (auto& seed_run : arm_of(results, "post_norm").seed_runs)
+    fail(seed_run, "diverged at step 12");
+  analyze_claims(results);
+  results.baseline_verdicts[0].p = 0.1;  // Fisher: 3 of 3 failed, of the baseline 0 of 3
+  const auto arms_section = section_of(checked(results), "Against the baseline");
+  const auto hybrid = arms_section.find("</svg> hybrid_norm"),
+             pre = arms_section.find("</svg> pre_norm"),
+             post = arms_section.find("</svg> post_norm");
+  EXPECT_LT(hybrid, pre);
+  EXPECT_LT(pre, post);
+  ASSERT_NE(post, std::string::npos);
+  EXPECT_EQ(row_of(arms_section, "post_norm"),
+            (Words{"post_norm", "<span class=\"state failed\">0 of 3; 3 failed</span>", "–", "–",
+                   "–", "0.100", "–"}));
+  EXPECT_EQ(row_of(arms_section, "pre_norm")[3], "baseline");
+}
+
+TEST(HtmlReport, StatesEveryRunThatFailed) {
+  auto results = sample_results();
+  arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
+  results.is_complete = false;
+  const auto text = checked(results);
+  EXPECT_TRUE(has(text,
+                  "2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
+                  "post_norm: 1 failed of 3."));
+  EXPECT_TRUE(has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
+}
+
+TEST(HtmlReport, SaysThatRunsAreMissing) {
+  auto results = sample_results();
+  EXPECT_TRUE(element_contents(checked(results), "<p class=\"notice\">").empty());
+  arm_of(results, "hybrid_norm").seed_runs[1] = SeedRun{.seed = 2, .value = std::nan("")};
+  results.is_complete = false;
+  analyze_claims(results);
+  EXPECT_EQ(element_contents(checked(results), "<p class=\"notice\">"),
+            (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
+                   "that are there."}));
+}
+
+// A study of which nothing ran yet.
+TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
+  auto results = sample_results();
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs)
+      seed_run = SeedRun{.seed = seed_run.seed, .value = std::nan("")};
+  }
+  results.is_complete = false;
+  analyze_claims(results);
+  EXPECT_TRUE(has(checked(results), "9 of 9 runs are missing"));
+}
+
+// A study that was stopped in its search.
+TEST(HtmlReport, ShowsAStudyWithoutAnyArm) {
+  Results results{.study = sample_results().study};
+  const auto text = checked(results);
+  EXPECT_EQ(element_contents(text, "<p class=\"notice\">"),
+            (Words{"This study is not whole: no run of its grid is there yet."}));
+  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
+}
+
+TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
+  const auto text = checked(sample_results({.has_baseline = false}));
+  EXPECT_EQ(element_contents(text, "<h2>")[1], "Arms");
+  EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
+  EXPECT_FALSE(has(text, "Difference to the baseline"));
+}
+
+TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
+  for (const auto& seeds : {std::vector<std::int64_t>{1}, {1, 2}, {1, 2, 3}}) {
+    const auto arms_section =
+        section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
+    for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
+      const auto mean = row_of(arms_section, arm).at(2);
+      EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
+    }
+  }
+}
+
+TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
+  const auto fairness = section_of(checked(sample_results()), "Fairness");
+  EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
+            "<span class=\"state undecided\">0.002, at the edge of the range</span>");
+  EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
+  // 3 arms, each of 3 tries of half the steps and one of all: 3 * (3 * 0.5 + 1)
+  EXPECT_TRUE(has(fairness, "12 tries, whose steps add up to those of 7.5 whole runs"));
+  EXPECT_TRUE(has(fairness, "<th class=\"number\">loss at 50 %</th>"));
+  EXPECT_TRUE(has(fairness, "<span class=\"state failed\">failed</span>"));
+  EXPECT_TRUE(has(fairness, "hybrid_norm has 768 parameters more"));
+}
+
+TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
+  auto results = sample_results();
+  auto& verdict = results.verdicts.at(0);
+  verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
+  verdict.outcome = Verdict::Outcome::supported;
+  const auto paper = section_of(checked(results), "Beside the paper");
+  EXPECT_EQ(row_of(paper, "HybridNorm ends lower than Pre-Norm."),
+            (Words{"HybridNorm ends lower than Pre-Norm.", "-0.02", "-0.0300 [-0.0400, -0.0200]",
+                   "<span class=\"state agrees\">agrees</span>", "Table 1"}));
+}
+
+TEST(HtmlReport, ComparesWithThePaperPlaceByPlace) {
+  const auto paper = section_of(
+      checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
+  EXPECT_TRUE(has(paper, "<th>where</th>"));
+  EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
+}
+
+TEST(HtmlReport, EscapesWhatTheStudySays) {
+  auto results = sample_results({.schemes = {"pre_norm", "a<b>&c"}});
+  results.study.title = "<Norms> & co";
+  results.study.text = "</pre><script>";
+  results.arms[0].seed_runs[0].reason = "<why>";
+  results.confounders = {"<unfair>"};
+  const auto text = checked(results);
+  EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));
+  EXPECT_FALSE(has(text, "a<b>"));
+  EXPECT_FALSE(has(text, "<script"));
+}
+
+}  // namespace
+}  // namespace evenkeel::study

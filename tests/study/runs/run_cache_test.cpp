@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/run_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/runs/successive_halving.h"
+
+namespace evenkeel::study {
+namespace {
+
+config::Config configuration(const std::vector<std::string>& sets) {
+  return config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = sets});
+}
+
+std::string cache_key(const std::vector<std::string>& sets,
+                      const std::string& precision = "float32") {
+  static RunCacheKeys cache_keys;  // the built-in text is made once
+  return cache_keys.key(configuration(sets), precision);
+}
+
+TEST(RunCacheKeys, DependOnWhatChangesNumbers) {
+  const auto usual = cache_key({});
+  EXPECT_EQ(usual.find("hybrid_norm_star-"), 0U);
+  for (const char* const set :
+       {"seed=2", "train.steps=401", "schedule.peak=1e-3", "scheme=keel", "model.init=normal",
+        "evaluate.sequences=8", "probe.steps=[1]", "data.ood=builtin:addition"}) {
+    EXPECT_NE(cache_key({set}), usual) << set;
+  }
+  EXPECT_NE(cache_key({}, "bfloat16"), usual);
+}
+
+// Whoever has a pool keeps it: a new key that is at its default is no part of an address, or
+// kNumericsVersion says that numbers have moved.
+TEST(RunCacheKeys, AreStable) {
+  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-8a50b2c6dc5c10f5");
+  EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
+            "hybrid_norm-a92a053ec8f214a9");
+}
+
+TEST(RunCacheKeys, IgnoreWhatDoesNotChangeNumbers) {
+  const auto usual = cache_key({});
+  for (const char* const set : {"train.threads=1", "checkpoint.every=7", "checkpoint.keep=5",
+                                "train.precision=float32", "model.recompute=block"}) {
+    EXPECT_EQ(cache_key({set}), usual) << set;
+  }
+}
+
+// What a step takes is no number of the configuration alone.
+TEST(RunCacheKeys, OfTimedRunsDependOnAllThatChangesTheirTime) {
+  RunCacheKeys cache_keys;
+  const auto timed = [&](const std::vector<std::string>& sets, const std::string& with) {
+    return cache_keys.key(configuration(sets), "float32", with);
+  };
+  const auto usual = timed({}, "evenkeel (abc) on a processor");
+  EXPECT_NE(usual, cache_key({}));
+  EXPECT_NE(usual, timed({}, "evenkeel (def) on a processor"));
+  for (const char* const set :
+       {"train.threads=1", "checkpoint.every=7", "model.recompute=block", "seed=2"}) {
+    EXPECT_NE(timed({set}, "evenkeel (abc) on a processor"), usual) << set;
+  }
+  EXPECT_EQ(timed({"train.precision=float32"}, "evenkeel (abc) on a processor"), usual);
+}
+
+TEST(RunCacheKeys, DependOnTheTextNotOnItsPath) {
+  const auto folder = std::filesystem::path(testing::TempDir());
+  std::string book;
+  for (int i = 0; i < 2000; ++i) book += "The old baker sees the river.\n";
+  write_file(folder / "one.txt", book);
+  write_file(folder / "copy.txt", book);
+  write_file(folder / "other.txt", book + "A cat.\n");
+  const auto set = [&](const char* name) { return "data.train=" + (folder / name).string(); };
+  const auto one = cache_key({set("one.txt")});
+  EXPECT_EQ(cache_key({set("copy.txt")}), one);
+  EXPECT_NE(cache_key({set("other.txt")}), one);
+}
+
+TEST(RunStatus, IsReadFromTheFilesOfTheRun) {
+  const auto run = std::filesystem::path(testing::TempDir()) / "standing";
+  std::filesystem::remove_all(run);
+  EXPECT_EQ(run_status(run).state, RunStatus::State::absent);
+  std::filesystem::create_directory(run);
+  write_file(run / "run.toml", "");
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
+  write_file(run / "status.json", "{\"state\": \"training\", \"step\": 3, \"steps\": 9}");
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
+  EXPECT_EQ(run_status(run).steps, 9);
+  write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 9, \"steps\": 9}");
+  for (const char* const damaged :
+       {"", "{\"step\": 6, \"val_loss\": 1}", "{\"step\": 9, \"val_loss\": \"one\"}"}) {
+    write_file(run / "metrics.jsonl", damaged);
+    EXPECT_EQ(run_status(run).state, RunStatus::State::damaged) << damaged;
+  }
+  for (const char* const whole : {"{\"step\": 9, \"val_loss\": 1}\n{\"step\": 9, \"loss\": 1}\n",
+                                  "{\"step\": 9, \"val_loss\": null}\n"}) {
+    write_file(run / "metrics.jsonl", whole);
+    EXPECT_EQ(run_status(run).state, RunStatus::State::finished) << whole;
+  }
+  write_file(run / "status.json", "{\"state\": \"div");
+  EXPECT_EQ(run_status(run).state, RunStatus::State::started);
+}
+
+TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {
+  const auto whole = configuration({"train.steps=400", "schedule.warmup=60", "probe.steps=[1]"});
+  const auto quarter = shortened(whole, 400, 0.25);
+  EXPECT_EQ(quarter.train.steps, 100);
+  EXPECT_EQ(quarter.schedule.warmup, (config::Length{50}));  // 60 is more than half of the steps
+  EXPECT_EQ(shortened(whole, 400, 0.5).schedule.warmup, (config::Length{60}));
+  EXPECT_TRUE(quarter.probe.steps.empty());
+  EXPECT_EQ(quarter.evaluate.every, 0);
+  const auto tokens = shortened(configuration({"train.tokens=204800"}), 100, 0.5);
+  EXPECT_EQ(tokens.train.steps, 50);
+  EXPECT_EQ(tokens.train.tokens, 0);
+}
+
+// A rate is tried behind the warm-up that it will have, in whatever unit that is stated.
+TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
+  const auto percent = configuration({"schedule.warmup=\"5%\""});
+  EXPECT_EQ(shortened(percent, 400, 0.25).schedule.warmup, (config::Length{20}));
+  const auto tokens =
+      configuration({"schedule.warmup=\"2000t\"", "train.batch=2", "model.context=100"});
+  EXPECT_EQ(shortened(tokens, 400, 0.25).schedule.warmup, (config::Length{10}));
+}
+
+SearchResult::Trial trial(const char* value, double loss) {
+  return {.value = value, .share = 0.5, .loss = loss};
+}
+
+TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
+  const double failed = std::nan("");
+  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 1), trial("3", failed), trial("4", 2)}),
+            (std::vector<std::string>{"2", "4"}));
+  EXPECT_EQ(promoted_values({trial("1", failed), trial("2", 5), trial("3", failed)}),
+            (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 2)}), (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(promoted_count(1), 1U);
+}
+
+}  // namespace
+}  // namespace evenkeel::study
