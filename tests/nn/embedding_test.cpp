@@ -59,7 +59,7 @@ TEST(Embedding, AddsToASumOfGradients) {
     const auto dy = torch::randn({3, 300}).to(dtype);
     const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
     const ops::GradientBuffer sum(torch::empty({6, 300}, wide));
-    sum.add(torch::ones({6, 300}, wide));
+    sum.accumulate(torch::ones({6, 300}, wide));
     const auto weight = torch::zeros({6, 300}, dtype).requires_grad_();
     nn::embedding({weight, sum}, ids).backward(dy);
     EXPECT_FALSE(weight.grad().defined());

@@ -50,7 +50,7 @@ TEST(GatedLinear, AddsTheWeightGradientToTheGivenBuffer) {
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
     const auto summed = [&](const auto& function) {
       const ops::GradientBuffer sum(at::empty({7, 24}, wide));
-      sum.add(at::ones({7, 24}, wide));
+      sum.accumulate(at::ones({7, 24}, wide));
       const auto w = in.w.detach().requires_grad_();
       function(in.products, Weight(w, sum)).backward(in.dy);
       EXPECT_FALSE(w.grad().defined());

@@ -149,7 +149,7 @@ class NormEquations {
     const auto dx = gradient_of(row, g, centred);
     for (std::size_t i = 0; i < group.at.size(); ++i) {
       auto& each = reference_.dx[group.at[i]];
-      each.add(dx[i].value / eighth, dx[i].natural / eighth, dx[i].terms / eighth);
+      each.add(dx[i].value / eighth, dx[i].error_scale / eighth, dx[i].terms / eighth);
       each.row = std::max(each.row, dx[i].row / eighth);
     }
   }
@@ -204,7 +204,7 @@ class NormEquations {
     const Wide unsure = pulls * (1 + flat * size);
     for (std::size_t i = 0; i < x.size(); ++i) {
       reference_.dx[group.at[i]].add(dx[i].value + pull * flat * in_.beta[i],
-                                     dx[i].natural + unsure * std::abs(in_.beta[i]));
+                                     dx[i].error_scale + unsure * std::abs(in_.beta[i]));
       reference_.dbeta[i].add(pull * flat * x[i],
                               std::abs(dot) < kFlat ? unsure * std::abs(x[i]) : 0);
     }

@@ -117,7 +117,7 @@ void expect_affine_of_one_value(const at::Tensor& x) {
   EXPECT_TRUE(correctly_rounded(got[0], truth.dx));
   const auto total = [](const ReferenceValues& of_features) {
     ReferenceValue sum;
-    for (const auto& each : of_features) sum.add(each.value, each.natural);
+    for (const auto& each : of_features) sum.add(each.value, each.error_scale);
     return ReferenceValues{sum};
   };
   EXPECT_TRUE(correctly_rounded(got[1], total(truth.dgain)));

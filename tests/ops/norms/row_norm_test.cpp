@@ -36,13 +36,13 @@ TEST(RowNorm, IsItsFormulaInEveryForm) {
        {ops::EpsilonAt::inside, ops::EpsilonAt::outside, ops::EpsilonAt::clamp}) {
     const auto wanted = gain * reference::group_rows(x, 3, 0.1, epsilon_at) + bias;
     const auto got = ops::row_norm(
-        x, gain, bias, {.groups = 3, .centred = true, .epsilon = 0.1, .epsilon_at = at});
+        x, gain, bias, {.groups = 3, .centred = true, .epsilon = 0.1, .epsilon_at = epsilon_at});
     EXPECT_TRUE(close(got, wanted, 1e-12, 1e-14));
-    const auto length =
-        ops::row_norm(x, gain, std::nullopt, {.length = true, .epsilon = 0.1, .epsilon_at = at});
+    const auto length = ops::row_norm(x, gain, std::nullopt,
+                                      {.length = true, .epsilon = 0.1, .epsilon_at = epsilon_at});
     EXPECT_TRUE(close(length, gain * reference::unit_rows(x, 0.1, epsilon_at), 1e-12, 1e-14));
     const auto part = ops::row_norm(x, std::nullopt, std::nullopt,
-                                    {.partial = 0.3, .epsilon = 0.1, .epsilon_at = at});
+                                    {.partial = 0.3, .epsilon = 0.1, .epsilon_at = epsilon_at});
     EXPECT_TRUE(close(part, reference::rms_rows(x, 0.1, epsilon_at, 0.3), 1e-12, 1e-14));
   }
 }
