@@ -18,7 +18,7 @@ std::string markdown_paragraph(const std::string& content) {
   return content.empty() ? "" : escaped_markdown(content) + "\n\n";
 }
 
-std::string section(const char* heading, const std::string& content) {
+std::string markdown_section(const char* heading, const std::string& content) {
   return content.empty() ? "" : text("## ", heading, "\n\n", content);
 }
 
@@ -75,19 +75,21 @@ std::string markdown_report(const Results& results) {
          markdown_paragraph(outcome_summary(results)) +
          markdown_paragraph(unfinished_text(results)) +
          markdown_paragraph(definition_changes_text(results));
-  out += section("Verdicts", markdown_claims(results));
-  out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
-                 to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
-  out += section("Scaling", laws(results));
+  out += markdown_section("Verdicts", markdown_claims(results));
+  out += markdown_section(
+      results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
+      to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
+  out += markdown_section("Scaling", laws(results));
   const auto overhead = overhead_table(results);
-  if (!overhead.rows.empty()) out += section("Counted and measured", to_markdown(overhead));
+  if (!overhead.rows.empty())
+    out += markdown_section("Counted and measured", to_markdown(overhead));
   const auto paper = paper_table(results);
-  if (!paper.rows.empty()) out += section("Beside the paper", to_markdown(paper));
-  out += section("Fairness", markdown_fairness(results));
-  out += section("Runs", to_markdown(runs_table(results)));
-  return out +
-         section("To repeat it", fenced(results.command) + markdown_paragraph(results.provenance) +
-                                     fenced(study.text));
+  if (!paper.rows.empty()) out += markdown_section("Beside the paper", to_markdown(paper));
+  out += markdown_section("Fairness", markdown_fairness(results));
+  out += markdown_section("Runs", to_markdown(runs_table(results)));
+  return out + markdown_section("To repeat it", fenced(results.command) +
+                                                    markdown_paragraph(results.provenance) +
+                                                    fenced(study.text));
 }
 
 }  // namespace evenkeel::study
