@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/verify_text.h"
+#include "evenkeel/verify/verify_text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "evenkeel/base/error.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 namespace {
 
@@ -80,4 +80,4 @@ nlohmann::json json_of(const Verification& verification) {
           {"checks", checks}};
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "evenkeel/train/verify.h"
+#include "evenkeel/verify/verify.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// All totals, all tensors, a count of them, and last "held" or "refuted: ...".
 std::string table_of(const Verification& verification);
@@ -19,4 +19,4 @@ std::string line_of(const Verification& verification);
 /// "tolerance", "held"}]}; an infinite error is null.
 nlohmann::json json_of(const Verification& verification);
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

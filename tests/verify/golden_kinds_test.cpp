@@ -13,15 +13,16 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/train/tensor_file.h"
-#include "train/golden_files.h"
+#include "support/golden_files.h"
 
 // Every norm kind on eight rows (two normal, large, small, zeros, 1e30, 1e-30, constant), as
 // another program computed it in float64: values, gradients, and what running values become.
-namespace evenkeel::train {
+namespace evenkeel::verify {
 namespace {
 
 using nlohmann::json;
 using nn::Mode;
+using testing::golden_file;
 
 norm::Norm norm_from(const json& fields) {
   const auto number = [](const json& value) {
@@ -123,7 +124,9 @@ class GoldenKind {
 
  private:
   bool has(const std::string& what) const { return file_.has(name_ + "." + what); }
-  at::Tensor output(const std::string& what) const { return tensor_of(file_, name_ + "." + what); }
+  at::Tensor output(const std::string& what) const {
+    return train::tensor_of(file_, name_ + "." + what);
+  }
   at::Tensor input(const std::string& what, at::ScalarType dtype) const {
     return output(what).to(dtype);
   }
@@ -168,4 +171,4 @@ TEST(GoldenKinds, OfAllWidthsAreReproduced) {
 }
 
 }  // namespace
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

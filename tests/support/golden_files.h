@@ -7,7 +7,7 @@
 #include <vector>
 
 /// The golden files of the tests.
-namespace evenkeel::train {
+namespace evenkeel::testing {
 
 inline std::filesystem::path golden_folder() {
   return std::filesystem::path(EK_TESTS) / "golden";
@@ -28,4 +28,4 @@ inline std::vector<std::filesystem::path> golden_files_in(const std::filesystem:
   return files;
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::testing

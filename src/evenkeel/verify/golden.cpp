@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/golden.h"
+#include "evenkeel/verify/golden.h"
 
 #include <ATen/ATen.h>
 
@@ -9,12 +9,12 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/safetensors.h"
-#include "evenkeel/train/golden_authors.h"
-#include "evenkeel/train/golden_json.h"
-#include "evenkeel/train/golden_shape.h"
 #include "evenkeel/train/tensor_file.h"
+#include "evenkeel/verify/golden_authors.h"
+#include "evenkeel/verify/golden_json.h"
+#include "evenkeel/verify/golden_shape.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 namespace {
 
@@ -25,7 +25,7 @@ Tensors prefixed_tensors(const store::Safetensors& file, const std::string& pref
   Tensors tensors;
   for (const auto& [name, unused] : file.entries()) {
     if (!name.starts_with(prefix)) continue;
-    tensors[name.substr(prefix.size())] = tensor_of(file, name).to(at::kDouble);
+    tensors[name.substr(prefix.size())] = train::tensor_of(file, name).to(at::kDouble);
   }
   return tensors;
 }
@@ -42,7 +42,7 @@ Tensors unprefixed_tensors(const store::Safetensors& file) {
 }
 
 at::Tensor float64_tensor(const store::Safetensors& file, const std::string& name) {
-  return tensor_of(file, name).to(at::kDouble);
+  return train::tensor_of(file, name).to(at::kDouble);
 }
 
 /// A scheme of the catalogue; never a file, which a name from metadata could point anywhere.
@@ -102,8 +102,8 @@ Golden golden_of_authors(const store::Safetensors& file, const GoldenJson& json)
     pass.gradients = prefixed_tensors(file, "grad.");
     if (pass.mixture) {
       pass.mixture->router_logits = float64_tensor(file, "router_logits");
-      pass.mixture->selected_experts = tensor_of(file, "selected_experts");
-      pass.mixture->tokens_per_expert = tensor_of(file, "tokens_per_expert");
+      pass.mixture->selected_experts = train::tensor_of(file, "selected_experts");
+      pass.mixture->tokens_per_expert = train::tensor_of(file, "tokens_per_expert");
     }
     golden.parameters = prefixed_tensors(file, "param.");
     golden.expected = std::move(pass);
@@ -174,9 +174,9 @@ Golden read_golden(const std::filesystem::path& path) {
   const auto file = store::Safetensors::read(path);
   auto golden = file.metadata().contains(kConfig) ? golden_of_schemes(file)
                                                   : golden_of_authors(file, sidecar_json(path));
-  golden.ids = tensor_of(file, "input_ids");
+  golden.ids = train::tensor_of(file, "input_ids");
   check(golden);
   return golden;
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

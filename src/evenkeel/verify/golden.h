@@ -15,7 +15,7 @@
 #include "evenkeel/norm/scheme.h"
 
 /// Golden files: a small model, its inputs and its expected outputs, computed by other programs.
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
@@ -81,4 +81,4 @@ struct Golden {
 /// \throws Error (io, data) if it cannot be read, lacks a part or contradicts itself;
 Golden read_golden(const std::filesystem::path& path);
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/verify.h"
+#include "evenkeel/verify/verify.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -13,7 +13,7 @@
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/learner.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 namespace {
 
@@ -223,7 +223,7 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
 Verification compare(const Golden& golden, const GoldenTrajectory& trajectory,
                      const VerifyOptions& options, VerifyModel& rebuilt) {
   auto& parameters = rebuilt.parameters();
-  Learner learner(trajectory.optimizer, rebuilt.model(), parameters);
+  train::Learner learner(trajectory.optimizer, rebuilt.model(), parameters);
   const auto steps = golden.ids.size(0);
   const optim::Schedule schedule(trajectory.schedule, steps, golden.ids[0].numel());
   double loss = 0, norm = 0, rate = 0;
@@ -276,4 +276,4 @@ Verification verify(const Golden& golden, const VerifyOptions& options) {
       golden.expected);
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

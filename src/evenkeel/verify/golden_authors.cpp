@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/golden_authors.h"
+#include "evenkeel/verify/golden_authors.h"
 
 #include <toml++/toml.h>
 
@@ -8,9 +8,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
-#include "evenkeel/train/golden_shape.h"
+#include "evenkeel/verify/golden_shape.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 namespace {
 
@@ -136,4 +136,4 @@ GoldenPass authors_pass(const GoldenJson& json) {
   return pass;
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "evenkeel/train/golden.h"
-#include "evenkeel/train/golden_json.h"
+#include "evenkeel/verify/golden.h"
+#include "evenkeel/verify/golden_json.h"
 
 /// The JSON file of a golden file of the published code.
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// The model by its resolved flags, layer by layer; the variant's name is only a label.
 ///
@@ -24,4 +24,4 @@ GoldenTrajectory authors_trajectory(const GoldenJson& json);
 /// The exact scalars of one pass; tensors are left empty.
 GoldenPass authors_pass(const GoldenJson& json);
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/train/golden.h"
-#include "evenkeel/train/verify_model.h"
+#include "evenkeel/verify/golden.h"
+#include "evenkeel/verify/verify_model.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// How far one quantity is from what the file says.
 struct Check {
@@ -48,4 +48,4 @@ struct Verification {
 /// \throws Error as VerifyModel does
 Verification verify(const Golden& golden, const VerifyOptions& options);
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

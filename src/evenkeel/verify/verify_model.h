@@ -3,9 +3,9 @@
 
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
-#include "evenkeel/train/golden.h"
+#include "evenkeel/verify/golden.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// How the numbers of a golden file are recomputed.
 struct VerifyOptions {
@@ -33,4 +33,4 @@ class VerifyModel {
   nn::Model model_;
 };
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

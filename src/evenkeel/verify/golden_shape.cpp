@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/golden_shape.h"
+#include "evenkeel/verify/golden_shape.h"
 
 #include "evenkeel/base/error.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 norm::Shape read_shape(const GoldenJson& golden, const ShapeKeys& keys) {
   const auto size = [&](const char* key) {
@@ -32,4 +32,4 @@ norm::Shape read_shape(const GoldenJson& golden, const ShapeKeys& keys) {
   return shape;
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

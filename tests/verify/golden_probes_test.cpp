@@ -5,14 +5,16 @@
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/probe/probe.h"
-#include "evenkeel/train/golden.h"
-#include "evenkeel/train/verify_model.h"
-#include "train/golden_files.h"
+#include "evenkeel/verify/golden.h"
+#include "evenkeel/verify/verify_model.h"
+#include "support/golden_files.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 namespace {
 
 using nn::Precision;
+using testing::golden_file;
+using testing::golden_folder;
 
 /// The tokens of a golden pass: each but the last of a sequence is scored on its next.
 data::Batch batch_of(const Golden& golden) {
@@ -86,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(Probes, GoldenProbes,
                          name_of);
 
 }  // namespace
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/golden_json.h"
+#include "evenkeel/verify/golden_json.h"
 
 #include <utility>
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 using nlohmann::json;
 
@@ -74,4 +74,4 @@ const json& GoldenJson::value(const std::string& key, const char* type,
               found == object_.end() ? "none" : found->dump()));
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

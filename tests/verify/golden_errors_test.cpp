@@ -9,13 +9,15 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/safetensors.h"
-#include "evenkeel/train/golden.h"
 #include "evenkeel/train/tensor_file.h"
-#include "evenkeel/train/verify.h"
-#include "train/golden_files.h"
+#include "evenkeel/verify/golden.h"
+#include "evenkeel/verify/verify.h"
+#include "support/golden_files.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 namespace {
+
+using testing::golden_file;
 
 namespace fs = std::filesystem;
 
@@ -49,14 +51,15 @@ class GoldenErrors : public ::testing::Test {
     const auto file = store::Safetensors::read(path);
     Content content{{}, file.metadata(), ""};
     for (const auto& [each, unused] : file.entries()) {
-      content.tensors[each] = tensor_of(file, each);
+      content.tensors[each] = train::tensor_of(file, each);
     }
     auto json = path;
     json.replace_extension(".json");
     if (fs::exists(json)) content.json = read_file(json);
     change(content);
     std::vector<store::TensorView> views;
-    for (const auto& [each, tensor] : content.tensors) views.push_back(view_of(each, tensor));
+    for (const auto& [each, tensor] : content.tensors)
+      views.push_back(train::view_of(each, tensor));
     store::write_safetensors(file_, views, content.metadata);
     if (!content.json.empty()) write_file(folder_ / "x.json", content.json);
   }
@@ -275,4 +278,4 @@ TEST_F(GoldenErrors, ASchemeThatIsNotInTheCatalogueIsNamed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

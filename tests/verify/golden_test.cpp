@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/golden.h"
+#include "evenkeel/verify/golden.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -11,15 +11,18 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
-#include "evenkeel/train/verify.h"
-#include "evenkeel/train/verify_text.h"
-#include "train/golden_files.h"
+#include "evenkeel/verify/verify.h"
+#include "evenkeel/verify/verify_text.h"
+#include "support/golden_files.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 namespace {
 
 using nn::AttentionPath;
 using nn::Precision;
+using testing::golden_file;
+using testing::golden_files_in;
+using testing::golden_folder;
 
 struct Variant {
   const char* name;
@@ -296,4 +299,4 @@ TEST(VerifyText, IsJsonWithEveryCheck) {
 }
 
 }  // namespace
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

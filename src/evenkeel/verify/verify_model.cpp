@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/verify_model.h"
+#include "evenkeel/verify/verify_model.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -9,7 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/parameter_specs.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 namespace {
 
@@ -75,4 +75,4 @@ VerifyModel::VerifyModel(const Golden& golden, const VerifyOptions& options)
   parameters_.copy_masters_to_values();
 }
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

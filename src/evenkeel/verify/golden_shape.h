@@ -2,9 +2,9 @@
 #pragma once
 
 #include "evenkeel/norm/scheme.h"
-#include "evenkeel/train/golden_json.h"
+#include "evenkeel/verify/golden_json.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// What a JSON calls the sizes of a model.
 struct ShapeKeys {
@@ -14,4 +14,4 @@ struct ShapeKeys {
 /// \throws Error (data) if a size is missing or the sizes do not fit one another
 norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys);
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify

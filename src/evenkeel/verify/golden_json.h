@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 
-namespace evenkeel::train {
+namespace evenkeel::verify {
 
 /// An object of the JSON that belongs to a golden file. It knows its own path, so that each
 /// value that is missing or of another type is reported by file and key. Every reader below
@@ -40,4 +40,4 @@ class GoldenJson {
   nlohmann::json object_;
 };
 
-}  // namespace evenkeel::train
+}  // namespace evenkeel::verify
