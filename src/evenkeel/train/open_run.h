@@ -12,7 +12,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/lock.h"
 
 namespace evenkeel::train {
 

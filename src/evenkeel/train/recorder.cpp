@@ -8,6 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/probe/probe.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::train {
 

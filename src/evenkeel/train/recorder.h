@@ -11,7 +11,7 @@
 
 #include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/config/config.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/trainer.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "evenkeel/base/file.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/json_lines.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/json_text.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {

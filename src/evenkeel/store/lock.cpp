@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/lock.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 #include <string_view>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/lock.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <csignal>
 #include <optional>
 
-#include "evenkeel/store/run_folder.h"
 #include "store/support.h"
 
 namespace evenkeel::store {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/store/json_lines.h"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cmath>
 #include <csignal>
 
-#include "evenkeel/store/run_folder.h"
 #include "store/support.h"
 
 namespace evenkeel::store {
