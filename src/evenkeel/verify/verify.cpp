@@ -172,45 +172,66 @@ void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
                    kNone);
 }
 
-Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyOptions& options,
-                     VerifyModel& rebuilt) {
+/// One forward and backward pass of the rebuilt model; its gradients are in the parameters.
+struct ComputedPass {
+  double loss = 0, cross_entropy = 0;  // nats a token; without the auxiliary losses of a mixture
+  nn::RouterLosses router;
+  std::vector<nn::Routing> routings;  // one a router
+  at::Tensor logits;                  // [B, T, V], float64
+  Tensors states;                     // after the pass
+};
+
+/// The states of the model are afterwards those of the file.
+ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
-  nn::RouterLosses router;
-  std::vector<nn::Routing> routings;
+  ComputedPass computed;
   nn::Observer observer;
-  observer.routing = [&](std::int64_t, const nn::Routing& routing) { routings.push_back(routing); };
+  observer.routing = [&](std::int64_t, const nn::Routing& routing) {
+    computed.routings.push_back(routing);
+  };
+  auto& router = computed.router;
   auto loss =
       model.loss_sum(golden.ids, next_tokens(golden.ids),
                      {.mode = nn::Mode::training, .observer = &observer, .router = &router}) /
       static_cast<double>(scored_tokens(golden.ids));
-  const double cross_entropy = loss.item<double>();
+  computed.cross_entropy = loss.item<double>();
   if (pass.mixture) {
     loss = loss + router.balance * pass.mixture->balance + router.z * pass.mixture->router_z;
   }
   loss.backward();
   parameters.accumulate_gradients();
   const at::NoGradGuard no_grad;
-  const auto after = clones_of(parameters.states());
+  computed.loss = loss.item<double>();
+  computed.states = clones_of(parameters.states());
   restore_states(golden.states, parameters);
-  const auto logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
+  computed.logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
   restore_states(golden.states, parameters);
+  return computed;
+}
 
+Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyOptions& options,
+                     VerifyModel& rebuilt) {
+  const auto computed = compute(golden, pass, rebuilt);
+  const auto& model = rebuilt.model();
+  const auto& parameters = rebuilt.parameters();
+  const at::NoGradGuard no_grad;
   const auto allowed = tolerances_of(golden, options);
   Comparison comparison(golden, options);
-  comparison.total("logits", logits, pass.logits, allowed.logits);
-  comparison.total("loss", relative_error(loss.item<double>(), pass.loss), allowed.scalars);
+  comparison.total("logits", computed.logits, pass.logits, allowed.logits);
+  comparison.total("loss", relative_error(computed.loss, pass.loss), allowed.scalars);
   if (golden.layout == GoldenLayout::authors) {
-    add_exact_scalars(pass, logits, parameters, allowed.scalars, comparison);
+    add_exact_scalars(pass, computed.logits, parameters, allowed.scalars, comparison);
   }
   if (pass.mixture) {
-    add_routing(*pass.mixture, cross_entropy, router, routings, allowed, comparison);
+    add_routing(*pass.mixture, computed.cross_entropy, computed.router, computed.routings, allowed,
+                comparison);
   }
   if (pass.evaluation_logits.defined()) {
     comparison.total("logits in evaluation", model.logits(model.hidden(golden.ids)),
                      pass.evaluation_logits, allowed.logits);
   }
-  for (const auto& [name, state] : after) {
+  for (const auto& [name, state] : computed.states) {
     comparison.tensor(name + " afterwards", state, pass.states.at(name), allowed.tensors);
   }
   for (const auto& parameter : parameters.all()) {

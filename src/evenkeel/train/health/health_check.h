@@ -60,8 +60,6 @@ class HealthCheck {
   void check_gains(std::vector<HealthEvent>& events) const;
   void check_frozen(const std::vector<at::Tensor>& gradients,
                     std::vector<HealthEvent>& events) const;
-  void check_depth(const std::vector<at::Tensor>& gradients,
-                   std::vector<HealthEvent>& events) const;
 
   const nn::Model* model_;
   const nn::Parameters* parameters_;
