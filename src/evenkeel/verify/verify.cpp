@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/windows.h"
+#include "evenkeel/nn/state_guard.h"
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/learner.h"
 
@@ -111,10 +112,6 @@ Tensors clones_of(Tensors tensors) {
   return tensors;
 }
 
-void restore_states(const Tensors& states, nn::Parameters& parameters) {
-  for (const auto& [name, state] : states) parameters.find_state(name).copy_(state);
-}
-
 double mean_loss(const nn::Model& model, const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
@@ -181,10 +178,10 @@ struct ComputedPass {
   Tensors states;                     // after the pass
 };
 
-/// The states of the model are afterwards those of the file.
 ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
+  const nn::StateGuard states(parameters);  // of the file
   ComputedPass computed;
   nn::Observer observer;
   observer.routing = [&](std::int64_t, const nn::Routing& routing) {
@@ -204,9 +201,8 @@ ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& 
   const at::NoGradGuard no_grad;
   computed.loss = loss.item<double>();
   computed.states = clones_of(parameters.states());
-  restore_states(golden.states, parameters);
+  states.restore();
   computed.logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
-  restore_states(golden.states, parameters);
   return computed;
 }
 
