@@ -29,6 +29,7 @@ class Evaluator {
   /// \param vocabulary  the tokenizer's: it decides how many sequences fit at once
   Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary);
 
+  /// The losses of the model on all validation texts.
   /// \param step  optimizer steps that the model has taken
   RunEvaluation evaluate(const nn::Model& model, std::int64_t step);
 

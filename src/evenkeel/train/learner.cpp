@@ -72,7 +72,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   return result;
 }
 
-/// Leaves the gradient of the mean loss in gradients_.
+/// Forward and backward of all micro-batches; leaves the gradient of the loss in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
@@ -112,7 +112,10 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   return result;
 }
 
-/// Balance without an auxiliary loss: raises the bias of experts with less than the mean load.
+/// Load balancing without an auxiliary loss, for expert e with load n_e:
+///
+///   bias_e += bias_rate * sign(mean(n) - n_e)
+///
 /// \source Wang et al. 2024, arXiv:2408.15664, algorithm 1
 void Learner::update_expert_biases(const probe::RoutingStats& stats) {
   if (experts_.bias_rate == 0) return;

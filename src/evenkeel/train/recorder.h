@@ -23,7 +23,7 @@ inline bool is_due(std::int64_t step, std::int64_t every) {
   return every > 0 && step % every == 0;
 }
 
-/// What one step cost.
+/// Time and page faults of one step.
 struct StepCost {
   double seconds = 0;       // wall clock
   std::int64_t faults = 0;  // minor page faults: pages that the kernel had to map
@@ -33,6 +33,8 @@ struct StepCost {
 class StepTimer {
  public:
   StepTimer();
+
+  /// The cost since construction.
   StepCost cost() const;
 
  private:
@@ -40,7 +42,7 @@ class StepTimer {
   std::int64_t faults_;
 };
 
-/// Writes what happens in a run, to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
+/// Writes the records of a run, to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
 /// status.json) and to the console. Records that cannot be written are a warning: the run goes on.
 class Recorder {
  public:

@@ -13,7 +13,7 @@
 
 namespace evenkeel::train {
 
-/// What a run trains with, known before its model is built.
+/// Machine, texts and scheme of a run, known before its model is built.
 struct RunSetup {
   Machine machine;
   data::Corpora text;

@@ -14,7 +14,8 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Its destructor removes the folder that open_run() made, if no run started there.
+/// Removes in its destructor the folder that open_run() created, if no run started there: an error
+/// of the configuration leaves no empty folder.
 class UnusedFolderRemover {
  public:
   explicit UnusedFolderRemover(const OpenRun& run) : folder_(run.folder), is_new_(run.is_new) {}

@@ -30,7 +30,7 @@ double uniform_entropy(std::int64_t positions) {
   return sum / static_cast<double>(positions);
 }
 
-/// The inputs of the block's attention without a norm.
+/// The inputs of attention that no norm bounds, as a list: "q, k".
 std::string unnormalized_inputs(const norm::Attention& attention, bool values_too) {
   std::string out;
   if (!attention.q) out = norm::joined(out, "q", ", ");
@@ -44,7 +44,7 @@ bool has_qk_clip(const norm::Scheme& scheme) {
                      [](const norm::Hook& hook) { return hook.kind == "qk_clip"; });
 }
 
-/// What bounds attention scores and is not configured yet.
+/// Measures that bound attention scores and are not configured yet, as a list.
 std::string score_remedies(const norm::Scheme& scheme, const norm::Attention& attention) {
   std::string out;
   if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
