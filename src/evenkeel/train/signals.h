@@ -5,11 +5,11 @@ namespace evenkeel::train {
 
 /// Installs the signal handlers of a run:
 ///
-/// | signal                   | effect                                                            |
-/// | ------------------------ | ----------------------------------------------------------------- |
-/// | SIGINT, SIGTERM          | an orderly stop; the second one ends the process with exit code 130
-/// | | SIGUSR1                  | a checkpoint after the step | | SIGHUP, SIGPIPE, SIGXFSZ |
-/// ignored                                                           |
+/// | signal                   | effect                                                        |
+/// | ------------------------ | ------------------------------------------------------------- |
+/// | SIGINT, SIGTERM          | an orderly stop; a second one ends the process, exit code 130 |
+/// | SIGUSR1                  | a checkpoint after the step                                   |
+/// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
 void catch_signals();
 
 /// Whether a signal requested an orderly stop.

@@ -16,20 +16,20 @@ namespace evenkeel::train {
 /// Detects slow failures, from a forward pass over one sequence, the weights, and the gradients of
 /// the step:
 ///
-/// | event           | condition                                                                 |
-/// | --------------- | ------------------------------------------------------------------------- |
-/// | logits          | scores of a head above 100 and 4 times those of the start                 |
-/// | entropy         | weights of a block's attention nearly all on one position                 |
-/// | collapse        | the last residual stream has one direction at all positions, twice in a row
-/// | | dead_gain       | half of a gain's values or more below a thousandth of their initial value
-/// | | far_gain        | a gain further from its initial value than 10 times that value | |
-/// frozen_gain     | a gain without any gradient, after the first steps                        | |
-/// vanishing       | gradients of block 1 below 1e-4 of those of the largest block             | |
-/// exploding_depth | gradients of block 1 above 1e4 times those of the smallest block          | |
-/// dead_blocks     | gradients of all blocks below 1e-4 of those of the whole model            | |
-/// routing         | half of a block's experts or more got less than a tenth of the mean load  | |
-/// router_logits   | logits of a router above 50: its softmax is one-hot long before           | |
-/// feed_forward    | gradients of feed-forward sublayers above 100 times those of attention |
+/// | event           | condition                                                         |
+/// | --------------- | ----------------------------------------------------------------- |
+/// | logits          | scores of a head above 100, and above 4 times those of the start  |
+/// | entropy         | attention weights of a block nearly all on one position           |
+/// | collapse        | the last residual stream points one way at all positions, twice   |
+/// | dead_gain       | half of a gain's values below 1/1000 of their initial value       |
+/// | far_gain        | a gain further from its initial value than 10 times that value    |
+/// | frozen_gain     | a gain whose gradient is 0, after the first step                  |
+/// | vanishing       | gradient of block 1 below 1e-4 of that of the largest block       |
+/// | exploding_depth | gradient of block 1 above 1e4 times that of the smallest block    |
+/// | dead_blocks     | gradients of all blocks below 1e-4 of that of the whole model     |
+/// | routing         | half of a block's experts have less than a tenth of the mean load |
+/// | router_logits   | logits of a router above 50: its softmax is one-hot long before   |
+/// | feed_forward    | gradients of feed-forward sublayers above 100 times attention's   |
 ///
 /// \source docs/health.md
 class HealthCheck {

@@ -19,15 +19,14 @@ namespace evenkeel::train {
 
 /// Watches the steps of a run and reports failures:
 ///
-/// | event          | condition                                                              | when
-/// | | -------------- | ---------------------------------------------------------------------- |
-/// ------------- | | nonfinite      | loss or gradient norm is NaN or infinite | each step     | |
-/// explosion      | loss above twice the first loss, in the first 20 steps                 | each
-/// step     | | spike          | loss is an outlier (SpikeDetector) | each step     | |
-/// gradient_spike | gradient norm is an outlier and above 10 times the clip                | each
-/// step     | | divergence     | loss above 1.1 times the first loss | each 50 steps | | of
-/// HealthCheck | slow failures                                                          | each 50
-/// steps |
+/// | event          | condition                                             | at step         |
+/// | -------------- | ----------------------------------------------------- | --------------- |
+/// | nonfinite      | loss or gradient norm is NaN or infinite              | each            |
+/// | explosion      | loss above twice the first one, in the first 20 steps | each            |
+/// | spike          | loss is an outlier (SpikeDetector)                    | each            |
+/// | gradient_spike | gradient norm is an outlier, above 10 times the clip  | each            |
+/// | divergence     | loss above 1.1 times the first one                    | 1, 50, 100, ... |
+/// | (HealthCheck)  | slow failures                                         | 1, 50, 100, ... |
 ///
 /// It refuses an update after `nonfinite`, and after `spike` and `explosion` unless health.on_spike
 /// is "warn". Its state is part of the checkpoint, so a resumed run reports the same events.
