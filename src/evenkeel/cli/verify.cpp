@@ -52,7 +52,7 @@ struct VerifyOptions {
   }
 };
 
-/// What came of several files.
+/// The verdicts of several files.
 struct Tally {
   int held = 0, refuted = 0, not_judged = 0;
   Exit first_error = Exit::done;
@@ -77,7 +77,7 @@ Exit verify_one(const VerifyOptions& options) {
   return result.passed() ? Exit::done : Exit::refuted;
 }
 
-/// A file that cannot be judged does not stop the others.
+/// Verifies several files; a file that cannot be judged does not stop the loop.
 Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kNorm = "norm";
 
+/// The table of one sublayer. \param name  "attn" or "ffn"
 toml::table sublayer_table(const GoldenJson& layer, const std::string& name) {
   toml::table sublayer;
   if (!layer.flag(name + "_norm")) return sublayer;

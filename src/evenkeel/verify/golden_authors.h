@@ -4,10 +4,10 @@
 #include "evenkeel/verify/golden.h"
 #include "evenkeel/verify/golden_json.h"
 
-/// The JSON file of a golden file of the published code.
+/// Reads the JSON file next to a golden file of the published code.
 namespace evenkeel::verify {
 
-/// The model by its resolved flags, layer by layer; the variant's name is only a label.
+/// The model, from the flags of each layer; the name of the variant is only a label.
 ///
 ///   attn_norm                 attention.input = "norm"
 ///   attn_residual_after_norm  attention.skip = "normed", where there is a norm
@@ -18,10 +18,12 @@ namespace evenkeel::verify {
 /// \throws Error (data) for a shape without meaning
 GoldenModel authors_model(const GoldenJson& json);
 
-/// Optimizer, schedule and the numbers of each step; `final` is left empty.
+/// Optimizer, schedule and the numbers of each step; `final` stays empty.
+/// \throws Error (data) if a number is missing
 GoldenTrajectory authors_trajectory(const GoldenJson& json);
 
-/// The exact scalars of one pass; tensors are left empty.
+/// The scalars of one pass; its tensors stay empty.
+/// \throws Error (data) if a number is missing
 GoldenPass authors_pass(const GoldenJson& json);
 
 }  // namespace evenkeel::verify

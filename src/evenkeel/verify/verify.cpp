@@ -18,8 +18,11 @@ namespace evenkeel::verify {
 
 namespace {
 
+/// The tolerances of one file.
 struct Tolerances {
-  double logits = 0, tensors = 0, scalars = 0;
+  double logits = 0;   // largest error, absolute or scaled
+  double tensors = 0;  // the same, of gradients, states and final parameters
+  double scalars = 0;  // relative
 };
 
 constexpr double kRateTolerance =
@@ -40,6 +43,7 @@ double finite_or_infinite(double error) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
+/// |actual - expected| / |expected|, or |actual| if 0 is expected.
 double relative_error(double actual, double expected) {
   const double difference = std::abs(actual - expected);
   return finite_or_infinite(expected == 0 ? difference : difference / std::abs(expected));
@@ -92,10 +96,12 @@ at::Tensor next_tokens(const at::Tensor& ids) {
   return targets;
 }
 
+/// B (T - 1).
 std::int64_t scored_tokens(const at::Tensor& ids) {
   return ids.size(0) * (ids.size(1) - 1);
 }
 
+/// \param ids  [B, T], int64
 data::Batch batch_of(const at::Tensor& ids) {
   const auto values = [](const at::Tensor& tensor) {
     const auto* const first = tensor.const_data_ptr<std::int64_t>();
@@ -112,15 +118,16 @@ Tensors clones_of(Tensors tensors) {
   return tensors;
 }
 
+/// Nats a token, in evaluation. \param ids  [B, T], int64
 double mean_loss(const nn::Model& model, const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
   return sum / static_cast<double>(scored_tokens(ids));
 }
 
-/// What the authors' files know in double where their tensors are float32. Norms of single
-/// gradients are compared in float64 only: relative to a small one, float32 arithmetic is off by
-/// more than its tolerance relative to all.
+/// Compares the scalars that the authors' files hold in float64. Norms of single gradients are
+/// compared in float64 only: relative to a small norm, the error of float32 arithmetic is above the
+/// tolerance.
 void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
                        const nn::Parameters& parameters, double tolerance, Comparison& comparison) {
   double squares = 0, worst = 0;
@@ -141,7 +148,7 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
   comparison.total("gradient norm of each parameter", worst, tolerance);
 }
 
-/// The parts of a mixture's loss, and where its tokens went.
+/// Compares the parts of the loss of a mixture of experts, and its routing.
 void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
                  const nn::RouterLosses& router, const std::vector<nn::Routing>& routings,
                  const Tolerances& allowed, Comparison& comparison) {

@@ -9,25 +9,28 @@
 
 namespace evenkeel::verify {
 
-/// How far one quantity is from what the file says.
+/// The error of one quantity against the file.
 struct Check {
   std::string quantity;  // "logits", "gradient of final_norm.gain"
-  double error = 0;      // infinite if any of the numbers is not finite
-  double tolerance = 0;
+  double error = 0;      // infinite if a number is NaN or infinite
+  double tolerance = 0;  // the largest error that is allowed
   bool passed() const { return error <= tolerance; }
 };
 
 /// The result of one file.
 struct Verification {
-  std::string file, scheme, precision;
-  std::vector<Check> totals;   // of the model as a whole
-  std::vector<Check> tensors;  // one a parameter, the worst first
+  std::string file, scheme, precision;  // precision: "float64" or "float32"
+  std::vector<Check> totals;            // of the model as a whole
+  std::vector<Check> tensors;           // one a parameter, the worst first
+
+  /// Whether each check passed.
   bool passed() const;
-  /// The check that uses most of its tolerance.
+
+  /// The check with the largest error / tolerance.
   const Check& worst() const;
 };
 
-/// Recomputes a golden file and compares. What is measured, and the tolerances:
+/// Recomputes a golden file and compares. Quantities, errors and tolerances:
 ///
 /// | file         | quantity                        | error                 | float64 | float32 |
 /// | ------------ | ------------------------------- | --------------------- | ------- | ------- |
@@ -41,9 +44,9 @@ struct Verification {
 /// | schemes      | logits, gradients               | largest, scaled       | 1e-10   | 2e-5    |
 /// |              | loss                            | relative              | 1e-12   | 2e-5    |
 ///
-/// l are the logits; a scaled error is one of the tensor's largest magnitude. The first two rows
-/// are the rounding of float32 files and twice the observed error of float32 arithmetic; those of
-/// `schemes`, which are float64, are only rounding.
+/// l are the logits. A scaled error is divided by the largest magnitude of the expected tensor.
+/// Tolerances of float32 files are the rounding of the file, or twice the observed error of float32
+/// arithmetic. Files of `schemes` are float64: their tolerances are rounding only.
 ///
 /// \throws Error as VerifyModel does
 Verification verify(const Golden& golden, const VerifyOptions& options);

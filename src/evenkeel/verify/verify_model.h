@@ -7,19 +7,18 @@
 
 namespace evenkeel::verify {
 
-/// How the numbers of a golden file are recomputed.
+/// How a golden file is recomputed.
 struct VerifyOptions {
   nn::Precision precision = nn::Precision::float64;  // or float32
-  double tolerance = 1;                              // times the tolerances
+  double tolerance = 1;                              // factor of all tolerances
   nn::AttentionPath attention = nn::AttentionPath::automatic;
-  bool fused = true;  // false: the formulas of ops/reference.h
+  bool fused = true;  // false: the formulas of ops/common/reference.h
 };
 
-/// The model of a golden file, with its parameters as they are at the start.
+/// The model of a golden file, with the initial parameters and states of the file.
 class VerifyModel {
  public:
-  /// \throws Error (data) unless the file has each parameter of the model, of its shape, and no
-  /// other;
+  /// \throws Error (data) unless the file has exactly the parameters of the model, in their shapes;
   ///         Error (usage) for a scheme that this version cannot run
   VerifyModel(const Golden& golden, const VerifyOptions& options);
   VerifyModel(const VerifyModel&) = delete;

@@ -9,13 +9,15 @@
 
 namespace evenkeel::verify {
 
-/// All totals, all tensors, a count of them, and last "held" or "refuted: ...".
+/// The table of one file: all totals, all tensors, the number of parameters, and as the last line
+/// "held" or "refuted: ...".
 std::string table_of(const Verification& verification);
 
-/// One line for one of many files: verdict, file, the check that used most of its tolerance.
+/// One line for one of many files: file, verdict, and the check with the largest error /
+/// tolerance.
 std::string line_of(const Verification& verification);
 
-/// Every check: {"file", "scheme", "precision", "held", "checks": [{"quantity", "error",
+/// Every check as JSON: {"file", "scheme", "precision", "held", "checks": [{"quantity", "error",
 /// "tolerance", "held"}]}; an infinite error is null.
 nlohmann::json json_of(const Verification& verification);
 
