@@ -16,7 +16,8 @@
 
 namespace evenkeel::probe {
 
-/// Standard deviations of the factors on the length of keys, for circuit_collapse.
+/// Standard deviations s of the noise for circuit_collapse: keys are multiplied by 1 + s z with
+/// standard normal z.
 inline constexpr std::array<double, 3> kNoises = {0.05, 0.1, 0.2};
 
 /// Statistics of one layer, over all batches that passed.
@@ -44,7 +45,7 @@ struct LayerMeasure {
 };
 
 /// Records statistics of residual streams, branches and attention while batches pass through a
-/// model. The batches may be of different sizes: a mean over tokens is one over all of them.
+/// model. A mean over tokens is one over the tokens of all batches, whatever their sizes.
 class ActivationRecorder {
  public:
   /// \param layer_count  blocks of the model
@@ -54,7 +55,8 @@ class ActivationRecorder {
   /// The callbacks for forward passes; valid during the lifetime of this object.
   nn::Observer observer();
 
-  /// The profiles of all batches. A measure of the stream begins at layer 0, the others at block 1.
+  /// The profiles over all batches. Measures of the residual stream begin at layer 0, measures of
+  /// blocks at layer 1.
   std::vector<LayerProfile> profiles() const;
 
  private:
