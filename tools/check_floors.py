@@ -39,6 +39,7 @@ FLOORS = {  # from the ground up; a floor lists everything it may include
 FLOORS["train"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["bench"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["study"] = ["base", "norm", "config", "toml", "store", "data", "report"]
+FLOORS["verify"] = ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"]
 FLOORS["cli"] = sorted({*FLOORS, "toml", "torch"})
 
 MAX_LINES = 350

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "evenkeel/base/number.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::cli {
 

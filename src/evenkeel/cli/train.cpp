@@ -24,7 +24,7 @@ constexpr const char* kTrainExamples = R"(Examples:
   evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
-/// Where the run stands, and its last values; null for what it has not measured.
+/// The progress of a run and its last values; null for values that were not measured.
 nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
   const auto run = report::read_run(folder);
   return {{"run", folder.string()},
@@ -39,8 +39,8 @@ nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
           {"report", (folder / "report.html").string()}};
 }
 
-/// \throws Error (usage) for what is neither a key, nor a table, nor what a checkpoint is compared
-///         by ("data", "numerics")
+/// \throws Error (usage) unless `name` is a key, a table or "numerics", which allows another
+///         instruction set or version of LibTorch
 void check_override(const std::string& name) {
   std::vector<std::string> known = {"numerics", "scheme"};
   for (const auto& section : config::sections()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/verify.h"
+#include "evenkeel/verify/verify.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/train/verify_text.h"
+#include "evenkeel/verify/verify_text.h"
 
 namespace evenkeel::cli {
 
@@ -44,7 +44,7 @@ struct VerifyOptions {
   double tolerance = 1;
   bool formulas = false, json = false, quiet = false;
 
-  train::VerifyOptions verify() const {
+  verify::VerifyOptions settings() const {
     return {.precision = kPrecisions.at(precision),
             .tolerance = tolerance,
             .attention = kPaths.at(attention),
@@ -52,7 +52,7 @@ struct VerifyOptions {
   }
 };
 
-/// What came of several files.
+/// The verdicts of several files.
 struct Tally {
   int held = 0, refuted = 0, not_judged = 0;
   Exit first_error = Exit::done;
@@ -67,16 +67,17 @@ std::string verify_complaint(const std::string& file, const std::string& what) {
 }
 
 Exit verify_one(const VerifyOptions& options) {
-  const auto result = train::verify(train::read_golden(options.files.front()), options.verify());
+  const auto result =
+      verify::verify(verify::read_golden(options.files.front()), options.settings());
   if (options.json) {
-    print_json(train::json_of(result), 2);
+    print_json(verify::json_of(result), 2);
   } else if (!options.quiet || !result.passed()) {
-    std::printf("%s", train::table_of(result).c_str());
+    std::printf("%s", verify::table_of(result).c_str());
   }
   return result.passed() ? Exit::done : Exit::refuted;
 }
 
-/// A file that cannot be judged does not stop the others.
+/// Verifies several files; a file that cannot be judged does not stop the loop.
 Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();
@@ -85,10 +86,10 @@ Exit verify_all(const VerifyOptions& options) {
   };
   for (const auto& file : options.files) {
     try {
-      const auto result = train::verify(train::read_golden(file), options.verify());
+      const auto result = verify::verify(verify::read_golden(file), options.settings());
       ++(result.passed() ? tally.held : tally.refuted);
-      results.push_back(train::json_of(result));
-      if (!options.quiet || !result.passed()) print_line(train::line_of(result));
+      results.push_back(verify::json_of(result));
+      if (!options.quiet || !result.passed()) print_line(verify::line_of(result));
     } catch (const Error& error) {
       ++tally.not_judged;
       if (tally.first_error == Exit::done) tally.first_error = error.exit();

@@ -23,8 +23,8 @@ namespace {
 constexpr std::array<double, 4> kCouplingFactors = {0.25, 1, 3, 16};
 constexpr std::size_t kUnscaled = 1;  // of kCouplingFactors
 
-/// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream,
-/// and what arrives from above, by about 1 % at most.
+/// Rows of the embedding get the length 1e4. A branch reaches about 100 at c = 16, so c changes the
+/// residual stream, and the gradient from the layers above, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
 constexpr double kCouplingRounding = 1e-12;  // of float64
@@ -33,7 +33,7 @@ constexpr double kCouplingRounding = 1e-12;  // of float64
 constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
     {{"W_O", "attention.output"}, {"W_Q", "attention.q"}, {"W_K", "attention.k"}}};
 
-/// MatrixRows of a stored matrix of a block.
+/// Rows of a stored matrix of a block.
 struct MatrixRows {
   std::string stored;
   std::int64_t first = 0, count = 0;
@@ -48,9 +48,10 @@ MatrixRows rows_of(const norm::Shape& shape, std::int64_t block, const std::stri
   EK_ASSERT(false && "a logical matrix of every block");
 }
 
-/// Gradients of kMatrices, in order.
+/// Gradients of kMatrices, in order: [rows, columns], float64.
 using Gradients = std::array<at::Tensor, kMatrices.size()>;
 
+/// The gradients of one block with its W_V multiplied by c.
 Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64_t seed) {
   const auto& shape = small.model->scheme().shape;
   const auto value = rows_of(shape, block, "attention.v");
@@ -74,7 +75,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   return found;
 }
 
-/// Of all kCouplingFactors, in order.
+/// The gradients at all kCouplingFactors, in order.
 std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block,
                                            std::uint64_t seed) {
   std::vector<Gradients> found;

@@ -10,7 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::report {
 

@@ -54,7 +54,4 @@ CheckpointSearch find_checkpoint(const std::filesystem::path& folder);
 /// Steps of all checkpoints that have a manifest, ascending; digests are not checked.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run);
 
-/// 128-bit XXH3 of some bytes, 32 hexadecimal digits.
-std::string digest(const void* data, std::size_t size);
-
 }  // namespace evenkeel::store

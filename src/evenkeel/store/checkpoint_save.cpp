@@ -9,9 +9,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/json_text.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"
 #include "evenkeel/store/output_file.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors_writer.h"
 
 namespace evenkeel::store {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/digest.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
 

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <chrono>
 #include <system_error>
-#include <tuple>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {

@@ -7,52 +7,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-/// The folder of a run: who owns it, its records, its list.
+/// The folder of a run: its creation, its status, and the list of all runs.
 namespace evenkeel::store {
-
-/// Owns a run folder while it lives: an exclusive lock on RUN/lock, released by the kernel when the
-/// process ends, however it ends.
-class Lock {
- public:
-  /// \throws Error (busy) with the owner's process id if another process holds it
-  explicit Lock(const std::filesystem::path& run);
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  Lock(Lock&&) = delete;
-  Lock& operator=(Lock&&) = delete;
-  ~Lock();
-
- private:
-  int descriptor_ = -1;
-};
-
-/// True while some process holds the run's lock.
-bool is_locked(const std::filesystem::path& run);
-
-/// A file of JSON lines that is only ever appended to; numbers in shortest round-trip form.
-class JsonLinesFile {
- public:
-  explicit JsonLinesFile(std::filesystem::path file) : file_(std::move(file)) {}
-
-  /// Appends one line and hands it to the kernel in one piece; NaN and infinity become null. If not
-  /// all of it fits on the disk, none of it stays.
-  /// \throws Error (io)
-  void append(const nlohmann::ordered_json& record);
-
-  /// Removes lines whose "step" is greater than `step`, and a torn last line: what a run resumed
-  /// from a checkpoint of `step` will write again.
-  void truncate_after(std::int64_t step);
-
- private:
-  std::filesystem::path file_;
-};
-
-/// All lines of a file of JSON lines that are whole objects: what a crash tore is left out; none if
-/// the file is missing.
-std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file);
 
 /// What RUN/provenance.json says; an empty object if it is missing or damaged.
 nlohmann::json read_provenance(const std::filesystem::path& run);

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::study {
 

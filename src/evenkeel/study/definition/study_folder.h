@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/study/definition/definition.h"
 
 namespace evenkeel::study {

@@ -10,7 +10,8 @@
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/digest.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::study {

@@ -122,11 +122,11 @@ void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepRes
   std::vector<HealthEvent> new_events;
   auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
   if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
-    events.push_back({"divergence", 0, "",
-                      text("loss ", with_digits(loss, 4), " is above the first one, ",
-                           with_digits(first_loss_, 4)),
-                      "training makes the model worse than it began",
-                      "an earlier checkpoint with a lower schedule.peak"});
+    events.push_back({.kind = "divergence",
+                      .observation = text("loss ", with_digits(loss, 4),
+                                          " is above the first one, ", with_digits(first_loss_, 4)),
+                      .explanation = "training makes the model worse than it began",
+                      .remedy = "an earlier checkpoint with a lower schedule.peak"});
   }
   for (auto& event : events) {
     const auto key = text(event.kind, " ", event.layer, " ", event.tensor);
