@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
@@ -71,13 +72,36 @@ def state_at(run, step):
     return {name: (folder_of(run, step) / name).read_bytes() for name in STATE_FILES}
 
 
+def empty_folder():
+    return pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-"))
+
+
 class Case(unittest.TestCase):
-    """A test with a folder of its own, where book.txt lies and the program runs."""
+    """A test with a folder of its own, where book.txt lies and the program runs.
+
+    A class with prepare() runs it once; each of its tests gets a copy of the folder that it left.
+    """
+    prepare = None
+    prepared = None  # that folder
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-"))
+        self.folder = empty_folder()
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        if self.prepared:
+            shutil.copytree(self.prepared, self.folder, symlinks=True, dirs_exist_ok=True)
+            return
         self.write("book.txt", BOOK)
+        if self.prepare:
+            self.prepare()
+            type(self).prepared = shutil.copytree(self.folder, empty_folder(), symlinks=True,
+                                                  dirs_exist_ok=True)
+            self.addClassCleanup(shutil.rmtree, self.prepared, ignore_errors=True)
+
+    @staticmethod
+    def each(function, values):
+        """What the function gives for each value, two at a time."""
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(function, values))
 
     def write(self, name, content):
         path = self.folder / name
@@ -102,6 +126,19 @@ class Case(unittest.TestCase):
         done = self.evenkeel(*arguments, **options)
         self.assertEqual((done.returncode, done.stderr.decode(), done.stdout),
                          (code, f"evenkeel: {message}\n", b""))
+
+    def refuse_each(self, refusals):
+        """refuse() with each tuple of arguments, two at a time; all failures are reported."""
+        def refused(arguments):
+            try:
+                self.refuse(*arguments)
+            except AssertionError as failure:
+                return failure
+            return None
+        for arguments, failure in zip(refusals, self.each(refused, refusals)):
+            with self.subTest(arguments=arguments):
+                if failure:
+                    raise failure
 
     def train(self, run, *arguments, **changed):
         """A small run to its end; returns its folder."""

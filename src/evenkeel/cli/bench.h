@@ -20,6 +20,10 @@ struct BenchOptions {
   std::optional<std::filesystem::path> out;  // a file of JSON lines to append to
 };
 
+/// Whether EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and short samples, so that a
+/// bench ends within a second. Its figures mean nothing.
+bool is_bench_small();
+
 void add_bench_options(const Command& command, BenchOptions& options);
 
 /// Before minutes are spent: whether results can be written where they are wanted.

@@ -52,8 +52,14 @@ void check_names(const std::vector<std::string>& only,
   }
 }
 
+bench::KernelOptions kernel_options() {
+  bench::KernelOptions options;
+  if (is_bench_small()) options.parameters = 1'000'000;
+  return options;
+}
+
 Row time(const bench::KernelCase& kernel, int rounds) {
-  constexpr double kMinSeconds = 0.03;  // seconds: long beside the clock and the start of threads
+  constexpr double kMinSeconds = 0.03;  // long against the clock's and the threads' overhead
   const auto arms = kernel.arms();
   return {kernel, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
                                              bench::calls_for(arms.front(), kMinSeconds))};
@@ -106,7 +112,7 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
-  const auto cases = bench::kernel_cases({});
+  const auto cases = bench::kernel_cases(kernel_options());
   check_names(options.only, cases);
   check_out(options.bench);
   const ContentionMonitor monitor;

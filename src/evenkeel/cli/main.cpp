@@ -34,6 +34,23 @@ void check_verb(const std::string& word, const std::vector<std::string>& verbs) 
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
+/// A verb and whether it runs a model: only then does MKL need its warm-up.
+struct ProgramVerb {
+  Verb verb;
+  bool computes = false;
+};
+
+/// All verbs, added to the program in the order of its help.
+std::vector<ProgramVerb> verbs_of(const Command& program) {
+  constexpr bool kComputes = true;
+  return {{add_train(program), kComputes}, {add_generate(program), kComputes},
+          {add_eval(program), kComputes},  {add_schemes(program)},
+          {add_probe(program), kComputes}, {add_plan(program)},
+          {add_config(program)},           {add_report(program)},
+          {add_runs(program)},             {add_verify(program), kComputes},
+          {add_bench(program), kComputes}, {add_study(program)}};
+}
+
 int run(int argc, char** argv) {
   const Program whole("evenkeel",
                       "Trains decoder transformers and measures what normalization does to them.",
@@ -41,16 +58,15 @@ int run(int argc, char** argv) {
   const auto program = whole.command();
   program.footer(kFooter);
   program.require_subcommand();
-  const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),
-                        add_schemes(program), add_probe(program),    add_plan(program),
-                        add_config(program),  add_report(program),   add_runs(program),
-                        add_verify(program),  add_bench(program),    add_study(program)};
+  const auto verbs = verbs_of(program);
   std::vector<std::string> names;
-  for (const auto& verb : verbs) names.push_back(verb.command.name());
+  for (const auto& each : verbs) names.push_back(each.verb.command.name());
   if (argc > 1) check_verb(argv[1], names);
   if (const auto code = whole.parse(argc, argv)) return *code;
-  for (const auto& verb : verbs) {
-    if (verb.command.parsed()) return static_cast<int>(verb.body());
+  for (const auto& each : verbs) {
+    if (!each.verb.command.parsed()) continue;
+    if (each.computes) ops::warm_up_mkl();
+    return static_cast<int>(each.verb.body());
   }
   return static_cast<int>(Exit::usage);
 }
@@ -101,6 +117,5 @@ int with_output_checked(int code) {
 int main(int argc, char** argv) {
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::install_caching_allocator();
-  evenkeel::ops::warm_up_mkl();
   return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
 }

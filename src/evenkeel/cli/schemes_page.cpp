@@ -58,7 +58,7 @@ std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue) {
                    families.size() == 1 ? " family.\n" : " families.\n");
   for (const auto& [family, schemes] : families) {
     page += text("\n### ", capitalized(family),
-                 "\n\n| scheme | what it is | attention half | feed-forward half | parameters of "
+                 "\n\n| scheme | what it is | attention | feed-forward | parameters of "
                  "the norms | source |\n|---|---|---|---|---|---|\n");
     std::string notes;
     for (const auto& each : schemes) {
