@@ -7,7 +7,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/distribution.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 
@@ -98,7 +100,8 @@ class Evaluator {
 
 void check_groups(const Slot& slot, const Evaluator& at, double width) {
   const auto place = slot.place + ".groups";
-  if (!slot.norm->groups) at.refuse(place, "a group_norm needs its number of groups");
+  if (!slot.norm->groups)
+    at.refuse(place, text("a ", name_of(slot.norm->kind), " needs its number of groups"));
   const double count = at.positive(place, *slot.norm->groups);
   if (count == std::floor(count) && std::fmod(width, count) == 0) return;
   at.refuse(place, text("must divide the width ", width, ", but is ", count));
@@ -120,7 +123,7 @@ void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
   at.value(slot.place + ".rate_max", norm.rate_max);
   at.value(slot.place + ".shift_max", norm.shift_max);
   if (norm.stored_at) at.positive(slot.place + ".stored_at", *norm.stored_at);
-  if (norm.kind == Kind::group_norm) check_groups(slot, at, variables.at("width"));
+  if (row_of(norm.kind).axis == StatisticAxis::group) check_groups(slot, at, variables.at("width"));
 }
 
 void check_residual(const std::string& sublayer, const Residual& add, const Evaluator& at) {

@@ -14,8 +14,8 @@ namespace {
 /// How often each size stands in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
 using Terms = std::map<std::string, std::int64_t>;
 
-/// The size of a row as a formula.
-std::string row_of(const Slot& slot) {
+/// The number of features in a row, as a formula.
+std::string features_of(const Slot& slot) {
   if (slot.norm->scope == Scope::head) return "dk";
   if (slot.place == "feed_forward.hidden") return "f";
   return slot.place == "attention.k" || slot.place == "attention.v" ? "kv*dk" : "d";
@@ -27,7 +27,7 @@ std::string gain_of(const Slot& slot) {
   const bool copies = norm.scope == Scope::head && !norm.heads_share;
   const bool of_keys = slot.place == "attention.k" || slot.place == "attention.v";
   if (norm.affine == Affine::scalar) return !copies ? "1" : of_keys ? "kv" : "h";
-  if (!copies) return row_of(slot);
+  if (!copies) return features_of(slot);
   return of_keys ? "kv*dk" : "d";
 }
 
@@ -36,8 +36,7 @@ Terms terms_of(const Scheme& scheme) {
   for (const auto& slot : slots_of(scheme)) {
     for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
       const bool is_affine = parameter.name == "gain" || parameter.name == "bias";
-      const bool is_row = slot.norm->kind == Kind::seed_norm;
-      ++terms[is_affine ? gain_of(slot) : is_row ? row_of(slot) : "1"];
+      ++terms[is_affine ? gain_of(slot) : parameter.per_feature ? features_of(slot) : "1"];
     }
   }
   return terms;

@@ -128,7 +128,7 @@ std::string second_stream(const Dual& dual) {
                          : text("y + ", dual.write_y.formula(), " * branch");
   const auto start = dual.y_init.formula() == "1" ? "x" : text(dual.y_init.formula(), " * x");
   return text(padded("second stream", kFirstColumn), "y starts as ", start, ", becomes ", write,
-              " at each half; halves read ", dual.reads_norm_of_y ? "x + norm(y)" : "x",
+              " at each sublayer; sublayers read ", dual.reads_norm_of_y ? "x + norm(y)" : "x",
               "; at the end ", dual.norms_both_at_end ? "norm(norm(x) + norm(y))" : "x + norm(y)",
               "; norm: ", describe(dual.norm), "\n");
 }
@@ -166,7 +166,7 @@ std::string diagram(const Scheme& scheme) {
                        has_router(first) ? describe(scheme.shape.experts) : "feed-forward");
     first = last + 1;
   }
-  if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");
+  if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both sublayers at once\n");
   if (scheme.dual) out += second_stream(*scheme.dual);
   out += text(padded("final", kFirstColumn), ends(scheme.final, Expression(1), std::nullopt), "\n");
   out += text(padded("logits", kFirstColumn),

@@ -7,6 +7,7 @@
 #include "evenkeel/norm/check_values.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/warnings.h"
@@ -81,10 +82,18 @@ void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& su
   }
 }
 
+/// Whether rows of length one are the kind's default: it divides by the length, without a gain.
+bool gives_unit_rows(Kind kind) {
+  const auto& row = row_of(kind);
+  return row.operation == Operation::unit_length && row.defaults.affine == Affine::none;
+}
+
 void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attention) {
-  const auto is_l2 = [](const std::optional<Norm>& norm) { return norm && norm->kind == Kind::l2; };
+  const auto has_unit_rows = [](const std::optional<Norm>& norm) {
+    return norm && gives_unit_rows(norm->kind);
+  };
   const Number default_scale = Expression::parse("1/sqrt(dk)");
-  if (!is_l2(attention.q) && !is_l2(attention.k)) return;
+  if (!has_unit_rows(attention.q) && !has_unit_rows(attention.k)) return;
   if (attention.score_scale && *attention.score_scale != default_scale) return;
   throw SchemeError("l2_without_score_scale", place_in(scheme, l, "attention"),
                     "rows of q or k of length one, times the usual 1/sqrt(dk), give a softmax that "
@@ -112,7 +121,7 @@ void check_layout(const Scheme& scheme, std::int64_t l, const Block& block) {
   if (!scheme.parallel) return;
   if (const auto* const rule = rule_in_parallel(scheme, block)) {
     throw SchemeError("rule_in_parallel", place_in(scheme, l, rule),
-                      "parallel halves are added once, plainly and by the rules of attention; "
+                      "parallel sublayers are added once, plainly and by the rules of attention; "
                       "leave it out");
   }
 }
@@ -165,7 +174,7 @@ void check_profile(const Scheme& scheme) {
     throw SchemeError("bad_value", place_in(scheme, l, place),
                       text("the hook \"profile\" ", reason, "; leave the hook out"));
   };
-  if (scheme.parallel) refuse(0, "hooks", "measures halves one after the other");
+  if (scheme.parallel) refuse(0, "hooks", "measures sublayers one after the other");
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) {
     ++l;
