@@ -25,7 +25,7 @@ using testing::fixed_token_ids;
 using testing::TinyModel;
 
 config::SchemeSource scheme_of(const std::string& toml) {
-  return config::inline_scheme(toml::parse(toml), ".");
+  return config::inline_scheme(toml, ".");
 }
 
 constexpr const char* kClipping =
