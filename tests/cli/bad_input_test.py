@@ -11,8 +11,7 @@ import program
 from program import settings, small
 
 TRAIN_KEYS = "batch, from, micro_batch, precision, steps, threads, tokens"
-KINDS = ("batch_norm, batch_renorm, derf, dyt, group_norm, instance_norm, l2, layer_norm, none, "
-         "norm, rms_norm, scale, scale_norm, seed_norm")
+KINDS = ", ".join(sorted([*program.NORM_KINDS, "none", "norm"]))
 PRESETS = "1.2b, 1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny"
 SLOTS = ("angle_decay, branch_scale, context, input, k, output, q, residual, score_scale, skip, "
          "skip_scale, softcap, update, v")

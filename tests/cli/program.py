@@ -6,6 +6,7 @@ Used by the tests beside it, each of which is started as `NAME_test.py PATH_OF_E
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,10 @@ LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
 STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
 OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ from run to run
+
+# The names of the norm kinds: one row each in the table of the source.
+NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).parents[2] /
+                                                     "src/evenkeel/norm/kinds.cpp").read_text()))
 
 # Threads that wait for one another by spinning take seconds a step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}

@@ -26,7 +26,7 @@ using testing::golden_file;
 using testing::TinyModel;
 
 config::SchemeSource scheme_of(const std::string& toml) {
-  return config::inline_scheme(toml::parse(toml), ".");
+  return config::inline_scheme(toml, ".");
 }
 
 constexpr const char* kClipping =

@@ -2,6 +2,7 @@
 #include "evenkeel/config/config.h"
 
 #include <nlohmann/json.hpp>
+#include <toml++/toml.h>
 
 #include <cstdio>
 #include <memory>

@@ -7,7 +7,8 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/length.h"
 #include "evenkeel/config/measures.h"
-#include "evenkeel/config/toml_text.h"
+#include "evenkeel/config/quote.h"
+#include "evenkeel/config/table_reader.h"
 
 namespace evenkeel::config {
 
@@ -31,8 +32,8 @@ std::string list_text(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
-/// Adds keys that stand for the fields of one struct of Config. Each getter of TableReader has its
-/// twin here, which also knows how to write the value.
+/// Adds keys for the fields of one struct of Config. Each getter of TableReader has a function
+/// here, which also writes the value.
 template <typename Fields>
 class SectionBuilder {
  public:

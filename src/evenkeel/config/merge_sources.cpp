@@ -15,7 +15,7 @@ namespace evenkeel::config {
 
 namespace {
 
-/// The preset that the file asks for, if it does; the key is taken out of the file.
+/// Removes the key `preset` from the file and returns its value, if there is one.
 std::optional<std::string> take_preset(toml::table& file, const std::optional<std::string>& asked) {
   const auto* const node = file.get("preset");
   if (node == nullptr) return std::nullopt;

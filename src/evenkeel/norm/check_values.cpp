@@ -17,14 +17,15 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
+/// Evaluates expressions at one place of a scheme (the model, a block or a norm), with that place
+/// in every message.
 class Evaluator {
  public:
   /// \param variables  of the place, at step 0
   Evaluator(const Scheme& scheme, std::int64_t l, Variables variables, std::int64_t last)
       : scheme_(scheme), l_(l), variables_(std::move(variables)), last_(last) {}
 
-  /// The least of all steps, where the formula names the step.
+  /// The value; of a formula of t the least over all steps.
   double value(const std::string& place, const Expression& formula) const {
     try {
       return formula.names().contains("t") ? least(formula) : formula.value(variables_);
@@ -47,7 +48,7 @@ class Evaluator {
       return;
     }
     const auto& learned = std::get<Learned>(number);
-    // Behind "exp" the parameter starts at the logarithm.
+    // Under "exp" the initial parameter is the logarithm.
     if (learned.transform == Learned::Transform::exp) {
       positive(place + ".init", learned.init);
     } else {

@@ -11,7 +11,7 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// How often each size stands in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
+/// The count of each size in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
 using Terms = std::map<std::string, std::int64_t>;
 
 /// The number of features in a row, as a formula.
@@ -21,7 +21,7 @@ std::string features_of(const Slot& slot) {
   return slot.place == "attention.k" || slot.place == "attention.v" ? "kv*dk" : "d";
 }
 
-/// The size of a gain, of which there may be one for each head.
+/// The number of values of a gain or bias, as a formula; one row, or one for each head.
 std::string gain_of(const Slot& slot) {
   const auto& norm = *slot.norm;
   const bool copies = norm.scope == Scope::head && !norm.heads_share;

@@ -8,7 +8,7 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// What differs from the kind's defaults, as words after a comma.
+/// The differences from the kind's defaults in words, each after a comma.
 std::string differences(const Norm& norm) {
   const auto defaults = default_norm(norm.kind);
   std::string out;

@@ -23,7 +23,7 @@ struct Distribution {
 
 /// Parses "normal(0.02)", "trunc_normal(1/sqrt(2.5*d), 3)", "uniform(-0.01, 0.01)" or "xavier(1)".
 /// \param variables  of Shape::variables()
-/// \return nothing for "default", which stands for model.init of the configuration
+/// \return nothing for "default", which means model.init of the configuration
 /// \throws SchemeError bad_value for another form or an empty range; or the expression's error
 std::optional<Distribution> distribution_of(const std::string& text, const Variables& variables);
 

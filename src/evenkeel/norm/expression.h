@@ -10,7 +10,7 @@
 namespace evenkeel::norm {
 
 /// The variables that an expression may name, with their values: l, N, S, d, dk, f, h, kv, vocab,
-/// context, t, T, width (docs/schemes.md says where each may stand).
+/// context, t, T, width (docs/schemes.md lists the places of each).
 using Variables = std::map<std::string, double, std::less<>>;
 
 /// A number, or a formula of numbers and variables: "1/sqrt(2*l)". Parsed once, evaluated often.

@@ -7,7 +7,7 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// What follows from the kind and the fields of a norm: its defaults, tensors and initial values.
+/// Defaults, tensors and initial values of a norm, from its kind and fields.
 /// The table of norm/kinds.h has the facts.
 namespace evenkeel::norm {
 

@@ -20,7 +20,7 @@ enum class StatisticAxis {
   batch,     // one feature of all tokens of a batch; evaluation uses running values
 };
 
-/// What a kind computes of x before gain and bias.
+/// The function of x before gain and bias.
 enum class Operation {
   identity,        // x
   bounded,         // a bounded function of each value, as tanh(alpha x)
@@ -29,7 +29,7 @@ enum class Operation {
   standardize,     // (x - mean(x)) / deviation(x)
 };
 
-/// A trained tensor of a kind besides gain and bias.
+/// A trained tensor of a kind, in addition to gain and bias.
 struct ParameterRule {
   const char* name;            // "alpha"
   bool per_feature;            // [D], else [1]
@@ -47,11 +47,11 @@ struct KindRow {
   Kind kind;
   const char* name;     // as in TOML
   const char* formula;  // before gain and bias; for people
-  const char* example;  // of a TOML value that asks for it, with its own fields
+  const char* example;  // a TOML value with the fields of the kind
   StatisticAxis axis;
   Operation operation;
   Norm defaults;                    // what a norm of this kind is without fields
-  std::vector<const char*> fields;  // TOML fields besides those of every kind
+  std::vector<const char*> fields;  // TOML fields in addition to those of every kind
   std::vector<ParameterRule> parameters = {};
   std::vector<StateRule> states = {};
 };

@@ -30,7 +30,7 @@ enum class Kind {
   batch_renorm,
   instance_norm,
 };
-/// What one row is: all D features of a token, or the dk features of each head.
+/// The features of one row: all D of a token, or the dk of each head.
 enum class Scope { token, head };
 /// The trained gain and bias after the statistic: `scalar` is one gain for all features.
 enum class Affine { none, scalar, vector, vector_bias };
@@ -208,7 +208,7 @@ struct Shape {
   Variables variables_of_block(std::int64_t l, const std::optional<Steps>& steps = {}) const;
 };
 
-/// What a scheme states about itself.
+/// Name, title, source and equations of a scheme, as its file states them.
 struct SchemeInfo {
   std::string name, title, family, source, note;
   std::string equation_attention, equation_feed_forward, equation_other;

@@ -190,7 +190,7 @@ void check_profile(const Scheme& scheme) {
   }
 }
 
-/// What has no meaning where the feed-forward is a mixture of experts.
+/// Refuses rules without a meaning in a mixture of experts.
 void check_mixture(const Scheme& scheme) {
   if (!scheme.shape.is_mixture()) return;
   constexpr const char* kNone = "has no meaning in a mixture of experts (model.experts.count)";

@@ -11,6 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"
@@ -58,9 +59,8 @@ double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
 bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode) {
   const auto slots = norm::slots_of(scheme);
   return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
-    const auto kind = slot.norm->kind;
-    const bool of_batch = kind == norm::Kind::batch_norm || kind == norm::Kind::batch_renorm;
-    return kind == norm::Kind::instance_norm || (of_batch && mode == nn::Mode::training);
+    return mode == nn::Mode::training ? norm::sees_other_tokens(slot.norm->kind)
+                                      : norm::sees_other_tokens_in_evaluation(slot.norm->kind);
   });
 }
 

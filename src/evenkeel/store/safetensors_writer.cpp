@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;  // the header ends on a multiple of it
 
-std::uint64_t bytes_of(const TensorView& tensor) {
+std::uint64_t tensor_bytes(const TensorView& tensor) {
   std::int64_t bytes = bytes_of(tensor.dtype);
   for (const auto size : tensor.shape) {
     EK_ASSERT(size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes));

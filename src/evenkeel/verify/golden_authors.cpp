@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/verify/golden_shape.h"
 
 namespace evenkeel::verify {

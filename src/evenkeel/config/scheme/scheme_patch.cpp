@@ -14,7 +14,7 @@ namespace evenkeel::config {
 
 namespace {
 
-// What 0.29 * 100 misses of 29 must not cost a block.
+// 0.29 * 100 is a little below 29; floor() must still give 29 blocks.
 constexpr double kRounding = 1e-9;
 
 /// Whole blocks in `part` of `layers`.
@@ -22,7 +22,7 @@ double blocks_in(double part, double layers) {
   return std::floor(part * layers + kRounding);
 }
 
-/// Does `name(numbers)` select block l of N? Nothing if there is no such word.
+/// Whether `name(numbers)` selects block l of N; nothing for an unknown name or count.
 std::optional<bool> selects(const std::string& name, const std::vector<double>& numbers, double l,
                             double N) {
   if (name == "first" && numbers.size() == 1) return l <= numbers[0];
