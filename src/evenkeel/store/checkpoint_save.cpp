@@ -47,7 +47,8 @@ std::string process_unique_name(const char* kind, std::int64_t step) {
   return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
 }
 
-/// Removes leftovers of earlier saves. This process holds the lock, so their processes are gone.
+/// Removes leftovers of earlier saves. This process holds the lock, so no other process writes
+/// them.
 void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   for (const auto& each : directory_entries(checkpoints)) {
     const auto name = each.filename().string();
@@ -57,6 +58,7 @@ void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   }
 }
 
+/// \throws Error (io) unless the file system has room for the files, 10 % more, and 16 MiB
 void check_space(const SystemCalls& system, const path& checkpoints,
                  const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
@@ -113,7 +115,8 @@ void move_into_place(const SystemCalls& system, const path& temporary, const pat
   rename_path(system, temporary, folder);
 }
 
-/// Removes all but the newest. Only checkpoints that look complete count.
+/// Removes all checkpoints but the newest `keep`, and those of steps after `saved`. Only
+/// checkpoints whose files have the sizes of their manifest count.
 void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved,
                             std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";

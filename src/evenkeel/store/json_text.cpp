@@ -8,6 +8,7 @@ namespace evenkeel::store {
 
 namespace {
 
+/// The deepest nesting of objects and arrays.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;

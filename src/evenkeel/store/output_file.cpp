@@ -10,8 +10,9 @@ namespace evenkeel::store {
 
 namespace {
 
-/// 0, or the error number. A file system that cannot reserve is no failure: a full disk then fails
-/// the write.
+/// Reserves space on the disk. A file system without such a call is no failure: a full disk then
+/// fails the write.
+/// \return 0, or the error number
 int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {

@@ -30,9 +30,9 @@ std::string known_dtypes() {
   return known;
 }
 
-/// What nlohmann::json::sax_parse calls; each call returns false to stop, with defect() set.
-/// `expecting_` is the value (or the kind of key) that may come next; any other is refused, so the
-/// nesting is bounded by the format.
+/// The callbacks of nlohmann::json::sax_parse. A callback sets defect() and returns false to stop.
+/// `expecting_` is the only value, or kind of key, that may follow; so the format bounds the
+/// nesting.
 class HeaderReader {
  public:
   explicit HeaderReader(Header& header) : header_(header) {}
