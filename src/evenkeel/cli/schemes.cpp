@@ -54,7 +54,7 @@ void check_kind(const std::string& kind) {
   }
 }
 
-/// The part of the catalogue that is asked for.
+/// The part of the catalogue that the options select.
 /// \throws Error (usage) for a family or kind that does not exist
 std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   auto all = catalogue_entries();
@@ -150,6 +150,10 @@ std::vector<CatalogueEntry> catalogue_entries() {
                    scheme.norm_parameters ? scheme.norm_parameters->formula() : ""});
   }
   return all;
+}
+
+void print_field(const char* name, const std::string& value, int width, int indent) {
+  if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
 Verb add_schemes(const Command& program) {

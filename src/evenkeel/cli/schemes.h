@@ -26,8 +26,12 @@ BoundScheme bound_scheme(const CommonOptions& common);
 /// "preset tiny: 4 layers, width 128, 4 heads"
 std::string model_summary(const BoundScheme& bound);
 
-/// --preset, --config, --set: the model in which a scheme is looked at.
+/// --preset, --config, --set: the model that a scheme is shown in.
 void add_model_options(const Command& command, CommonOptions& common);
+
+/// Prints a line "name          value", the name padded to `width` behind `indent` spaces; nothing
+/// where the value is empty.
+void print_field(const char* name, const std::string& value, int width, int indent = 0);
 
 /// A scheme of the catalogue as the list shows it.
 struct CatalogueEntry {

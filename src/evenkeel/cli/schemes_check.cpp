@@ -40,8 +40,10 @@ std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
   return names;
 }
 
-void print_check_line(const char* name, const std::string& value) {
-  if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
+/// "  kinds         rms_norm"; nothing where the value is empty.
+void print_finding(const char* name, const std::string& value) {
+  constexpr int kIndent = 2, kWidth = 13;
+  print_field(name, value, kWidth, kIndent);
 }
 
 std::string warning_text(const Findings& findings, const WarningOccurrence& each) {
@@ -56,19 +58,18 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
 void print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
-  print_check_line("attention", scheme.info.equation_attention);
-  print_check_line("feed-forward", scheme.info.equation_feed_forward);
-  print_check_line("elsewhere", scheme.info.equation_other);
+  print_finding("attention", scheme.info.equation_attention);
+  print_finding("feed-forward", scheme.info.equation_feed_forward);
+  print_finding("elsewhere", scheme.info.equation_other);
   const auto kinds = joined(kinds_in(scheme));
-  print_check_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
-  print_check_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
-  print_check_line("same as", joined(findings.same_as));
-  for (const auto& leak : norm::leaks_of(scheme)) print_check_line("leak", leak);
-  for (const auto& each : findings.warnings)
-    print_check_line("warning", warning_text(findings, each));
-  for (const auto& each : findings.notes) print_check_line("note", each);
+  print_finding("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
+  print_finding("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
+  print_finding("same as", joined(findings.same_as));
+  for (const auto& leak : norm::leaks_of(scheme)) print_finding("leak", leak);
+  for (const auto& each : findings.warnings) print_finding("warning", warning_text(findings, each));
+  for (const auto& each : findings.notes) print_finding("note", each);
   for (const auto& code : findings.never_raised) {
-    print_check_line("note", text("`warnings` expects ", code, ", which does not arise"));
+    print_finding("note", text("`warnings` expects ", code, ", which does not arise"));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/report/json_field.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::report {
@@ -20,19 +21,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
-
-/// The number of a key; NaN if it is absent, null or no number.
-double number(const json& record, const char* key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_number() ? found->get<double>() : kRunNone;
-}
-
-/// The value of a key as a person reads it; "" if it is absent.
-std::string word(const json& record, const char* key) {
-  const auto found = record.find(key);
-  if (found == record.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
 
 std::string folder_name(const fs::path& folder) {
   const auto path = fs::absolute(folder).lexically_normal();
