@@ -38,6 +38,7 @@ struct SchemesOptions {
   bool markdown = false;
 };
 
+/// \throws Error (usage) if no scheme of the catalogue is of this family
 void check_family(const std::string& family, const std::vector<CatalogueEntry>& catalogue) {
   std::set<std::string> families;
   for (const auto& each : catalogue) families.insert(each.info.family);
@@ -46,6 +47,7 @@ void check_family(const std::string& family, const std::vector<CatalogueEntry>& 
                                 did_you_mean(family, {families.begin(), families.end()})));
 }
 
+/// \throws Error (usage) if no norm kind has this name
 void check_kind(const std::string& kind) {
   try {
     norm::kind_named(kind);

@@ -27,6 +27,7 @@ struct SchemesCheckOptions {
   std::vector<std::string> schemes;
 };
 
+/// The elements, with ", " between them.
 template <typename List>
 std::string joined(const List& list) {
   std::string out;
@@ -34,6 +35,7 @@ std::string joined(const List& list) {
   return out;
 }
 
+/// The names of the norm kinds that the scheme uses.
 std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
   std::vector<std::string> names;
   for (const auto kind : norm::kinds_of(scheme)) names.emplace_back(norm::name_of(kind));
@@ -46,6 +48,7 @@ void print_finding(const char* name, const std::string& value) {
   print_field(name, value, kWidth, kIndent);
 }
 
+/// A warning with its explanation, and the depths at which it arises unless these are all.
 std::string warning_text(const Findings& findings, const WarningOccurrence& each) {
   const auto where =
       each.depths == findings.depths
@@ -96,19 +99,20 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
           {"layers", findings.depths}};
 }
 
-/// A mistake in the file's own text starts with its name already.
+/// The message with the scheme's name first, unless it begins with that name, as errors of a file
+/// do.
 std::string schemes_check_complaint(const std::string& name, const std::string& what) {
   return what.starts_with(name) ? what : text(name, ": ", what);
 }
 
-/// A scheme that is wrong is refuted; a name that leads nowhere, or a file, is no scheme.
+/// A wrong scheme is `refuted`; an unknown name or an unreadable file keeps its own exit code.
 Exit verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
   return error.exit() == Exit::usage ? Exit::refuted : error.exit();
 }
 
-/// A file that is wrong does not stop the others.
+/// Checks all schemes, also after one that is wrong.
 Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::catalogue_in_default_shape());

@@ -28,6 +28,7 @@ void print_row(const char* name, const std::string& value) {
   print_field(name, value, kWidth);
 }
 
+/// Name, source and equations.
 void print_info(const norm::SchemeInfo& info) {
   print_row("scheme", info.name + (info.title.empty() ? "" : ": " + info.title));
   print_row("source", info.source);
@@ -37,6 +38,7 @@ void print_info(const norm::SchemeInfo& info) {
   print_row("note", info.note);
 }
 
+/// Whether the scheme declares this warning itself (`warnings = [...]`).
 bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
   const auto& expected = scheme.info.warnings;
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/config.h"
-
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
 
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
 
 namespace evenkeel::cli {
@@ -19,6 +18,7 @@ constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";
 
+/// The TOML tree as JSON; dates, which no key has, become null.
 nlohmann::json as_json(const toml::node& node) {
   nlohmann::json out;
   node.visit([&](const auto& value) {

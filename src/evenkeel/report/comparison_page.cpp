@@ -182,8 +182,8 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
          figure(rate) + figure(throughput) + other_figures;
 }
 
-/// A scheme that stands by its name in one run cannot be compared key by key with one that is
-/// written out in another: then all are told by name.
+/// The settings with the scheme's name in place of its keys. A scheme that one run names and another
+/// run writes out cannot be compared key by key.
 KeyValues with_named_scheme(const KeyValues& settings) {
   const auto name = value_of(settings, "scheme.name");
   if (name.empty()) return settings;
