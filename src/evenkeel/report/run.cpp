@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
+/// The last component of a path, also of "runs/x/" and ".".
 std::string folder_name(const fs::path& folder) {
   const auto path = fs::absolute(folder).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
@@ -42,6 +43,7 @@ void with_file(Run& run, const fs::path& file, const std::function<void()>& read
   }
 }
 
+/// Adds the number of a key to a series, if the record has the key.
 void add(Series& series, const json& record, const char* key, double step, double scale = 1) {
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
@@ -85,6 +87,8 @@ void add_routing(Run& run, const json& record, double step) {
   }
 }
 
+/// Adds a line of metrics.jsonl.
+/// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
   if (!std::isfinite(step)) return;
@@ -127,6 +131,7 @@ void read_health(Run& run, const fs::path& file) {
   }
 }
 
+/// State, scheme and steps of status.json.
 void read_status(Run& run, const fs::path& file) {
   const auto status = json::parse(read_file(file));
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
