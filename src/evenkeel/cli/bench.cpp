@@ -29,6 +29,7 @@ are shown but not judged (exit code 75).)";
 
 constexpr double kSampleSeconds = 0.5, kSmallSampleSeconds = 0.05;
 
+/// The time now in UTC, "2026-11-23T21:00:00Z".
 std::string today() {
   const auto now = std::time(nullptr);
   char out[32];

@@ -27,11 +27,13 @@ struct BenchKernelsOptions {
   std::vector<std::string> only;
 };
 
+/// One kernel case and the timings of its arms.
 struct Row {
   bench::KernelCase kernel;
   std::vector<bench::Timing> timings;  // ours first
 
   const bench::Timing& ours() const { return timings.front(); }
+  /// Our time over that of an arm; none if the case has no such arm.
   std::optional<bench::Ratio> over(const std::string& arm) const {
     for (const auto& timing : timings) {
       if (timing.name == arm) return bench::ratio(ours(), timing);
@@ -52,12 +54,14 @@ void check_names(const std::vector<std::string>& only,
   }
 }
 
+/// The default sizes; in the tests a smaller optimizer.
 bench::KernelOptions kernel_options() {
   bench::KernelOptions options;
   if (is_bench_small()) options.parameters = 1'000'000;
   return options;
 }
 
+/// Times the arms in turn, with so many calls a round that a round takes kMinSeconds.
 Row time(const bench::KernelCase& kernel, int rounds) {
   constexpr double kMinSeconds = 0.03;  // long against the clock's and the threads' overhead
   const auto arms = kernel.arms();
@@ -69,10 +73,12 @@ std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
 
+/// The largest ratio to the probe that is allowed; "-" without a goal.
 std::string goal(const bench::KernelCase& kernel) {
   return kernel.allowed == 0 ? "-" : with_digits(kernel.allowed, 3);
 }
 
+/// One line of the table. On a busy machine the goal is not judged.
 void print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""

@@ -31,7 +31,8 @@ struct BenchStepOptions {
 constexpr std::array<const char*, 8> kParts = {"products", "attention", "norms", "activation",
                                                "loss",     "optimizer", "other", "between"};
 
-/// Seconds; "between" is what LibTorch's operators are not: its autograd, our C++, the data.
+/// Seconds of a step by part. "between" is the time outside LibTorch's operators: autograd, our
+/// C++, the data.
 std::map<std::string, double> by_part(const bench::StepArm& arm) {
   std::map<std::string, double> parts;
   for (const char* part : kParts) parts[part] = 0;
@@ -44,6 +45,7 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
+/// Two tables: the parts of a step for each scheme, and the longest operators of the first.
 void print_parts(const bench::StepResult& result) {
   std::printf("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s",
               "");

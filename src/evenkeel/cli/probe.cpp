@@ -62,6 +62,7 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
   return what;
 }
 
+/// Measures a model with initial weights on one batch of training text.
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
@@ -72,6 +73,8 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
+/// Measures a checkpoint on validation text, appends the result to the run's probes.jsonl and
+/// renews its report.
 ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
@@ -120,7 +123,7 @@ Exit run_probe(const ProbeOptions& options) {
   return Exit::done;
 }
 
-/// The examples, and what can be measured, a line each.
+/// The end of the help: examples, and one line a measure.
 std::string footer() {
   auto out = text(kProbeExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;

@@ -12,10 +12,12 @@ namespace {
 using probe::Claim;
 using probe::Relation;
 
+/// At most four significant digits.
 std::string short_text(double value) {
   return with_digits(value, 4);
 }
 
+/// The word with spaces behind it, `width` characters in all.
 std::string padded(const std::string& word, std::size_t width) {
   return word + std::string(width > word.size() ? width - word.size() : 0, ' ');
 }

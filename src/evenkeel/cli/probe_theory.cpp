@@ -27,11 +27,13 @@ struct ProbeTheoryOptions {
   bool json = false;
 };
 
+/// \throws Error (usage) if the value is outside [least, most]
 void check(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value >= least && value <= most) return;
   throw Error(Exit::usage, text(option, " must be ", least, " to ", most, ", but is ", value));
 }
 
+/// The table of Jacobian norms and their bounds.
 void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf(
       "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
@@ -49,6 +51,7 @@ void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf("\n");
 }
 
+/// The rows as JSON, one object a pair of setting and matrix.
 nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {

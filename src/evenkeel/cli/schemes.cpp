@@ -38,6 +38,7 @@ struct SchemesOptions {
   bool markdown = false;
 };
 
+/// \throws Error (usage) if no scheme of the catalogue is of this family
 void check_family(const std::string& family, const std::vector<CatalogueEntry>& catalogue) {
   std::set<std::string> families;
   for (const auto& each : catalogue) families.insert(each.info.family);
@@ -46,6 +47,7 @@ void check_family(const std::string& family, const std::vector<CatalogueEntry>& 
                                 did_you_mean(family, {families.begin(), families.end()})));
 }
 
+/// \throws Error (usage) if no norm kind has this name
 void check_kind(const std::string& kind) {
   try {
     norm::kind_named(kind);
@@ -54,7 +56,7 @@ void check_kind(const std::string& kind) {
   }
 }
 
-/// The part of the catalogue that is asked for.
+/// The part of the catalogue that the options select.
 /// \throws Error (usage) for a family or kind that does not exist
 std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   auto all = catalogue_entries();
@@ -150,6 +152,10 @@ std::vector<CatalogueEntry> catalogue_entries() {
                    scheme.norm_parameters ? scheme.norm_parameters->formula() : ""});
   }
   return all;
+}
+
+void print_field(const char* name, const std::string& value, int width, int indent) {
+  if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
 Verb add_schemes(const Command& program) {

@@ -35,6 +35,8 @@ struct Comparison {
   bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
+/// Binds both schemes to one model and compares them.
+/// \throws SchemeError, Error (usage)
 Comparison comparison_of(const SchemesDiffOptions& options) {
   auto common = *options.common;
   common.scheme = options.left;
@@ -48,7 +50,7 @@ Comparison comparison_of(const SchemesDiffOptions& options) {
           norm::relation(a, b), a.function != a.moved, b.function != b.moved};
 }
 
-/// What a table of differences does not say by itself; empty if nothing.
+/// How the two functions are related, as a sentence; "" if the table of differences says it.
 const char* relation_text(SchemeRelation relation) {
   switch (relation) {
     case SchemeRelation::same:
@@ -64,6 +66,7 @@ const char* relation_text(SchemeRelation relation) {
   return "";
 }
 
+/// The relation as JSON names it.
 const char* relation_name(SchemeRelation relation) {
   switch (relation) {
     case SchemeRelation::same:
@@ -80,7 +83,7 @@ const char* relation_name(SchemeRelation relation) {
   return "different";
 }
 
-/// Whose norms do not stand where its file puts them; empty if all do.
+/// Names the schemes whose norms the table shows in other places than their files; "" if none.
 std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison& comparison) {
   if (!comparison.left_moved && !comparison.right_moved) return "";
   return text("norms on a sum are shown as the input norm of the half that reads it, in ",
@@ -89,6 +92,7 @@ std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison
               comparison.right_moved ? options.right : "");
 }
 
+/// "block 1", "blocks 2-9"; outside the blocks "model", or "start" for initial values.
 std::string blocks(const SchemeDifference& each) {
   if (each.first == 0) return each.at_start ? "start" : "model";
   return each.first == each.last ? text("block ", each.first)
@@ -97,6 +101,7 @@ std::string blocks(const SchemeDifference& each) {
 
 using Row = std::array<std::string, 4>;  // blocks, place, left, right
 
+/// The table: a header, a row a difference, and the parameter counts.
 std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
   std::vector<Row> rows = {{"", "", options.left, options.right}};
   std::string group;

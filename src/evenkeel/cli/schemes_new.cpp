@@ -27,7 +27,7 @@ struct SchemesNewOptions {
   std::optional<fs::path> out;
 };
 
-/// A name becomes part of run folders.
+/// A scheme's name becomes part of the names of run folders: letters, digits and ._+- only.
 /// \throws Error (usage)
 void check_name(const std::string& name) {
   const auto is_fit = [](unsigned char letter) {
@@ -46,6 +46,8 @@ void check_name(const std::string& name) {
                                 "hide; name it otherwise"));
 }
 
+/// The file to write: --out, or NAME.toml in the current folder.
+/// \throws Error (usage) for a bad name or ending, and if the file exists
 fs::path file_of(const SchemesNewOptions& options) {
   auto name = options.name;
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
@@ -65,6 +67,7 @@ fs::path file_of(const SchemesNewOptions& options) {
   return file;
 }
 
+/// Writes the file and prints the next commands.
 Exit make(const SchemesNewOptions& options) {
   const auto file = file_of(options);
   const auto name = file.string();

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/config.h"
-
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
@@ -8,6 +6,7 @@
 #include <memory>
 
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
 
 namespace evenkeel::cli {
@@ -20,6 +19,7 @@ constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";
 
+/// The TOML tree as JSON; dates, which no key has, become null.
 nlohmann::json as_json(const toml::node& node) {
   nlohmann::json out;
   node.visit([&](const auto& value) {

@@ -30,11 +30,13 @@ struct EvalOptions {
   std::int64_t sequences = 0;
 };
 
+/// The results on the validation text and, with data.ood, on that text.
 struct Evaluations {
   evaluate::Evaluation validation;
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
+/// "loss         2.3456 nats a token"
 void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
@@ -70,6 +72,9 @@ nlohmann::ordered_json as_json(const train::TrainedModel& loaded, const Evaluati
   return out;
 }
 
+/// \throws Error (usage, data, no_checkpoint, differs); (diverged) after printing if the loss is
+/// not
+///         finite
 Exit run_eval(const EvalOptions& options) {
   const auto& common = options.common;
   check_device(common);

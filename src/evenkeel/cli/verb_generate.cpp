@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/generate/generate.h"
-
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/detokenize.h"
+#include "evenkeel/generate/generate.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -31,6 +30,7 @@ struct GenerateOptions {
   bool no_cache = false;
 };
 
+/// \throws Error (usage) for a value out of its range
 void check(const GenerateOptions& options) {
   const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
   const auto& sampling = options.sampling;
@@ -42,7 +42,8 @@ void check(const GenerateOptions& options) {
   if (options.seed < 0) refuse("--seed must be 0 or more");
 }
 
-/// --prompt, or what is piped in, or nothing: a text starts after an end-of-text.
+/// The tokens of --prompt, else of standard input unless that is a terminal, else none; an
+/// end-of-text token comes first, as at the start of each training document.
 std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {

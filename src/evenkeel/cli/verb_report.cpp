@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/report/report.h"
-
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
 
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/report/report.h"
 
 namespace evenkeel::cli {
 
@@ -18,6 +17,10 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs/*-tiny-* --output comparison.html
   evenkeel report bench.jsonl                                         what `bench --out` appended)";
 
+/// Writes the page and prints its path.
+/// \param page  empty: report.html in the only run, or in the current folder; of a bench file its
+/// own
+///              name with .html
 Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
                 std::filesystem::path page) {
   if (runs.empty()) {

@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// "model" and "layers" as "model.layers".
 std::string joined(const std::string& prefix, std::string_view key) {
   return prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
 }
@@ -34,6 +35,7 @@ std::string value_text(const toml::node& node) {
   return other.str();
 }
 
+/// Appends all keys below a table, with the prefix.
 void flatten(const std::string& prefix, const toml::table& table, KeyValues& out) {
   for (const auto& [key, node] : table) {
     const auto name = joined(prefix, key.str());
@@ -45,6 +47,7 @@ void flatten(const std::string& prefix, const toml::table& table, KeyValues& out
   }
 }
 
+/// Appends all keys below an object, with the prefix.
 void flatten(const std::string& prefix, const Json& object, KeyValues& out) {
   for (const auto& [key, value] : object.items()) {
     const auto name = joined(prefix, key);

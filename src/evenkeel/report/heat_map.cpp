@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/html.h"
 
 namespace evenkeel::report {
@@ -27,6 +28,7 @@ struct Colour {
 constexpr std::array<Colour, 5> kScale = {
     {{53, 42, 105}, {44, 92, 140}, {34, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
 
+/// "#35...": the colour scale at a place in [0, 1], linear between its entries.
 std::string colour_of(double place) {
   const double at = std::clamp(place, 0.0, 1.0) * static_cast<double>(kScale.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
@@ -40,10 +42,7 @@ std::string colour_of(double place) {
   return out.data();
 }
 
-std::string svg_number(double value) {
-  return fixed(value, 1);
-}
-
+/// The range of the values that the colour scale covers.
 struct ColourRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool logarithmic = false;
@@ -55,6 +54,7 @@ struct ColourRange {
   }
 };
 
+/// The range of all finite values; logarithmic if they are positive and span a factor above kWide.
 ColourRange range_of(const LayerMap& map) {
   constexpr double kWide = 20;
   ColourRange range;
@@ -87,6 +87,7 @@ std::string rectangle(double x, double y, double width, double height, const std
               "\"><title>", title, "</title></rect>\n");
 }
 
+/// A text at (x, y). \param anchor  a CSS class: "start", "middle" or "end"
 std::string label(const char* anchor, double x, double y, const std::string& content) {
   return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\">",
               escaped(content), "</text>\n");
@@ -109,6 +110,7 @@ std::string colour_bar(const ColourRange& range, double y) {
                with_digits(range.high, 3) + (range.logarithmic ? " (log)" : ""));
 }
 
+/// The label of a row.
 std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
@@ -167,6 +169,7 @@ std::string axes(const LayerMap& map, const Grid& grid, const std::string& x_lab
   return out;
 }
 
+/// The heat map as `<svg>`: cells, labels of layers and steps, and the colour scale.
 std::string drawing(const LayerMap& map, const std::string& title, const std::string& x_label) {
   constexpr double kBarDrop = 34;
   const auto range = range_of(map);

@@ -12,6 +12,7 @@ namespace evenkeel::report {
 
 namespace {
 
+/// The chart of one quantity over the steps.
 std::string curve(const Run& run, const Quantity& quantity, int colour) {
   Chart chart{quantity.title, quantity.unit, "", {{"", run.*quantity.values, colour}}};
   return figure(chart);

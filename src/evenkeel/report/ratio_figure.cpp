@@ -32,11 +32,13 @@ Axis axis_of(const std::vector<Ratio>& ratios) {
   return linear_axis(std::max(0.0, low - room), high + room, kTicks);
 }
 
+/// The colour of a ratio: by whether it meets its goal, if that is judged.
 const char* colour_of(const Ratio& ratio) {
   if (ratio.goal == 0 || !ratio.is_judged) return kPlain;
   return ratio.median <= ratio.goal ? kWithin : kRatioFigureAbove;
 }
 
+/// The row of a ratio: its interval, its goal, and its numbers.
 std::string drawn(const Ratio& ratio, const RowFrame& frame, double y) {
   constexpr double kHalf = 7;
   auto out = row_name(ratio.name, frame, y);

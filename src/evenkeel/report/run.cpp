@@ -10,7 +10,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/report/json_field.h"
 #include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::report {
 
@@ -21,19 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The number of a key; NaN if it is absent, null or no number.
-double number(const json& record, const char* key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_number() ? found->get<double>() : kRunNone;
-}
-
-/// The value of a key as a person reads it; "" if it is absent.
-std::string word(const json& record, const char* key) {
-  const auto found = record.find(key);
-  if (found == record.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
+/// The last component of a path, also of "runs/x/" and ".".
 std::string folder_name(const fs::path& folder) {
   const auto path = fs::absolute(folder).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
@@ -54,6 +44,7 @@ void with_file(Run& run, const fs::path& file, const std::function<void()>& read
   }
 }
 
+/// Adds the number of a key to a series, if the record has the key.
 void add(Series& series, const json& record, const char* key, double step, double scale = 1) {
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
@@ -97,6 +88,8 @@ void add_routing(Run& run, const json& record, double step) {
   }
 }
 
+/// Adds a line of metrics.jsonl.
+/// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
   if (!std::isfinite(step)) return;
@@ -139,6 +132,7 @@ void read_health(Run& run, const fs::path& file) {
   }
 }
 
+/// State, scheme and steps of status.json.
 void read_status(Run& run, const fs::path& file) {
   const auto status = json::parse(read_file(file));
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");

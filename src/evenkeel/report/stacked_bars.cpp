@@ -18,6 +18,7 @@ namespace {
 constexpr double kStackedBarsNumbers = 90;  // units for the sum at the right
 constexpr int kStackedBarsTicks = 6, kStackedBarsDigits = 4;
 
+/// The sum of a bar's parts.
 double sum_of(const StackedBar& row) {
   return std::accumulate(row.parts.begin(), row.parts.end(), 0.0,
                          [](double sum, const auto& part) { return sum + part.second; });
@@ -48,6 +49,7 @@ std::string drawn(const StackedBar& row, const RowFrame& frame, const std::strin
                          with_digits(sum_of(row), kStackedBarsDigits) + " " + unit_of);
 }
 
+/// The names of the parts in their colours.
 std::string legend(const StackedBar& row) {
   std::string out;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {

@@ -41,7 +41,7 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
   for (const auto& each : tensors_) {
     EK_ASSERT(each.shape.size() <= kMaxDimensions && each.name.size() <= kMaxNameBytes);
     EK_ASSERT(each.name != kMetadataKey && !header.contains(each.name));
-    const auto begin = std::exchange(end, end + bytes_of(each));
+    const auto begin = std::exchange(end, end + tensor_bytes(each));
     header[each.name] = {
         {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
   }
@@ -58,7 +58,7 @@ WrittenFile SafetensorsWriter::write(const SystemCalls& system,
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
   file.write(header_.data(), header_.size());
-  for (const auto& each : tensors_) file.write(each.data, bytes_of(each));
+  for (const auto& each : tensors_) file.write(each.data, tensor_bytes(each));
   return file.finish();
 }
 
