@@ -142,8 +142,8 @@ struct Contenders {
 };
 
 /// Starts a PyTorch process for each mode. Waits until each has replied that it is ready.
-Contenders start(train::Trainer& trainer, const PeersOptions& options,
-                 const TemporaryFolder& scratch) {
+Contenders peers_start(train::Trainer& trainer, const PeersOptions& options,
+                       const TemporaryFolder& scratch) {
   Contenders result;
   auto& contenders = result.all;
   contenders.push_back({"evenkeel", nullptr, &trainer});
@@ -169,7 +169,8 @@ std::vector<Peer> first_steps(const std::vector<Contender>& contenders) {
   return peers;
 }
 
-void time_steps(const std::vector<Contender>& contenders, int rounds, std::vector<Peer>& peers) {
+void peers_time_steps(const std::vector<Contender>& contenders, int rounds,
+                      std::vector<Peer>& peers) {
   constexpr int kWarmups = 1;
   std::vector<Arm> arms;
   std::vector<double> faults;
@@ -212,14 +213,14 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
     result.parameters += static_cast<double>(each.master.numel());
   }
 
-  const auto [contenders, torch] = start(trainer, options, scratch);
+  const auto [contenders, torch] = peers_start(trainer, options, scratch);
   result.torch = torch;
   result.peers = first_steps(contenders);
   compare_losses(result);
 
   const auto gemms = gemm_arms(shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
-  time_steps(contenders, options.rounds, result.peers);
+  peers_time_steps(contenders, options.rounds, result.peers);
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
   return result;
 }

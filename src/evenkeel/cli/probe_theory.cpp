@@ -28,13 +28,14 @@ struct ProbeTheoryOptions {
 };
 
 /// \throws Error (usage) if the value is outside [least, most]
-void check(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
+void probe_theory_check(const char* option, std::int64_t value, std::int64_t least,
+                        std::int64_t most) {
   if (value >= least && value <= most) return;
   throw Error(Exit::usage, text(option, " must be ", least, " to ", most, ", but is ", value));
 }
 
 /// The table of Jacobian norms and their bounds.
-void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
+void probe_theory_print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf(
       "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
       "norm and bounds are of the seed nearest its corrected bound, shares the largest of any\n"
@@ -69,9 +70,9 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
 
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
   const auto& sizes = options.theory;
-  check("--seeds", sizes.seeds, 1, kMostSeeds);
-  check("--sequence", sizes.sequence, 2, kMostSequence);
-  check("--width", sizes.width, 2, kMostWidth);
+  probe_theory_check("--seeds", sizes.seeds, 1, kMostSeeds);
+  probe_theory_check("--sequence", sizes.sequence, 2, kMostSequence);
+  probe_theory_check("--width", sizes.width, 2, kMostWidth);
   auto [rows, claims] = probe::theory(sizes);
   const auto coupling = probe::coupling_claims(/*seed=*/1);
   claims.insert(claims.end(), coupling.begin(), coupling.end());
@@ -82,7 +83,7 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
         {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
-    print(rows, sizes);
+    probe_theory_print(rows, sizes);
     std::printf("%s", claims_table(claims).c_str());
   }
   return claims_exit(claims);

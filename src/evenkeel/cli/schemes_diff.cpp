@@ -115,7 +115,7 @@ std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& co
   return rows;
 }
 
-void print(const SchemesDiffOptions& options, const Comparison& comparison) {
+void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
@@ -137,7 +137,8 @@ void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
+nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
+                                            const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
@@ -161,9 +162,9 @@ nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparis
 Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {
-    print_json(as_json(options, found));
+    print_json(schemes_diff_as_json(options, found));
   } else {
-    print(options, found);
+    schemes_diff_print(options, found);
   }
   return Exit::done;
 }

@@ -20,15 +20,15 @@ constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";
 
 /// The TOML tree as JSON; dates, which no key has, become null.
-nlohmann::json as_json(const toml::node& node) {
+nlohmann::json config_as_json(const toml::node& node) {
   nlohmann::json out;
   node.visit([&](const auto& value) {
     if constexpr (toml::is_table<decltype(value)>) {
       out = nlohmann::json::object();
-      for (const auto& [key, inner] : value) out[std::string(key.str())] = as_json(inner);
+      for (const auto& [key, inner] : value) out[std::string(key.str())] = config_as_json(inner);
     } else if constexpr (toml::is_array<decltype(value)>) {
       out = nlohmann::json::array();
-      for (const auto& inner : value) out.push_back(as_json(inner));
+      for (const auto& inner : value) out.push_back(config_as_json(inner));
     } else if constexpr (!toml::is_chronological<decltype(value)>) {  // no key is a date
       out = value.get();
     }
@@ -43,7 +43,7 @@ Exit run_config(const CommonOptions& common, bool check) {
   if (check) return Exit::done;
   const auto toml = config::to_toml(config);
   if (common.json) {
-    print_json(as_json(toml::parse(toml)));
+    print_json(config_as_json(toml::parse(toml)));
   } else {
     std::printf("%s", toml.c_str());
   }

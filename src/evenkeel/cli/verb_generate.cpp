@@ -31,7 +31,7 @@ struct GenerateOptions {
 };
 
 /// \throws Error (usage) for a value out of its range
-void check(const GenerateOptions& options) {
+void generate_check(const GenerateOptions& options) {
   const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
   const auto& sampling = options.sampling;
   if (!(sampling.temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
@@ -62,7 +62,7 @@ std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
 
 Exit run_generate(const GenerateOptions& options) {
   check_device(options.common);
-  check(options);
+  generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
   for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
   generate::GenerationOptions request;

@@ -88,7 +88,7 @@ std::string fit_verdict(const Plan& plan) {
               "a shorter context (model.context) or a smaller model may");
 }
 
-void print(const Plan& plan) {
+void plan_print(const Plan& plan) {
   const auto line = [](const char* name, const std::string& value, const char* remark = "") {
     std::printf("%-18s %12s  %s\n", name, value.c_str(), remark);
   };
@@ -124,7 +124,7 @@ void print(const Plan& plan) {
   std::printf("\n%s\n", fit_verdict(plan).c_str());
 }
 
-nlohmann::ordered_json as_json(const Plan& plan) {
+nlohmann::ordered_json plan_as_json(const Plan& plan) {
   const auto& memory = plan.memory;
   return {{"preset", plan.config.preset},
           {"scheme", plan.config.scheme.name},
@@ -153,9 +153,9 @@ Exit run_plan(const CommonOptions& common) {
   check_device(common);
   const auto plan = plan_of(common);
   if (common.json) {
-    print_json(as_json(plan));
+    print_json(plan_as_json(plan));
   } else {
-    print(plan);
+    plan_print(plan);
   }
   return Exit::done;
 }

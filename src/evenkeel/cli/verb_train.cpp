@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/train/train.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/report/run.h"
+#include "evenkeel/train/train.h"
 
 namespace evenkeel::cli {
 
@@ -25,7 +24,7 @@ constexpr const char* kTrainExamples = R"(Examples:
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
 /// The progress of a run and its last values; null for values that were not measured.
-nlohmann::ordered_json as_json(const std::filesystem::path& folder) {
+nlohmann::ordered_json train_as_json(const std::filesystem::path& folder) {
   const auto run = report::read_run(folder);
   return {{"run", folder.string()},
           {"scheme", run.scheme},
@@ -60,7 +59,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
                                     .overrides = overrides,
                                     .quiet = common.quiet});
   if (common.json) {
-    print_json(as_json(result.folder));
+    print_json(train_as_json(result.folder));
   } else {
     std::printf("%s", terminal_safe(train::closing_text(result)).c_str());
   }

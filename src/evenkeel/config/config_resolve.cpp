@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kByteTokens = 257;  // 256 bytes and the end of text
 
 /// All keys but the scheme, each read strictly.
-Config read(const toml::table& tree) {
+Config config_resolve_read(const toml::table& tree) {
   Config config;
   TableReader top(tree, "");
   top.node("scheme");
@@ -155,7 +155,7 @@ void check_experts(const Config& config, const toml::table& tree) {
 }
 
 Config resolved(MergedSources merged) {
-  auto config = read(merged.tree);
+  auto config = config_resolve_read(merged.tree);
   config.preset = merged.preset;
   config.scheme = scheme_of(merged.tree);
   check_batch(config.train);

@@ -9,7 +9,7 @@ namespace evenkeel::config {
 
 namespace {
 
-std::string list_text(const toml::array& list) {
+std::string toml_text_list_text(const toml::array& list) {
   std::string out;
   for (const auto& each : list) out += (out.empty() ? "" : ", ") + toml_text(each);
   return "[" + out + "]";
@@ -27,7 +27,7 @@ std::string table_text(const toml::table& table) {
 
 std::string toml_text(const toml::node& node) {
   if (const auto* const table = node.as_table()) return table_text(*table);
-  if (const auto* const list = node.as_array()) return list_text(*list);
+  if (const auto* const list = node.as_array()) return toml_text_list_text(*list);
   if (const auto* const string = node.as_string()) return in_quotes(string->get());
   if (const auto* const integer = node.as_integer()) return std::to_string(integer->get());
   if (const auto* const number = node.as_floating_point()) return shortest(number->get());

@@ -112,7 +112,7 @@ Steps first(const Steps& last) {
   return {.done = 0, .planned = last.planned};
 }
 
-void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
+void check_values_check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
   const auto variables = variables_of(slot, scheme.shape, first(last));
   const Evaluator at(scheme, slot.block, variables, last.done);
   const auto& norm = *slot.norm;
@@ -133,7 +133,8 @@ void check_residual(const std::string& sublayer, const Residual& add, const Eval
   at.value(sublayer + ".angle_decay", add.angle_decay);
 }
 
-void check_block(const Scheme& scheme, const Block& block, std::int64_t l, const Steps& last) {
+void check_values_check_block(const Scheme& scheme, const Block& block, std::int64_t l,
+                              const Steps& last) {
   const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, first(last)), last.done);
   const auto& [attention, feed_forward, damp] = block;
   check_residual("attention", attention.add, at);
@@ -155,9 +156,9 @@ std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& pl
 }
 
 void check_values(const Scheme& scheme, const Steps& last) {
-  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot, last);
+  for (const auto& slot : slots_of(scheme)) check_values_check_slot(scheme, slot, last);
   std::int64_t l = 0;
-  for (const auto& block : scheme.blocks) check_block(scheme, block, ++l, last);
+  for (const auto& block : scheme.blocks) check_values_check_block(scheme, block, ++l, last);
   const Evaluator at(scheme, 0, scheme.shape.variables(first(last)), last.done);
   at.number("embedding.scale", scheme.embedding_scale);
   at.number("logits.scale", scheme.logits_scale);

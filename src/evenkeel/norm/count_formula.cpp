@@ -42,25 +42,25 @@ Terms terms_of(const Scheme& scheme) {
   return terms;
 }
 
-std::string product(std::int64_t count, const std::string& size) {
+std::string count_formula_product(std::int64_t count, const std::string& size) {
   if (size == "1") return text(count);
   return count == 1 ? size : text(count, "*", size);
 }
 
-void append(std::string& sum, std::int64_t count, const std::string& size) {
+void count_formula_append(std::string& sum, std::int64_t count, const std::string& size) {
   if (count == 0) return;
   const auto* const sign = count < 0 ? " - " : sum.empty() ? "" : " + ";
-  sum += text(sign, product(count < 0 ? -count : count, size));
+  sum += text(sign, count_formula_product(count < 0 ? -count : count, size));
 }
 
 /// A sum times N: "N*(d + 3*dk)", "2*N*d".
 std::string times_depth(const Terms& rises) {
   if (rises.size() == 1) {
     const auto& [size, rise] = *rises.begin();
-    return product(rise, size == "1" ? "N" : "N*" + size);
+    return count_formula_product(rise, size == "1" ? "N" : "N*" + size);
   }
   std::string sum;
-  for (const auto& [size, rise] : rises) append(sum, rise, size);
+  for (const auto& [size, rise] : rises) count_formula_append(sum, rise, size);
   return text("N*(", sum, ")");
 }
 
@@ -85,7 +85,7 @@ std::optional<std::string> count_formula(const std::vector<Scheme>& at_depths) {
       if (counts[i][size] != slope * layers(i) + rest) return std::nullopt;
     }
     if (slope != 0) rises[size] = slope;
-    append(fixed, rest, size);
+    count_formula_append(fixed, rest, size);
   }
   if (rises.empty()) return fixed.empty() ? "0" : fixed;
   if (fixed.empty()) return times_depth(rises);

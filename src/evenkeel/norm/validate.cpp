@@ -47,7 +47,7 @@ void check_effects(const Slot& slot, const std::string& where) {
   if (norm.stored_at) refuse("stored_at", no_gain);
 }
 
-void check_slot(const Scheme& scheme, const Slot& slot) {
+void validate_check_slot(const Scheme& scheme, const Slot& slot) {
   const auto& norm = *slot.norm;
   const auto where = place_in(scheme, slot.block, slot.place);
   if (norm.scope == Scope::head && !slot.in_attention) {
@@ -126,7 +126,7 @@ void check_layout(const Scheme& scheme, std::int64_t l, const Block& block) {
   }
 }
 
-void check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
+void validate_check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
   const auto& [attention, feed_forward, damp] = block;
   check_sublayer(
       scheme, l,
@@ -237,8 +237,8 @@ void check_count(const Scheme& scheme) {
 
 std::vector<Warning> validate(const Scheme& scheme) {
   std::int64_t l = 0;
-  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
-  for (const auto& block : scheme.blocks) check_block(scheme, ++l, block);
+  for (const auto& slot : slots_of(scheme)) validate_check_slot(scheme, slot);
+  for (const auto& block : scheme.blocks) validate_check_block(scheme, ++l, block);
   check_values(scheme);
   check_weights(scheme);
   check_profile(scheme);

@@ -34,7 +34,7 @@ at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mo
   return logits;
 }
 
-const char* name_of(nn::Mode mode) {
+const char* causality_name_of(nn::Mode mode) {
   return mode == nn::Mode::training ? "training" : "evaluation";
 }
 
@@ -68,7 +68,7 @@ Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
   Claims claims;
   for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
     const bool leak = leakage_expected(scheme, mode);
-    claims.push_back({.subject = text(scheme.info.name, ", ", name_of(mode)),
+    claims.push_back({.subject = text(scheme.info.name, ", ", causality_name_of(mode)),
                       .statement = leak ? "outputs before a changed token change with it"
                                         : "outputs before a changed token stay",
                       .measured = causal_leakage(scheme, mode, seed),

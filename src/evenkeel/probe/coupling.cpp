@@ -40,7 +40,7 @@ struct MatrixRows {
   at::Tensor of(const at::Tensor& whole) const { return whole.narrow(0, first, count); }
 };
 
-MatrixRows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
+MatrixRows coupling_rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
   for (const auto& logical : norm::logical_matrices(shape, block)) {
     if (logical.name != name) continue;
     return {text("blocks.", block, ".", logical.stored, ".weight"), logical.first, logical.rows};
@@ -54,7 +54,7 @@ using Gradients = std::array<at::Tensor, kMatrices.size()>;
 /// The gradients of one block with its W_V multiplied by c.
 Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64_t seed) {
   const auto& shape = small.model->scheme().shape;
-  const auto value = rows_of(shape, block, "attention.v");
+  const auto value = coupling_rows_of(shape, block, "attention.v");
   auto weight = value.of(small.parameters->at(value.stored).master);
   const auto saved = weight.clone();
   const auto ids = random_tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
@@ -69,7 +69,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   weight.copy_(saved);
   Gradients found;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
-    const auto rows = rows_of(shape, block, kMatrices[i].second);
+    const auto rows = coupling_rows_of(shape, block, kMatrices[i].second);
     found[i] = rows.of(small.parameters->at(rows.stored).gradient_buffer.value()).clone();
   }
   return found;

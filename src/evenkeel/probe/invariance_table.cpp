@@ -160,7 +160,7 @@ const std::array<Variant, 3> kVariants = {{
 }};
 
 /// The rows of one kind: its defaults, its variants, and evaluation with running values.
-std::vector<InvarianceRow> rows_of(const norm::KindRow& kind) {
+std::vector<InvarianceRow> invariance_table_rows_of(const norm::KindRow& kind) {
   std::vector<InvarianceRow> rows = {exact(kind)};
   for (const auto& variant : kVariants) {
     if (variant.kind != kind.kind) continue;
@@ -211,7 +211,7 @@ std::vector<InvarianceRow> invariance_rows() {
     for (const auto& kind : norm::kinds()) {
       const bool is_centred = kind.operation == norm::Operation::standardize;
       if (kind.axis != part.axis || is_centred != part.is_centred) continue;
-      const auto rows = rows_of(kind);
+      const auto rows = invariance_table_rows_of(kind);
       all.insert(all.end(), rows.begin(), rows.end());
     }
   }

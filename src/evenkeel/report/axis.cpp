@@ -77,7 +77,7 @@ std::vector<double> multiples_of_powers(double low, double high,
 }
 
 /// The label of a tick on an axis whose ticks are `step` apart and whose largest is `largest`.
-std::string label(double value, double step, double largest) {
+std::string axis_label(double value, double step, double largest) {
   constexpr double kSmallestPlain = 1e-4;
   if (std::abs(value) < step * kSlack) return "0";
   if (step < kSmallestPlain && largest < 1) return short_number(value);
@@ -100,7 +100,7 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   const double last = std::floor(high / step + kSlack);
   for (double index = std::ceil(low / step - kSlack); index <= last; ++index) {
-    ticks.push_back({index * step, label(index * step, step, largest)});
+    ticks.push_back({index * step, axis_label(index * step, step, largest)});
   }
   return ticks;
 }

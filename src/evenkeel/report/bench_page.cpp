@@ -66,7 +66,7 @@ Ratio ratio_of(const std::string& name, const json& record, const std::string& p
 }
 
 /// `bench step`: a table of the schemes, their ratios to the first, and the parts of a step.
-std::string steps(const Records& records) {
+std::string bench_page_steps(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
   std::vector<StackedBar> parts;
@@ -156,7 +156,7 @@ struct Kind {
   const char* heading;
   std::string (*content)(const Records&);
 };
-constexpr Kind kKinds[] = {{"step", "Training steps", steps},
+constexpr Kind kKinds[] = {{"step", "Training steps", bench_page_steps},
                            {"kernels", "Operators", kernels},
                            {"peers", "Beside PyTorch", peers}};
 

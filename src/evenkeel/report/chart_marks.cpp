@@ -46,7 +46,7 @@ std::string place_text(const Chart& chart, double x) {
 }
 
 /// The value of a point, with its bounds where it has some: the tooltip.
-std::string value_text(const Line& line, std::size_t at) {
+std::string chart_marks_value_text(const Line& line, std::size_t at) {
   constexpr int kDecimals = 4, kDigits = 5;
   const double y = line.points.y[at];
   if (has_bounds(line, at, ErrorBounds::As::bars)) {
@@ -152,8 +152,8 @@ std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
     out += text("<circle class=\"c", line.colour % kColours, "\" cx=\"",
                 svg_number(x_of(line, at, frame)), "\" cy=\"", svg_number(frame.y_position(y)),
                 "\" r=\"2.6\"><title>", escaped(line.name), line.name.empty() ? "" : ", ",
-                escaped(chart.x_label), " ", place_text(chart, x), ": ", value_text(line, at),
-                "</title></circle>\n");
+                escaped(chart.x_label), " ", place_text(chart, x), ": ",
+                chart_marks_value_text(line, at), "</title></circle>\n");
   }
   return out;
 }

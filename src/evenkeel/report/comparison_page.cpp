@@ -57,7 +57,7 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
 }
 
 /// \param differing  what differs between the runs beside what is compared
-std::string verdict(const std::vector<Run>& runs, const std::string& differing) {
+std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
   if (!differing.empty()) {
@@ -200,7 +200,7 @@ KeyValues with_named_scheme(const KeyValues& settings) {
 }
 
 /// The keys of the configuration that differ.
-std::string configuration(const std::vector<Run>& runs) {
+std::string comparison_page_configuration(const std::vector<Run>& runs) {
   std::string out;
   std::vector<KeyValues> all;
   const bool one_is_named = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
@@ -236,13 +236,14 @@ std::string comparison_page(std::vector<Run> runs) {
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
   const auto differing = confounding_conditions(runs);
   const auto title = text("Comparison of ", runs.size(), " runs");
-  auto out = element("header", element("h1", title) + "\n" +
-                                   element("p", verdict(runs, differing), "verdict")) +
-             "\n" + runs_table(runs, differing.empty(), has_floor);
+  auto out =
+      element("header", element("h1", title) + "\n" +
+                            element("p", comparison_page_verdict(runs, differing), "verdict")) +
+      "\n" + runs_table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
   const auto layers = layer_comparison(runs);
   if (!layers.empty()) out += section("Layer by layer", layers);
-  out += section("Configuration that differs", configuration(runs));
+  out += section("Configuration that differs", comparison_page_configuration(runs));
   out += section("Environment that differs", environment(runs));
   out += element("footer", "Made by Evenkeel from the files of the run folders.") + "\n";
   return page(title, out);

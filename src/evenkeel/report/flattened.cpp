@@ -22,12 +22,13 @@ std::string joined(const std::string& prefix, std::string_view key) {
 }
 
 /// A value in the shortest form: 0.95, not 0.94999999999999996.
-std::string value_text(const toml::node& node) {
+std::string flattened_value_text(const toml::node& node) {
   if (const auto* word = node.as_string()) return word->get();
   if (const auto* number = node.as_floating_point()) return shortest(number->get());
   if (const auto* array = node.as_array()) {
     std::string items;
-    for (const auto& item : *array) items += (items.empty() ? "" : ", ") + value_text(item);
+    for (const auto& item : *array)
+      items += (items.empty() ? "" : ", ") + flattened_value_text(item);
     return "[" + items + "]";
   }
   std::ostringstream other;
@@ -42,7 +43,7 @@ void flatten(const std::string& prefix, const toml::table& table, KeyValues& out
     if (const auto* inner = node.as_table()) {
       flatten(name, *inner, out);
     } else {
-      out.emplace_back(name, value_text(node));
+      out.emplace_back(name, flattened_value_text(node));
     }
   }
 }

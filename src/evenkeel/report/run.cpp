@@ -45,7 +45,7 @@ void with_file(Run& run, const fs::path& file, const std::function<void()>& read
 }
 
 /// Adds the number of a key to a series, if the record has the key.
-void add(Series& series, const json& record, const char* key, double step, double scale = 1) {
+void run_add(Series& series, const json& record, const char* key, double step, double scale = 1) {
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
 
@@ -61,10 +61,10 @@ std::optional<EntropyFloor> floor_of(const json& record) {
 
 /// What the routers of a mixture did. \throws json::exception if the lists are of other types
 void add_routing(Run& run, const json& record, double step) {
-  add(run.balance_loss, record, "balance_loss", step);
-  add(run.load, record, "load_max", step);
-  add(run.dead_experts, record, "dead_experts", step);
-  add(run.routing_entropy, record, "routing_entropy", step);
+  run_add(run.balance_loss, record, "balance_loss", step);
+  run_add(run.load, record, "load_max", step);
+  run_add(run.dead_experts, record, "dead_experts", step);
+  run_add(run.routing_entropy, record, "routing_entropy", step);
   if (!record.contains("tokens_per_expert") || !record.contains("expert_blocks")) return;
   const auto blocks = record["expert_blocks"].get<std::vector<std::int64_t>>();
   const auto counts = record["tokens_per_expert"].get<std::vector<std::vector<double>>>();
@@ -93,17 +93,17 @@ void add_routing(Run& run, const json& record, double step) {
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
   if (!std::isfinite(step)) return;
-  add(run.loss, record, "loss", step);
-  add(run.learning_rate, record, "lr", step);
-  add(run.gradient_norm, record, "grad_norm", step);
-  add(run.tokens_per_second, record, "tokens_per_s", step);
-  add(run.validation_loss, record, "val_loss", step);
-  add(run.bits_per_byte, record, "val_bits_per_byte", step);
-  add(run.gap, record, "val_gap", step);
-  add(run.exact_match, record, "val_exact", step);
-  add(run.ood_loss, record, "ood_loss", step);
-  add(run.ood_gap, record, "ood_gap", step);
-  add(run.ood_exact_match, record, "ood_exact", step);
+  run_add(run.loss, record, "loss", step);
+  run_add(run.learning_rate, record, "lr", step);
+  run_add(run.gradient_norm, record, "grad_norm", step);
+  run_add(run.tokens_per_second, record, "tokens_per_s", step);
+  run_add(run.validation_loss, record, "val_loss", step);
+  run_add(run.bits_per_byte, record, "val_bits_per_byte", step);
+  run_add(run.gap, record, "val_gap", step);
+  run_add(run.exact_match, record, "val_exact", step);
+  run_add(run.ood_loss, record, "ood_loss", step);
+  run_add(run.ood_gap, record, "ood_gap", step);
+  run_add(run.ood_exact_match, record, "ood_exact", step);
   add_routing(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);

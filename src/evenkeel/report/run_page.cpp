@@ -39,7 +39,7 @@ std::string header(const Run& run) {
 }
 
 /// The run in a sentence.
-std::string verdict(const Run& run) {
+std::string run_page_verdict(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   const auto after = text(" after ", steps_text(run), ".");
   if (run.floor && std::isfinite(gap)) {
@@ -222,7 +222,7 @@ std::string events(const Run& run) {
 }
 
 /// The content of run.toml, folded; or why it is missing.
-std::string configuration(const Run& run) {
+std::string run_page_configuration(const Run& run) {
   const auto why = run.missing.find("run.toml");
   const auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
   if (!run.config) return note;
@@ -233,8 +233,8 @@ std::string configuration(const Run& run) {
 }  // namespace
 
 std::string run_page(const Run& run) {
-  auto out =
-      element("header", header(run) + element("p", verdict(run), "verdict")) + "\n" + tiles(run);
+  auto out = element("header", header(run) + element("p", run_page_verdict(run), "verdict")) +
+             "\n" + tiles(run);
   const auto figures = loss_figure(run) + evaluation_figure(run) + answers_figure(run) +
                        gradient_figure(run) + rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
@@ -246,7 +246,7 @@ std::string run_page(const Run& run) {
     out += section("Scheme", preformatted(run, run.diagram, "scheme.txt", "diagram"));
   out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));
   out += section("Health", events(run));
-  out += section("Configuration", configuration(run));
+  out += section("Configuration", run_page_configuration(run));
   out += section("Environment", run.environment.empty() ? missing_text(run, "provenance.json",
                                                                        "provenance.json is empty")
                                                         : key_value_table(run.environment));

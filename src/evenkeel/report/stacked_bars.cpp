@@ -29,8 +29,8 @@ std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
-std::string drawn(const StackedBar& row, const RowFrame& frame, const std::string& unit_of,
-                  double y) {
+std::string stacked_bars_drawn(const StackedBar& row, const RowFrame& frame,
+                               const std::string& unit_of, double y) {
   constexpr double kHalf = 6;
   auto out = row_name(row.name, frame, y);
   double before = 0;
@@ -50,7 +50,7 @@ std::string drawn(const StackedBar& row, const RowFrame& frame, const std::strin
 }
 
 /// The names of the parts in their colours.
-std::string legend(const StackedBar& row) {
+std::string stacked_bars_legend(const StackedBar& row) {
   std::string out;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {
     const auto square = text(
@@ -76,11 +76,13 @@ std::string stacked_bars(const std::string& title, const std::string& unit_of,
   auto axis = linear_axis(0, most, kStackedBarsTicks);
   axis.low = 0;
   const auto frame = row_frame(names, kStackedBarsNumbers, axis);
-  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], frame, unit_of, y); };
+  const auto draw = [&](std::size_t row, double y) {
+    return stacked_bars_drawn(rows[row], frame, unit_of, y);
+  };
   return row_figures({.title = title,
                       .unit = unit_of,
                       .note = note,
-                      .legend = legend(rows.front()),
+                      .legend = stacked_bars_legend(rows.front()),
                       .rows = rows.size(),
                       .draw = draw},
                      frame);
