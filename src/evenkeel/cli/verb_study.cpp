@@ -90,7 +90,7 @@ Exit list_studies(const StudyOptions& options) {
   return Exit::done;
 }
 
-/// The one that is asked for, or the first of the file.
+/// The size that the options name, or the first size of the file.
 std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   if (!options.size.empty()) return options.size;
   const auto sizes = study::sizes_of(file.toml, file.path);

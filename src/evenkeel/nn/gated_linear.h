@@ -12,7 +12,7 @@ namespace evenkeel::nn {
 /// recomputes it, for the gradient of w. Differentiable once:
 /// a second derivative is refused.
 ///
-/// \param products  [..., 2 * F]: up in the first F values, gate in the others
+/// \param products  [..., 2 * F]: up in the first F values, gate in the last F
 /// \param w         [rows, F]
 /// \return [..., rows]
 at::Tensor gated_linear(const at::Tensor& products, const Weight& w);

@@ -8,7 +8,7 @@
 namespace evenkeel::ops {
 
 /// Attention of queries to the positions up to their own, without scores in memory; within
-/// documents only, if it is told where they begin.
+/// documents only, if `begins` is given.
 ///
 ///   y_i = sum_j softmax_j(cap(scale * q_i . k_j)) v_j,  cap(s) = softcap * tanh(s / softcap)
 ///

@@ -95,7 +95,7 @@ void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Ar
 }
 
 /// What the seeds say before any correction: of the differences, of the failures if more runs of
-/// one arm failed, and of both if both can be asked, whose smaller p-value then counts twice.
+/// one arm failed, and of both if both can be tested, where the smaller p-value counts twice.
 Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure) {
   Verdict verdict{.arm = arm.name, .reference = reference.name};
   const auto differences = paired_differences(arm, reference, measure);

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kChanges = "changed with --override";
 
-/// What is asked of the runs, in one line.
+/// The claim as text, in one line.
 std::string claim_line(const Claim& claim) {
   const auto arms = [](const Selection& selection) {
     std::string out;
@@ -38,7 +38,7 @@ std::string claim_line(const Claim& claim) {
   return out + " in " + claim.measure.name();
 }
 
-/// What decides the runs and what is asked of them, by name, as text.
+/// The settings that decide the runs, and the claims about them, by name, as text.
 Json study_identity(const Study& study) {
   Json identity = {{"the study", study.name},
                    {"the size", study.size},
@@ -89,7 +89,7 @@ std::string difference_of(const std::string& name, const Json& before, const Jso
   return text(name, " was ", before.dump(), ", but is ", now.dump());
 }
 
-/// What is asked of the runs was not always written down: a study without it has asked the same.
+/// Older study folders hold no claims: a folder without claims counts as one with equal claims.
 bool is_unknown(const Json& before, const std::string& name) {
   constexpr std::array kQuestions = {"measure", "baseline", "[[claims]]"};
   return !before.contains(name) &&

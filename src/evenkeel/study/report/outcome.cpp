@@ -109,7 +109,7 @@ std::string outcome_summary(const Results& results) {
   return out + ".";
 }
 
-/// Where both sides have a number, its sign: a difference that is not told from none has none. What
+/// Where both sides have a number, its sign: a difference that is not significant has none. What
 /// a paper says without a number, or says to be alike, is the claim itself.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
   if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;

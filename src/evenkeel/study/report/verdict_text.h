@@ -14,7 +14,7 @@ namespace evenkeel::study {
 std::int64_t run_count(const Arm& arm, SeedRun::State state);
 
 /// "hybrid_norm is lower than pre_norm by 0.0123 [0.0041, 0.0205] nats a token (3 seeds, p 0.012,
-/// effect 1.9)", or "... and ... are not told apart with 3 seeds: ...; 11 seeds would be needed for
+/// effect 1.9)", or that the result is inconclusive with 3 seeds; 11 seeds would be needed for
 /// a difference of this size", and what failed.
 std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure);
