@@ -18,6 +18,8 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+import ops_check_layers
+
 torch.ops.load_library(sys.argv[1])
 ops = torch.ops.evenkeel
 EPSILON = 1e-5
@@ -110,34 +112,6 @@ def check_head_of_model(dtype):
                           (tensor(6, 10, dtype=dtype), targets, 1.0, None, True))
 
 
-def check_layers(dtype, wide):
-    """Linear layers, experts, embeddings and reparameterized weights."""
-    check = torch.library.opcheck
-    x, weight, dy = tensor(7, 8, dtype=dtype), tensor(2, 6, 8, dtype=dtype), tensor(7, 6, dtype=dtype)
-    offsets = torch.tensor([0, 3, 7])
-    check(ops.grouped_linear_forward.default, (x, weight, offsets))
-    for asked in ((True, True), (True, False), (False, True)):
-        check(ops.grouped_linear_backward.default, (dy, x, weight, offsets, *asked))
-    check(ops.add_grouped_weight_gradient_.default,
-          (tensor(2, 6, 8, dtype=wide), dy, x, offsets))
-    check(ops.add_embedding_gradient_.default,
-          (tensor(9, 8, dtype=wide), x, torch.arange(7) % 3))
-    check(ops.scale_rows_forward.default, (x, tensor(7, dtype=wide)))
-    check(ops.scale_rows_backward.default, (x, x, tensor(7, dtype=wide)))
-    check(ops.gather_sum_forward.default, (x, torch.tensor([[1, 6], [0, 2]])))
-    check(ops.expert_assignment.default, (tensor(7, 4, dtype=wide), 2))
-    heads, cos_sin = tensor(2, 5, 3, 8, dtype=dtype), tensor(5, 2, 4, dtype=wide)
-    check(ops.apply_rotary_forward.default, (heads, cos_sin))
-    check(ops.apply_rotary_backward.default, (heads, cos_sin))
-    gamma, left, right = (tensor(size, dtype=wide) for size in (1, 7, 8))
-    check(ops.weight_norm_forward.default, (x, left))
-    check(ops.weight_norm_backward.default, (x, x, left))
-    _, sigma = ops.sigma_reparam_forward(x, gamma, left, right)
-    check(ops.sigma_reparam_forward.default, (x, gamma, left, right))
-    check(ops.sigma_reparam_backward.default, (x, x, gamma, left, right, sigma))
-    check(ops.power_iteration_.default, (x, left, right))
-
-
 def check_update(dtype, gradient, copy):
     buffers = [tensor(9, dtype=dtype), tensor(9, dtype=dtype), torch.rand(9, dtype=dtype)]
     numbers = (1e-3, 0.9, 0.95, 1e-8, 0.1, 0.5, 3)
@@ -155,7 +129,7 @@ def check_operators():
         check_heads(dtype, wide)
         check_head_of_model(dtype)
         check_attention(dtype)
-        check_layers(dtype, wide)
+        ops_check_layers.check_kernels(ops, dtype, wide)
     check_update(torch.float, torch.bfloat16, torch.empty(9, dtype=torch.bfloat16))
     check_update(torch.double, torch.double, None)
 
@@ -180,15 +154,6 @@ def check_operators():
     q, k, v = (tensor(2, 3, heads, 8, grad=True) for heads in (4, 2, 2))
     check(ops.causal_attention.default, (q, k, v, 0.3, None))
     weight, targets = tensor(12, 16, grad=True), torch.arange(32) % 10
-    rows, experts = tensor(7, 16, grad=True), tensor(2, 6, 16, grad=True)
-    check(ops.swiglu_linear.default, (rows, tensor(5, 8, grad=True)))
-    check(ops.grouped_linear.default, (rows, experts, torch.tensor([0, 3, 7])))
-    check(ops.embedding.default, (rows, torch.tensor([[1, 6], [0, 1]])))
-    check(ops.scale_rows.default, (rows, tensor(7, grad=True)))
-    check(ops.gather_sum.default, (rows, torch.arange(7), torch.arange(7)))
-    check(ops.apply_rotary.default, (q, tensor(3, 2, 4)))
-    check(ops.weight_norm.default, (rows, tensor(7, grad=True)))
-    check(ops.sigma_reparam.default, (rows, tensor(1, grad=True), tensor(7), tensor(16)))
     check(ops.linear_cross_entropy.default,
           (x.detach().flatten(0, 1).requires_grad_(), weight, targets, 10))
 
@@ -221,15 +186,6 @@ def check_gradients():
     gains = [tensor(4, grad=True) for _ in range(3)]
     assert check(lambda a, *g: ops.qkv_norm_rope(a, turn, 2, 1, *g, [EPSILON] * 3),
                  (heads, *gains))
-    rows, vector = tensor(6, 8, grad=True), tensor(6, grad=True)
-    assert check(ops.swiglu_linear, (rows, tensor(3, 4, grad=True)))
-    assert check(lambda a, w: ops.grouped_linear(a, w, torch.tensor([0, 2, 6])),
-                 (rows, tensor(2, 3, 8, grad=True)))
-    assert check(lambda w: ops.embedding(w, torch.tensor([1, 5, 1])), (rows,))
-    assert check(ops.scale_rows, (rows, vector))
-    assert check(ops.weight_norm, (rows, vector))
-    left, right = tensor(6), tensor(8)
-    assert check(lambda v, g: ops.sigma_reparam(v, g, left, right), (rows, tensor(1, grad=True)))
     q, k, v = (tensor(2, 4, heads, 4, grad=True) for heads in (2, 1, 1))
     assert check(lambda *qkv: ops.causal_attention(*qkv, 0.5, 1.5), (q, k, v))
     rows, targets = tensor(6, 5, grad=True), torch.tensor([0, 6, -1, 3, 3, 2])
@@ -364,6 +320,8 @@ def main():
     check_reference()
     check_operators()
     check_gradients()
+    ops_check_layers.check_operators(ops)
+    ops_check_layers.check_gradients(ops)
     check_writes()
     check_refusals()
     check_frozen()
