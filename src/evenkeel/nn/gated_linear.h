@@ -9,7 +9,7 @@
 namespace evenkeel::nn {
 
 /// ops::swiglu_linear() of a weight and its gradient buffer: swiglu(products) W^T.
-/// \param products  [..., 2 * F]: up in the first F values, gate in the others
+/// \param products  [..., 2 * F]: up in the first F values, gate in the last
 /// \param w         [rows, F]
 /// \return [..., rows]
 inline at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
