@@ -64,7 +64,7 @@ void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
 
 /// On every device: the products are LibTorch's, the rows between them ours.
 /// \param for_x    whether the gradient of x is required
-/// \param dweight  undefined if no gradient of the weight is required
+/// \param dweight  undefined if the gradient of weight is not required
 Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets,
                              std::int64_t vocabulary, double scale, std::optional<double> softcap,
                              bool for_x, const Tensor& dweight) {

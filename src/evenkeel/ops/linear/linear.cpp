@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/linear.h"
+#include "evenkeel/ops/linear/linear.h"
 
-#include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/ops/common/saved_value.h"
-#include "evenkeel/ops/linear/gradient_buffer.h"
 
-namespace evenkeel::nn {
+namespace evenkeel::ops {
 
 namespace {
 
@@ -18,7 +19,7 @@ using torch::autograd::tensor_list;
 /// What the backward pass needs besides tensors.
 struct LinearContext {
   Activation::Recomputation recompute;  // empty: the saved tensor is the input
-  ops::GradientBuffer gradient_buffer;  // of the gradients of w; none: autograd's
+  GradientBuffer gradient_buffer;       // of the gradients of w; none: autograd's
 };
 
 /// Whether this is the only reference to the gradient, so that it may be overwritten.
@@ -39,12 +40,11 @@ at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w,
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
-                             const Activation* activation,
-                             const ops::GradientBuffer* gradient_buffer) {
+                             const Activation* activation, const GradientBuffer* gradient_buffer) {
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
     ctx->saved_data["context"] =
-        ops::saved_value(LinearContext{activation->recompute, *gradient_buffer});
+        saved_value(LinearContext{activation->recompute, *gradient_buffer});
     auto y = at::linear(x, w);
     return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
@@ -59,7 +59,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
-      const auto& context = ops::saved_value_as<LinearContext>(ctx->saved_data["context"]);
+      const auto& context = saved_value_as<LinearContext>(ctx->saved_data["context"]);
       const auto x = (context.recompute ? context.recompute(saved.at(1)) : saved.at(1))
                          .reshape({-1, w.size(1)});
       dw = weight_gradient(context.gradient_buffer, rows, x);
@@ -75,23 +75,23 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-at::Tensor weight_gradient(const ops::GradientBuffer& gradient_buffer, const at::Tensor& dy,
+at::Tensor weight_gradient(const GradientBuffer& gradient_buffer, const at::Tensor& dy,
                            const at::Tensor& x) {
   if (!gradient_buffer) return dy.t().mm(x);
   gradient_buffer.accumulate_weight_gradient(dy, x);
   return {};
 }
 
-at::Tensor linear(const Activation& x, const Weight& w) {
-  const bool needs_gradient = at::GradMode::is_enabled() && w.value.requires_grad();
-  const bool is_plain = !x.recompute && !w.gradient_buffer && x.residual_out == nullptr;
+at::Tensor linear(const Activation& x, const at::Tensor& w, const GradientBuffer& gradient_buffer) {
+  const bool needs_gradient = at::GradMode::is_enabled() && w.requires_grad();
+  const bool is_plain = !x.recompute && !gradient_buffer && x.residual_out == nullptr;
   if (is_plain || !needs_gradient) {
     if (x.residual_out != nullptr) *x.residual_out = x.value;
-    return at::linear(x.value, w.value);
+    return at::linear(x.value, w);
   }
-  const auto made = LinearFunction::apply(x.value, w.value, &x, &w.gradient_buffer);
+  const auto made = LinearFunction::apply(x.value, w, &x, &gradient_buffer);
   if (x.residual_out != nullptr) *x.residual_out = made[1];
   return made[0];
 }
 
-}  // namespace evenkeel::nn
+}  // namespace evenkeel::ops
