@@ -106,8 +106,9 @@ std::vector<std::string> known_words(const std::string& message) {
 
 /// A configuration in which this key is away from its default, if there is one.
 std::optional<Config> away_from_default(const std::string& name, const Key& key) {
-  std::vector<std::string> values = {"3",          "8",      "true", "false",  "0.25",     "7.5%",
-                                     "[0.5, 0.6]", "[3, 5]", "5kt",  "normal", "other.txt"};
+  std::vector<std::string> values = {"3",     "4",      "600",      "8",          "true",
+                                     "false", "0.25",   "7.5%",     "[0.5, 0.6]", "[3, 5]",
+                                     "5kt",   "normal", "other.txt"};
   for (const auto& word : known_words(set_error({name + "=zzz"}))) values.push_back(word);
   for (const auto* const needed : {"seed=1", "model.experts.count=4", "schedule.kind=wsd"}) {
     for (const auto& value : values) {
