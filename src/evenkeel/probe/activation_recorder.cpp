@@ -120,7 +120,8 @@ void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInp
   }
 }
 
-/// The same noise at every step, in every model and every sequence; another one in every block.
+/// Counts queries whose attention changes with noisy lengths of keys. The noise depends on the
+/// block only: it is equal at all steps, in all models and sequences.
 void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
   const auto& k = inputs.k;

@@ -83,7 +83,7 @@ std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block
   return found;
 }
 
-/// The slope of y over x by least squares.
+/// The slope of the least-squares line y(x).
 double slope(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double mean_x = 0, mean_y = 0, both = 0, square = 0;
@@ -126,7 +126,7 @@ void drop_epsilon_of_values(norm::Scheme& scheme) {
 /// One number for each of kMatrices, over all blocks.
 using Measured = std::array<double, kMatrices.size()>;
 
-/// The largest change() of any block.
+/// The largest change() over all blocks.
 Measured largest_changes(SmallModel& small, std::uint64_t seed) {
   Measured measured{};
   for (std::int64_t block = 0; block < small.model->scheme().shape.layers; ++block) {
@@ -148,7 +148,7 @@ Measured farthest_exponents(SmallModel& small, std::uint64_t seed) {
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const auto power = exponent(found, i);
       const bool nearer = std::abs(power - 1) <= std::abs(measured[i] - 1);
-      if (!nearer && !std::isnan(measured[i])) measured[i] = power;  // not a number stays
+      if (!nearer && !std::isnan(measured[i])) measured[i] = power;  // NaN stays
     }
   }
   return measured;

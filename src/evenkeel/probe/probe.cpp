@@ -17,7 +17,8 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
+/// The mean loss of a batch, nats a token.
+/// \param parameters  get the gradient of the loss; nullptr: no backward pass
 double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
                  const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);

@@ -19,7 +19,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// Calls `use(line, record)` for each line that ends and is an object.
+/// Calls `use(line, record)` for each complete line that is a JSON object.
 template <typename Use>
 void for_each_record(const std::filesystem::path& file, const Use& use) {
   std::error_code none;

@@ -31,8 +31,7 @@ OutputFile::OutputFile(const SystemCalls& system, std::filesystem::path path, st
                              kModeBeforeUmask);
   if (descriptor_ < 0) throw_system_error(path_, "create", errno);
   if (const int error = reserve(system_, descriptor_, size_); error != 0) {
-    system_.close(
-        std::exchange(descriptor_, -1));  // the destructor of a half-made object never runs
+    system_.close(std::exchange(descriptor_, -1));  // a constructor that throws runs no destructor
     throw_system_error(path_, "reserve space", error);
   }
 }

@@ -72,7 +72,7 @@ void add_status(RunSummary& run, bool locked) {
   run.steps = status->steps;
 }
 
-/// Fills in the last value of each metric, and the last step, which a status may lag behind.
+/// Fills in the last value of each metric, and the last step: status.json may be older.
 void add_metrics(RunSummary& run) {
   for (const auto& record : read_json_lines(run.folder / kMetricsName)) {
     run.step = std::max(run.step, integer_in(record, "step"));

@@ -14,7 +14,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// A name of the file as one short printable line.
+/// A name from the file, quoted, on one line of at most about 80 characters.
 std::string quoted_name(const std::string& name) {
   constexpr std::size_t kLongest = 80;
   auto quoted = nlohmann::json(name).dump(-1, ' ', true);
@@ -103,7 +103,7 @@ class HeaderReader {
 
   bool end_object() {
     if (expecting_ == Expecting::tensor_key && !finish_tensor()) return false;
-    expecting_ = Expecting::header_key;  // or the end of all, after which the parser wants nothing
+    expecting_ = Expecting::header_key;  // or the end of the header
     return true;
   }
 
@@ -246,7 +246,7 @@ class HeaderReader {
   bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
 };
 
-/// The first place where the tensors, in the order of their data, leave a hole or overlap; or "".
+/// The first hole or overlap between the data of the tensors; "" if there is none.
 std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   std::vector<std::pair<Range, const std::string*>> ranges;

@@ -76,7 +76,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   const SafetensorsWriter writer(std::move(tensors), metadata);
   auto temporary = path;
   temporary += text(".new-", ::getpid());
-  remove_all(system, temporary);  // of an earlier process with our number
+  remove_all(system, temporary);  // of an earlier process with the same process id
   try {
     writer.write(system, temporary);
     if (system.rename(temporary.c_str(), path.c_str()) != 0)

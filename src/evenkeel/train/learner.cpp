@@ -35,7 +35,7 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
           {"dead_experts", dead},
           {"routing_entropy", entropy},
           {"router_logit_max", logit},
-          {"dropped", result.expert_choices - arrived},  // none ever is: there is no capacity
+          {"dropped", result.expert_choices - arrived},  // always 0: experts have no capacity
           {"expert_blocks", stats.blocks},
           {"tokens_per_expert", stats.tokens}};
 }
@@ -55,7 +55,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   nn::StateGuard states(*parameters_);
   auto result = backward(batch, micro_batch_size);
   result.gradient_norm = optim::gradient_norm(gradients());
-  // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
+  // A branch, not a multiplication by 0: NaN * 0 is NaN.
   const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
   const bool allowed = !allow_update || allow_update(result);
   if (!finite || !allowed) {

@@ -23,8 +23,9 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));
 }
 
-/// run.toml may have been edited since: other shapes would not fit the weights, and other numbers
-/// would be measured in silence.
+/// Checks that model and scheme of run.toml are those of the checkpoint: run.toml may have been
+/// edited since, and the weights would be used in another model.
+/// \throws Error (differs)
 void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
   const auto name = (checkpoint.folder / "MANIFEST.json").string();

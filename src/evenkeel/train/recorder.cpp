@@ -24,7 +24,7 @@ std::int64_t minor_faults() {
   return usage().ru_minflt;
 }
 
-/// The most memory that this process has had resident.
+/// The largest resident set size of this process, in bytes.
 std::int64_t peak_bytes() {
   constexpr std::int64_t kKibibyte = 1024;
   return usage().ru_maxrss * kKibibyte;
@@ -168,7 +168,7 @@ void Recorder::write_status(const std::string& state, const Progress& progress) 
                                 .cpu_contention = cpu_contention_});
 }
 
-/// Warns of the first record that cannot be written.
+/// Appends a record; the first failure of a series is a warning.
 void Recorder::append(store::JsonLinesFile& records, const nlohmann::ordered_json& line) {
   try {
     records.append(line);

@@ -67,7 +67,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
                      checkpoint.folder.filename().string(), ")"));
 }
 
-/// From the checkpoint that train.from names.
+/// Loads the weights of the checkpoint that train.from names.
 void Run::load_initial_weights() {
   const std::filesystem::path from = open_.config.train.from;
   const auto other = store::find_checkpoint(from);

@@ -26,7 +26,7 @@ class UnusedFolderRemover {
     if (exists(folder_ / "run.toml", none)) return;
     remove(folder_ / "lock", none);
     if (!is_new_) return;
-    remove(folder_, none);  // stays if anything else lies there
+    remove(folder_, none);  // fails if the folder has other files
   }
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kConfig = "config";
 
-/// All tensors whose name begins with `prefix`, under the rest of their names.
+/// All tensors whose names begin with `prefix`, in float64, by the rest of their names.
 Tensors prefixed_tensors(const store::Safetensors& file, const std::string& prefix) {
   Tensors tensors;
   for (const auto& [name, unused] : file.entries()) {
@@ -30,7 +30,7 @@ Tensors prefixed_tensors(const store::Safetensors& file, const std::string& pref
   return tensors;
 }
 
-/// Parameters of the `schemes` layout have no prefix: they are what else there is.
+/// The parameters of a file of the `schemes` layout: all tensors whose names have no other meaning.
 Tensors unprefixed_tensors(const store::Safetensors& file) {
   auto tensors = prefixed_tensors(file, "");
   std::erase_if(tensors, [](const auto& each) {
@@ -45,7 +45,7 @@ at::Tensor float64_tensor(const store::Safetensors& file, const std::string& nam
   return train::tensor_of(file, name).to(at::kDouble);
 }
 
-/// A scheme of the catalogue; never a file, which a name from metadata could point anywhere.
+/// A scheme of the catalogue. Files are refused: a name from metadata could be any path.
 config::SchemeSource catalogue_scheme(const GoldenJson& config) {
   const auto name = config.string("scheme");
   const auto known = config::catalogue();
@@ -111,7 +111,8 @@ Golden golden_of_authors(const store::Safetensors& file, const GoldenJson& json)
   return golden;
 }
 
-/// The JSON file of a golden file without metadata.
+/// The JSON file next to a golden file without metadata.
+/// \throws Error (data) if there is none
 GoldenJson sidecar_json(const std::filesystem::path& path) {
   auto json = path;
   json.replace_extension(".json");
@@ -141,7 +142,8 @@ void check_routing(const Golden& golden, const GoldenPass::Mixture& mixture) {
               {shape.layers, shape.experts.count});
 }
 
-/// Checks across tensors: ids are tokens, and shapes fit one another.
+/// Checks that ids are tokens of the vocabulary, and that the shapes of tensors agree.
+/// \throws Error (data)
 void check(const Golden& golden) {
   const auto& ids = golden.ids;
   const auto vocabulary = golden.model.scheme.shape.vocabulary;

@@ -25,7 +25,7 @@ toml::table sublayer_table(const GoldenJson& layer, const std::string& name) {
   return sublayer;
 }
 
-/// The scheme as a user could have written it.
+/// The scheme as TOML, as a user would write it.
 toml::table scheme_table(const GoldenJson& config) {
   toml::table scheme;
   scheme.insert("norm", toml::table{{"kind", "rms_norm"}, {"epsilon", config.number("norm_eps")}});

@@ -25,8 +25,7 @@ struct Tolerances {
   double scalars = 0;  // relative
 };
 
-constexpr double kRateTolerance =
-    1e-12;  // the schedule is computed in double whatever the model is
+constexpr double kRateTolerance = 1e-12;  // the schedule is float64 in both precisions
 
 Tolerances tolerances_of(const Golden& golden, const VerifyOptions& options) {
   const bool exact = options.precision == nn::Precision::float64;
@@ -49,7 +48,7 @@ double relative_error(double actual, double expected) {
   return finite_or_infinite(expected == 0 ? difference : difference / std::abs(expected));
 }
 
-/// The comparisons of one file, collected.
+/// Collects the comparisons of one file.
 class Comparison {
  public:
   Comparison(const Golden& golden, const VerifyOptions& options)
@@ -169,7 +168,7 @@ void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
   const auto differing = [](const std::vector<at::Tensor>& actual, const at::Tensor& reference) {
     return (at::stack(actual) != reference).sum().item<double>();
   };
-  constexpr double kNone = 0.5;  // they are whole numbers
+  constexpr double kNone = 0.5;  // counts: any difference is at least 1
   comparison.total("selected experts that differ", differing(chosen, expected.selected_experts),
                    kNone);
   comparison.total("tokens per expert that differ", differing(counts, expected.tokens_per_expert),
@@ -188,7 +187,7 @@ struct ComputedPass {
 ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
-  const nn::StateGuard states(parameters);  // of the file
+  const nn::StateGuard states(parameters);  // restores the states of the file
   ComputedPass computed;
   nn::Observer observer;
   observer.routing = [&](std::int64_t, const nn::Routing& routing) {

@@ -23,7 +23,7 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Mean over the queries of ln(positions they attend to): the entropy of uniform weights.
+/// Mean over the queries i of ln(i): the entropy of uniform causal attention weights, nats.
 double uniform_entropy(std::int64_t positions) {
   double sum = 0;
   for (std::int64_t i = 1; i <= positions; ++i) sum += std::log(static_cast<double>(i));
@@ -98,10 +98,10 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
                                                  const probe::RoutingStats& routing) {
   const at::NoGradGuard no_grad;
   std::vector<HealthEvent> events;
-  if (step > 1) check_routing(routing, events);  // fresh routers are random
+  if (step > 1) check_routing(routing, events);  // initial routers are random
   check_attention(batch, events);
   check_gains(events);
-  if (step > 1) check_frozen(gradients, events);  // some gains start without one
+  if (step > 1) check_frozen(gradients, events);  // at step 1 some gains have none
   for (auto& event : check_depth(*parameters_, gradients, model_->scheme())) {
     events.push_back(std::move(event));
   }
@@ -110,7 +110,7 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
 
 void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
   const auto row = data::batch_slice(batch, 0, 1);
-  // Its start: the scores of a long sequence would take more memory than the training step.
+  // The first positions only: the scores of a long sequence would take more memory than the step.
   constexpr std::int64_t kPositions = 512;
   const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
@@ -128,10 +128,10 @@ void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEv
   check_attention_scores(scores, entropy, uniform_entropy(ids.size(1)), events);
 }
 
-/// \param cosine  mean over all pairs of positions after the last block
+/// \param cosine  of the last residual stream, mean over all pairs of positions
 void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events) {
   constexpr double kCollapsed = 0.99;
-  const bool collapsed = cosine > kCollapsed;  // once, early, it may pass
+  const bool collapsed = cosine > kCollapsed;  // a single early collapse may pass
   if (!std::exchange(was_collapsed_, collapsed) || !collapsed) return;
   events.push_back(
       {.kind = "collapse",
@@ -143,12 +143,13 @@ void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events
        .remedy = "a lower schedule.peak, or a longer schedule.warmup"});
 }
 
-/// \param scores, entropy  the largest score and the mean entropy of each block
-/// \param uniform             entropy of uniform weights
+/// \param scores   largest attention score of each block
+/// \param entropy  mean entropy of the attention weights of each block, nats
+/// \param uniform  entropy of uniform attention weights, nats
 void HealthCheck::check_attention_scores(const std::vector<double>& scores,
                                          const std::vector<double>& entropy, double uniform,
                                          std::vector<HealthEvent>& events) {
-  constexpr double kLarge = 100;  // softmax is one-hot long before
+  constexpr double kLarge = 100;  // softmax is one-hot far below
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of uniform weights
   if (initial_scores_.empty()) initial_scores_ = scores;
