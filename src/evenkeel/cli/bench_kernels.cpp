@@ -22,6 +22,7 @@ constexpr const char* kBenchKernelsExamples = R"(Examples:
 Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
 plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
 
+/// Options of `bench kernels`; `only` names operators, none: all.
 struct BenchKernelsOptions {
   BenchOptions bench;
   std::vector<std::string> only;
@@ -69,6 +70,7 @@ Row time(const bench::KernelCase& kernel, int rounds) {
                                              bench::calls_for(arms.front(), kMinSeconds))};
 }
 
+/// The median with three significant digits; "-" without such an arm.
 std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
@@ -94,6 +96,7 @@ void print(const Row& row, bool is_quiet) {
   std::fflush(stdout);
 }
 
+/// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
 nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
                                const std::string& verdict) {
   auto record = header;
@@ -115,6 +118,8 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
   return record;
 }
 
+/// Exit::busy if other processes took much of the machine: the figures are then not judged.
+/// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);

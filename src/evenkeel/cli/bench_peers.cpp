@@ -20,12 +20,14 @@ constexpr const char* kBenchPeersExamples = R"(Examples:
 The same weights, batches, precision, optimizer and constant rate in all processes; losses of the first
 steps are compared, and nothing is timed if they differ. The PyTorch side is bench/peers/torch_peer.py.)";
 
+/// Options of `bench peers`.
 struct BenchPeersOptions {
   CommonOptions common;
   BenchOptions bench;
   bench::PeersOptions peers;
 };
 
+/// A heading with the machine and the model, and one line a process.
 void print(const bench::PeersResult& result) {
   std::printf(
       "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens a step; losses of the first "
@@ -47,6 +49,7 @@ void print(const bench::PeersResult& result) {
   }
 }
 
+/// One record a process, ours first.
 nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("peers", result.machine);
@@ -74,6 +77,7 @@ nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::stri
   return records;
 }
 
+/// \throws Error (refuted) if the losses of the first steps differ between the processes
 Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;

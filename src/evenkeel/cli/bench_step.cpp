@@ -22,12 +22,14 @@ constexpr const char* kBenchStepExamples = R"(Examples:
 A step is everything: data, forward, backward, clipping, update, health monitor. The floor is its
 FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
 
+/// Options of `bench step`; the first scheme is the one that the ratios refer to.
 struct BenchStepOptions {
   CommonOptions common;
   BenchOptions bench;
   std::vector<std::string> schemes = {"pre_norm", "hybrid_norm", "hybrid_norm_star"};
 };
 
+/// The parts of a step, in the order of the table.
 constexpr std::array<const char*, 8> kParts = {"products", "attention", "norms", "activation",
                                                "loss",     "optimizer", "other", "between"};
 
@@ -67,6 +69,7 @@ void print_parts(const bench::StepResult& result) {
   }
 }
 
+/// A heading with the machine, one line a scheme, and print_parts().
 void print(const bench::StepResult& result) {
   std::printf("%s\n%s tokens a step; products at %s FLOP/s; peak memory of all arms %s\n\n",
               result.machine.description.c_str(), with_commas(result.tokens).c_str(),
@@ -85,6 +88,7 @@ void print(const bench::StepResult& result) {
   print_parts(result);
 }
 
+/// One record a scheme.
 nlohmann::ordered_json as_json(const bench::StepResult& result, const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("step", result.machine);

@@ -97,6 +97,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   return output;
 }
 
+/// The loss, and a profile for each measure and part.
 nlohmann::ordered_json as_json(const ProbeOutput& output) {
   auto profiles = nlohmann::ordered_json::array();
   for (const auto& profile : output.result.profiles) {

@@ -22,6 +22,7 @@ std::string padded(const std::string& word, std::size_t width) {
   return word + std::string(width > word.size() ? width - word.size() : 0, ' ');
 }
 
+/// The last column of the table.
 const char* verdict(const Claim& claim) {
   return claim.holds() ? "held" : "refuted";
 }

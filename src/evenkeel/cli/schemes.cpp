@@ -32,6 +32,7 @@ constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes check mine.toml                  is it sound, at every depth?
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
+/// Options of `schemes`; `family` and `kind` select, none: all.
 struct SchemesOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
@@ -71,6 +72,7 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   return all;
 }
 
+/// One object a scheme.
 nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [info, kinds, norm_parameters] : schemes) {
@@ -88,6 +90,7 @@ nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   return all;
 }
 
+/// A heading, and one line a scheme: name and title.
 void print_family(const std::string& family, const std::vector<norm::SchemeInfo>& schemes) {
   std::printf("%s\n", family.c_str());
   for (const auto& info : schemes) {
@@ -112,6 +115,7 @@ void print(const std::vector<CatalogueEntry>& schemes) {
               schemes.size() == 1 ? "scheme" : "schemes");
 }
 
+/// `evenkeel schemes` without a subcommand: a list, JSON with --json, a page with --markdown.
 Exit list_schemes(const SchemesOptions& options) {
   const auto schemes = chosen(options);
   if (options.markdown) {

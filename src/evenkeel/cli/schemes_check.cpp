@@ -58,6 +58,7 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
               each.warning.explanation, where);
 }
 
+/// "NAME: fine", then equations, kinds, parameter formula, equal schemes, leaks and warnings.
 void print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
@@ -76,6 +77,7 @@ void print(const std::string& name, const Findings& findings) {
   }
 }
 
+/// The findings of one scheme as an object.
 nlohmann::ordered_json as_json(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   auto warnings = nlohmann::ordered_json::array();

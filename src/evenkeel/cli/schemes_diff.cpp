@@ -22,6 +22,7 @@ constexpr const char* kSchemesDiffExamples = R"(Examples:
   evenkeel schemes diff pre_norm peri_ln
   evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
 
+/// Options of `schemes diff`: two names or .toml files.
 struct SchemesDiffOptions {
   std::shared_ptr<CommonOptions> common;
   std::string left, right;
@@ -115,6 +116,7 @@ std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& co
   return rows;
 }
 
+/// The table with aligned columns, and sentences on the relation of the two.
 void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
@@ -137,6 +139,7 @@ void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
+/// Relation, parameter counts, and one object a difference.
 nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {

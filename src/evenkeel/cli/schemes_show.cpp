@@ -44,6 +44,7 @@ bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
 }
 
+/// Name and equations, the diagram of the blocks, parameters, leaks and warnings.
 void print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_info(scheme.info);
@@ -57,6 +58,7 @@ void print(const BoundScheme& shown) {
   }
 }
 
+/// As print(), as an object.
 nlohmann::ordered_json as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
   const auto& info = scheme.info;

@@ -25,6 +25,7 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
+/// Options of `eval`; `sequences` 0: the whole text.
 struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
@@ -41,6 +42,7 @@ void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
+/// One line a quantity; losses in nats.
 void print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats a token");
@@ -62,6 +64,7 @@ void print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   print(*evaluations.ood);
 }
 
+/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity.
 nlohmann::ordered_json as_json(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},

@@ -16,6 +16,7 @@ constexpr const char* kRunsExamples = R"(Examples:
   evenkeel runs                      the folders under runs/
   evenkeel runs elsewhere --json)";
 
+/// Four decimals; "-" if the run has no such number.
 std::string number_text(const std::optional<double>& value) {
   return value ? with_decimals(*value, 4) : "-";
 }
@@ -27,6 +28,7 @@ std::string age_text(double seconds) {
   return duration_text(seconds);
 }
 
+/// One run; null for an unknown number.
 nlohmann::ordered_json as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
