@@ -6,7 +6,8 @@
 
 namespace evenkeel {
 
-/// CPU time of all processors since boot (/proc/stat), in clock ticks of 1 / sysconf(_SC_CLK_TCK) s.
+/// CPU time of all processors since boot (/proc/stat), in clock ticks of 1 / sysconf(_SC_CLK_TCK)
+/// s.
 struct CpuTicks {
   std::int64_t busy = 0;    // user, nice, system, interrupts
   std::int64_t idle = 0;    // idle, or waiting for input and output
@@ -25,9 +26,9 @@ class CpuContention {
   /// Starts the measurement.
   CpuContention();
 
-  /// Share in [0, 1] of all processors' time that other processes took since the start, steal time of
-  /// a hypervisor included; none where the kernel does not say. Ended children of this process count
-  /// as this process.
+  /// Share in [0, 1] of all processors' time that other processes took since the start, steal time
+  /// of a hypervisor included; none where the kernel does not say. Ended children of this process
+  /// count as this process.
   std::optional<double> share() const;
 
  private:

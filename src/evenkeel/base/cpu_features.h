@@ -5,9 +5,9 @@
 
 namespace evenkeel {
 
-/// The instruction sets of this processor, detected at run time (CPUID). EVENKEEL_ISA=avx512, avx2 or
-/// baseline limits what attention and train.precision = "auto" detect, so that a test takes the code
-/// paths of older processors. Functions compiled with target_clones ignore EVENKEEL_ISA.
+/// The instruction sets of this processor, detected at run time (CPUID). EVENKEEL_ISA=avx512, avx2
+/// or baseline limits what attention and train.precision = "auto" detect, so that a test takes the
+/// code paths of older processors. Functions compiled with target_clones ignore EVENKEEL_ISA.
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;

@@ -22,6 +22,7 @@ constexpr const char* kBenchKernelsExamples = R"(Examples:
 Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
 plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
 
+/// Options of `bench kernels`; `only` names operators, none: all.
 struct BenchKernelsOptions {
   BenchOptions bench;
   std::vector<std::string> only;
@@ -69,6 +70,7 @@ Row time(const bench::KernelCase& kernel, int rounds) {
                                              bench::calls_for(arms.front(), kMinSeconds))};
 }
 
+/// The median with three significant digits; "-" without such an arm.
 std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
@@ -79,7 +81,7 @@ std::string goal(const bench::KernelCase& kernel) {
 }
 
 /// One line of the table. On a busy machine the goal is not judged.
-void bench_kernels_print(const Row& row, bool is_quiet) {
+void print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""
                            : row.kernel.allowed == 0             ? ""
@@ -94,8 +96,9 @@ void bench_kernels_print(const Row& row, bool is_quiet) {
   std::fflush(stdout);
 }
 
-nlohmann::ordered_json bench_kernels_as_json(const Row& row, const nlohmann::ordered_json& header,
-                                             const std::string& verdict) {
+/// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
+nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
+                               const std::string& verdict) {
   auto record = header;
   record.update({{"op", row.kernel.op},
                  {"pass", row.kernel.pass},
@@ -115,6 +118,8 @@ nlohmann::ordered_json bench_kernels_as_json(const Row& row, const nlohmann::ord
   return record;
 }
 
+/// Exit::busy if other processes took much of the machine: the figures are then not judged.
+/// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
@@ -133,11 +138,11 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
                                                           each.op) != options.only.end();
     if (!wanted) continue;
     rows.push_back(time(each, options.bench.rounds));
-    if (!options.bench.json) bench_kernels_print(rows.back(), monitor.is_quiet());
+    if (!options.bench.json) print(rows.back(), monitor.is_quiet());
   }
   const auto verdict = monitor.verdict();
   auto records = nlohmann::ordered_json::array();
-  for (const auto& row : rows) records.push_back(bench_kernels_as_json(row, header, verdict));
+  for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
   write_records(options.bench, records);
   return exit_of_verdict(verdict);
 }

@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   return static_cast<int>(Exit::usage);
 }
 
+/// Exit code 75 (busy): another machine, or a smaller configuration, may have the memory.
 int out_of_memory() {
   complain("out of memory; `evenkeel plan` shows what a configuration needs");
   return static_cast<int>(Exit::busy);

@@ -45,6 +45,8 @@ std::string overview(const probe::Claims& claims) {
   return out + "\n\n";
 }
 
+/// Checks invariance of the norms, equal kinds, and causality of the schemes.
+/// \return refuted if one claim is
 Exit run_probe_invariance(bool json) {
   const auto table = probe::invariance_claims();
   auto claims = table;

@@ -22,6 +22,7 @@ Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the boun
 constexpr std::int64_t kMostSeeds = 1000;
 constexpr std::int64_t kMostSequence = 32, kMostWidth = 32;  // a Jacobian holds s d^3 numbers
 
+/// Options of `probe theory`.
 struct ProbeTheoryOptions {
   probe::TheoryOptions theory;
   bool json = false;
@@ -68,6 +69,8 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   return list;
 }
 
+/// Compares Jacobians of random heads with their bounds, and checks the coupling claims.
+/// \throws Error (usage) for sizes out of range
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
   const auto& sizes = options.theory;
   probe_theory_check("--seeds", sizes.seeds, 1, kMostSeeds);

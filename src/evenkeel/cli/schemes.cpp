@@ -32,6 +32,7 @@ constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes check mine.toml                  is it sound, at every depth?
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
+/// Options of `schemes`; `family` and `kind` select, none: all.
 struct SchemesOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
@@ -71,7 +72,8 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   return all;
 }
 
-nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& schemes) {
+/// One object a scheme.
+nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [info, kinds, norm_parameters] : schemes) {
     all.push_back({{"name", info.name},
@@ -88,6 +90,7 @@ nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& scheme
   return all;
 }
 
+/// A heading, and one line a scheme: name and title.
 void print_family(const std::string& family, const std::vector<norm::SchemeInfo>& schemes) {
   std::printf("%s\n", family.c_str());
   for (const auto& info : schemes) {
@@ -97,7 +100,7 @@ void print_family(const std::string& family, const std::vector<norm::SchemeInfo>
   }
 }
 
-void schemes_print(const std::vector<CatalogueEntry>& schemes) {
+void print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
     std::printf("no scheme of this family has a norm of this kind\n");
     return;
@@ -112,14 +115,15 @@ void schemes_print(const std::vector<CatalogueEntry>& schemes) {
               schemes.size() == 1 ? "scheme" : "schemes");
 }
 
+/// `evenkeel schemes` without a subcommand: a list, JSON with --json, a page with --markdown.
 Exit list_schemes(const SchemesOptions& options) {
   const auto schemes = chosen(options);
   if (options.markdown) {
     std::printf("%s", catalogue_page(schemes).c_str());
   } else if (options.common->json) {
-    print_json(schemes_as_json(schemes));
+    print_json(as_json(schemes));
   } else {
-    schemes_print(schemes);
+    print(schemes);
   }
   return Exit::done;
 }

@@ -58,7 +58,8 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
               each.warning.explanation, where);
 }
 
-void schemes_check_print(const std::string& name, const Findings& findings) {
+/// "NAME: fine", then equations, kinds, parameter formula, equal schemes, leaks and warnings.
+void print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
   print_finding("attention", scheme.info.equation_attention);
@@ -76,7 +77,8 @@ void schemes_check_print(const std::string& name, const Findings& findings) {
   }
 }
 
-nlohmann::ordered_json schemes_check_as_json(const std::string& name, const Findings& findings) {
+/// The findings of one scheme as an object.
+nlohmann::ordered_json as_json(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   auto warnings = nlohmann::ordered_json::array();
   for (const auto& each : findings.warnings) {
@@ -106,14 +108,14 @@ std::string schemes_check_complaint(const std::string& name, const std::string& 
 }
 
 /// A wrong scheme is `refuted`; an unknown name or an unreadable file keeps its own exit code.
-Exit schemes_check_verdict(const Error& error) {
+Exit verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
   return error.exit() == Exit::usage ? Exit::refuted : error.exit();
 }
 
 /// Checks all schemes, also after one that is wrong.
-Exit schemes_check_check(const SchemesCheckOptions& options) {
+Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::catalogue_in_default_shape());
   auto all = nlohmann::ordered_json::array();
@@ -122,12 +124,12 @@ Exit schemes_check_check(const SchemesCheckOptions& options) {
     try {
       const auto findings = config::check_scheme(config::find_scheme(name), known);
       if (json) {
-        all.push_back(schemes_check_as_json(name, findings));
+        all.push_back(as_json(name, findings));
       } else {
-        schemes_check_print(name, findings);
+        print(name, findings);
       }
     } catch (const Error& error) {
-      const auto code = schemes_check_verdict(error);
+      const auto code = verdict(error);
       if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
       if (!json) std::printf("%s\n", schemes_check_complaint(name, error.what()).c_str());
@@ -148,7 +150,7 @@ Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptio
       .required();
   add_json(command, *common);
   command.footer(kSchemesCheckExamples);
-  return {command, [options] { return schemes_check_check(*options); }};
+  return {command, [options] { return check(*options); }};
 }
 
 }  // namespace evenkeel::cli

@@ -22,6 +22,7 @@ constexpr const char* kSchemesDiffExamples = R"(Examples:
   evenkeel schemes diff pre_norm peri_ln
   evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
 
+/// Options of `schemes diff`: two names or .toml files.
 struct SchemesDiffOptions {
   std::shared_ptr<CommonOptions> common;
   std::string left, right;
@@ -115,7 +116,8 @@ std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& co
   return rows;
 }
 
-void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
+/// The table with aligned columns, and sentences on the relation of the two.
+void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
@@ -137,8 +139,8 @@ void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& com
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
-                                            const Comparison& comparison) {
+/// Relation, parameter counts, and one object a difference.
+nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
@@ -162,9 +164,9 @@ nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
 Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {
-    print_json(schemes_diff_as_json(options, found));
+    print_json(as_json(options, found));
   } else {
-    schemes_diff_print(options, found);
+    print(options, found);
   }
   return Exit::done;
 }

@@ -22,6 +22,7 @@ constexpr const char* kSchemesNewExamples = R"(Examples:
   evenkeel schemes new mine --extends peri_ln --out schemes/mine.toml)";
 constexpr std::string_view kSuffix = ".toml";
 
+/// Options of `schemes new`.
 struct SchemesNewOptions {
   std::string name, parent = "hybrid_norm";
   std::optional<fs::path> out;

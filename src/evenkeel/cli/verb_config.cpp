@@ -36,6 +36,8 @@ nlohmann::json config_as_json(const toml::node& node) {
   return out;
 }
 
+/// Prints the resolved configuration as TOML or JSON; with `check` only resolves it.
+/// \throws Error (usage), SchemeError for what is wrong in it
 Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);

@@ -25,6 +25,7 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
+/// Options of `eval`; `sequences` 0: the whole text.
 struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
@@ -41,7 +42,8 @@ void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
-void eval_print(const evaluate::Evaluation& evaluation) {
+/// One line a quantity; losses in nats.
+void print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats a token");
   print_eval_line("perplexity", evaluation.perplexity, "");
@@ -53,17 +55,17 @@ void eval_print(const evaluate::Evaluation& evaluation) {
   print_eval_line("gap", *evaluation.gap, " nats a byte");
 }
 
-void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
+void print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
               static_cast<long long>(loaded.step));
-  eval_print(evaluations.validation);
+  print(evaluations.validation);
   if (!evaluations.ood) return;
   std::printf("\nout of distribution\n");
-  eval_print(*evaluations.ood);
+  print(*evaluations.ood);
 }
 
-nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
-                                    const Evaluations& evaluations) {
+/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity.
+nlohmann::ordered_json as_json(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},
                                 {"tokens", evaluations.validation.tokens},
@@ -97,9 +99,9 @@ Exit run_eval(const EvalOptions& options) {
   Evaluations evaluations{evaluated("text", corpora.validation), {}};
   if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
   if (common.json) {
-    print_json(eval_as_json(loaded, evaluations));
+    print_json(as_json(loaded, evaluations));
   } else {
-    eval_print(loaded, evaluations);
+    print(loaded, evaluations);
   }
   if (!std::isfinite(evaluations.validation.nats_per_token)) {
     throw Error(Exit::diverged,

@@ -22,6 +22,7 @@ constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
   echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
 
+/// Options of `generate`.
 struct GenerateOptions {
   CommonOptions common;
   std::optional<std::string> prompt;
@@ -60,6 +61,8 @@ std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
   return tokens;
 }
 
+/// Writes --count texts, prompt included, to standard output.
+/// \throws Error (usage, no_checkpoint, differs)
 Exit run_generate(const GenerateOptions& options) {
   check_device(options.common);
   generate_check(options);

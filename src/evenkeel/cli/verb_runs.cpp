@@ -16,6 +16,7 @@ constexpr const char* kRunsExamples = R"(Examples:
   evenkeel runs                      the folders under runs/
   evenkeel runs elsewhere --json)";
 
+/// Four decimals; "-" if the run has no such number.
 std::string number_text(const std::optional<double>& value) {
   return value ? with_decimals(*value, 4) : "-";
 }
@@ -27,7 +28,8 @@ std::string age_text(double seconds) {
   return duration_text(seconds);
 }
 
-nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
+/// One run; null for an unknown number.
+nlohmann::ordered_json as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
   };
@@ -47,7 +49,7 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
   const auto runs = store::list_runs(folder);
   if (common.json) {
     auto all = nlohmann::ordered_json::array();
-    for (const auto& run : runs) all.push_back(runs_as_json(run));
+    for (const auto& run : runs) all.push_back(as_json(run));
     print_json(all);
     return Exit::done;
   }

@@ -14,8 +14,8 @@ namespace evenkeel::report {
 constexpr int kColours = 7;
 constexpr int kDashes = 6;
 
-/// How a line is drawn. `dotted`: bold, with a dot on each point if the points are few. `points`: dots
-/// without a line.
+/// How a line is drawn. `dotted`: bold, with a dot on each point if the points are few. `points`:
+/// dots without a line.
 enum class Stroke { faint, bold, dotted, points };
 
 /// Error band or error bars of a line, an entry a point; NaN where not known.

@@ -8,8 +8,8 @@
 
 #include "evenkeel/report/chart.h"
 
-/// The layout of a chart. All lengths are units of the SVG view box; one unit is about a CSS pixel at
-/// full page width.
+/// The layout of a chart. All lengths are units of the SVG view box; one unit is about a CSS pixel
+/// at full page width.
 namespace evenkeel::report {
 
 inline constexpr double kFont = 12;

@@ -6,7 +6,8 @@
 
 #include "evenkeel/report/chart_frame.h"
 
-/// The marks of a chart (curves, bands, bars, dots, crosses) as SVG; "" where nothing is to be drawn.
+/// The marks of a chart (curves, bands, bars, dots, crosses) as SVG; "" where nothing is to be
+/// drawn.
 namespace evenkeel::report {
 
 /// The line and its error bounds, downsampled at common indices.

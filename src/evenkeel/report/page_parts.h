@@ -19,8 +19,8 @@ std::string state_text(const Run& run);
 /// "400 of 400 steps"; "400 steps" where these are all, or the plan is not known.
 std::string steps_text(const Run& run);
 
-/// A paragraph in place of a file's content: why the file cannot be shown, or `otherwise` if the file
-/// is there and has none.
+/// A paragraph in place of a file's content: why the file cannot be shown, or `otherwise` if the
+/// file is there and has none.
 std::string missing_text(const Run& run, const std::string& file, std::string_view otherwise);
 
 /// A table of keys and values, one a row.
@@ -29,8 +29,8 @@ std::string key_value_table(const KeyValues& entries);
 /// A table of the keys that differ: one row a key, one column a run.
 std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows);
 
-/// The style of a run's curves on a page of several runs: one colour a scheme, one dash pattern a run
-/// of that scheme. Indices into the palette of chart.h.
+/// The style of a run's curves on a page of several runs: one colour a scheme, one dash pattern a
+/// run of that scheme. Indices into the palette of chart.h.
 struct LineStyle {
   int colour = 0, dash = 0;
 };

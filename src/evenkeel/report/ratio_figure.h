@@ -15,9 +15,9 @@ struct Ratio {
   bool is_judged = true;  // false: measured on a busy machine, which meets or misses no goal
 };
 
-/// A figure with one row a ratio: the interval, a line at 1, and a mark at the goal. The colour says
-/// whether the goal is met, where that is judged. Many rows are cut into figures that fit a printed
-/// page. "" without a finite ratio.
+/// A figure with one row a ratio: the interval, a line at 1, and a mark at the goal. The colour
+/// says whether the goal is met, where that is judged. Many rows are cut into figures that fit a
+/// printed page. "" without a finite ratio.
 /// \param note  what is divided by what
 std::string ratio_figures(const std::string& title, const std::string& note,
                           const std::vector<Ratio>& ratios);

@@ -8,8 +8,8 @@
 
 #include "evenkeel/report/axis.h"
 
-/// Figures with one row an entry: its name at the left, a mark over a common axis, and numbers at the
-/// right.
+/// Figures with one row an entry: its name at the left, a mark over a common axis, and numbers at
+/// the right.
 namespace evenkeel::report {
 
 inline constexpr double kRowWidth = 820;  // of the view box, as of a chart of full width

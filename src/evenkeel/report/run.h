@@ -26,8 +26,8 @@ struct EntropyFloor {
   double nats_per_token = 0;  // nats
 };
 
-/// The content of a run folder's files. The members of a missing or damaged file stay empty; `missing`
-/// says why.
+/// The content of a run folder's files. The members of a missing or damaged file stay empty;
+/// `missing` says why.
 struct Run {
   std::string name;                   // of the folder
   std::string scheme, preset, state;  // "" where not known
