@@ -178,15 +178,15 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
 
 void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims[verdict.claim];
+    const auto& claim = *study::claim_of(results, verdict);
     std::printf("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
                 claim.says.c_str(),
                 verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
-                verdict.sentence.c_str());
+                study::sentence(results, verdict).c_str());
   }
   if (results.verdicts.empty()) {
     for (const auto& verdict : results.baseline_verdicts)
-      std::printf("%s\n", verdict.sentence.c_str());
+      std::printf("%s\n", study::sentence(results, verdict).c_str());
   }
   if (!results.is_complete) std::printf("not all runs are done: give the same command to go on\n");
   std::printf("report: %s\n", (folder / "report.html").c_str());
@@ -195,16 +195,16 @@ void print_results(const study::Results& results, const fs::path& folder) {
 nlohmann::ordered_json results_json(const study::Results& results, const fs::path& folder) {
   auto verdicts = nlohmann::ordered_json::array();
   for (const auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims[verdict.claim];
+    const auto& claim = *study::claim_of(results, verdict);
     nlohmann::ordered_json line = {{"claim", claim.says},
                                    {"where", verdict.where},
                                    {"outcome", study::to_string(verdict.outcome)},
-                                   {"sentence", verdict.sentence}};
+                                   {"sentence", study::sentence(results, verdict)}};
     if (verdict.difference) {
       line["difference"] = verdict.difference->mean;
       line["low"] = verdict.difference->interval.low;
       line["high"] = verdict.difference->interval.high;
-      if (verdict.not_tested_reason.empty()) line["p"] = verdict.p;
+      if (!verdict.not_tested) line["p"] = verdict.p;
     }
     verdicts.push_back(std::move(line));
   }

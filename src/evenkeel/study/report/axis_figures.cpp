@@ -10,13 +10,12 @@
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/panels.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMaxPanels = 8;
+constexpr std::size_t kMaxAxisPanels = 8;
 
 /// An axis whose labels are numbers, from the lowest.
 struct NumericAxis {
@@ -123,7 +122,7 @@ std::string figure_of(const Results& results, const NumericAxis& axis, const Pan
 std::string axis_figures(const Results& results) {
   std::string out;
   for (const auto& axis : numeric_axes(results.study)) {
-    for (const auto& panel : panels(results, axis.name, kMaxPanels)) {
+    for (const auto& panel : panels(results, axis.name, kMaxAxisPanels)) {
       out += figure_of(results, axis, panel);
     }
   }

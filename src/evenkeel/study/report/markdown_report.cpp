@@ -9,6 +9,7 @@
 #include "evenkeel/study/report/overhead.h"
 #include "evenkeel/study/report/report_content.h"
 #include "evenkeel/study/report/report_table.h"
+#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -34,16 +35,16 @@ std::string fenced(const std::string& content) {
   return fence + "\n" + content + end + fence + "\n\n";
 }
 
-std::string markdown_outcome(const Verdict& verdict) {
-  return text("- **", to_string(verdict.outcome), "** ", escaped_markdown(verdict.where),
-              verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
+std::string markdown_outcome(const OutcomeLine& line) {
+  return text("- **", to_string(line.outcome), "** ", escaped_markdown(line.where),
+              line.where.empty() ? "" : ": ", escaped_markdown(line.sentence), "\n");
 }
 
 std::string markdown_claims(const Results& results) {
   std::string out;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : verdicts_of(results, i)) outcomes += markdown_outcome(verdict);
+    for (const auto& line : outcome_lines(results, i)) outcomes += markdown_outcome(line);
     out += markdown_paragraph(results.study.claims[i].says) + outcomes + "\n";
   }
   return out;
@@ -58,7 +59,9 @@ std::string laws(const Results& results) {
 std::string markdown_fairness(const Results& results) {
   auto out = to_markdown(fairness_table(results));
   out += markdown_paragraph(confounders_text(results));
-  for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
+  for (const auto& each : results.confounders) {
+    out += "- " + escaped_markdown(confounder_text(each)) + "\n";
+  }
   if (!results.confounders.empty()) out += "\n";
   out +=
       markdown_paragraph(search_text(results)) + markdown_paragraph("Time: " + times_text(results));

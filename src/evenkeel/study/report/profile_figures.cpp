@@ -14,7 +14,7 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMaxPanels = 4;
+constexpr std::size_t kMaxProfilePanels = 4;
 constexpr std::size_t kMaxHeatMaps = 8;
 constexpr std::size_t kMaxStepsWithoutMap = 3;  // a heat map shows more
 
@@ -115,7 +115,7 @@ std::string heat_maps(const Results& results) {
 
 std::string profile_figures(const Results& results) {
   std::string out;
-  for (const auto& panel : panels(results, "", kMaxPanels)) {
+  for (const auto& panel : panels(results, "", kMaxProfilePanels)) {
     std::string figures;  // of one panel the first has the legend of all
     const auto add = [&](const ProfileKind& kind, bool with_first) {
       for (const auto step : steps_of(results, kind, with_first)) {

@@ -33,7 +33,7 @@ std::string to_html(const Cell& cell) {
   return content;
 }
 
-std::string line_of(const std::vector<std::string>& cells) {
+std::string markdown_line(const std::vector<std::string>& cells) {
   std::string out = "|";
   for (const auto& cell : cells) out += " " + cell + " |";
   return out + "\n";
@@ -66,11 +66,11 @@ std::string to_markdown(const ReportTable& table) {
     names.push_back(escaped_markdown(column.name));
     rules.emplace_back(column.kind == Column::Kind::number ? "---:" : "---");
   }
-  auto out = line_of(names) + line_of(rules);
+  auto out = markdown_line(names) + markdown_line(rules);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
     for (const auto& cell : row) cells.push_back(escaped_markdown(cell.text));
-    out += line_of(cells);
+    out += markdown_line(cells);
   }
   return out + "\n" + (table.footnote.empty() ? "" : escaped_markdown(table.footnote) + "\n\n");
 }
