@@ -262,7 +262,8 @@ TEST_P(Operator, RejectsMismatchedArguments) {
 
 std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
-  for (const auto& room : {norm_cases(), weight_cases(), linear_cases(), attention_cases(), moe_cases(), optim_cases()}) {
+  for (const auto& room : {norm_cases(), weight_cases(), linear_cases(), attention_cases(),
+                           moe_cases(), optim_cases()}) {
     all.insert(all.end(), room.begin(), room.end());
   }
   return all;

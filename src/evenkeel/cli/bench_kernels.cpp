@@ -81,7 +81,7 @@ std::string goal(const bench::KernelCase& kernel) {
 }
 
 /// One line of the table. On a busy machine the goal is not judged.
-void print(const Row& row, bool is_quiet) {
+void bench_kernels_print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""
                            : row.kernel.allowed == 0             ? ""
@@ -97,8 +97,8 @@ void print(const Row& row, bool is_quiet) {
 }
 
 /// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
-nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
-                               const std::string& verdict) {
+nlohmann::ordered_json bench_kernels_as_json(const Row& row, const nlohmann::ordered_json& header,
+                                             const std::string& verdict) {
   auto record = header;
   record.update({{"op", row.kernel.op},
                  {"pass", row.kernel.pass},
@@ -138,11 +138,11 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
                                                           each.op) != options.only.end();
     if (!wanted) continue;
     rows.push_back(time(each, options.bench.rounds));
-    if (!options.bench.json) print(rows.back(), monitor.is_quiet());
+    if (!options.bench.json) bench_kernels_print(rows.back(), monitor.is_quiet());
   }
   const auto verdict = monitor.verdict();
   auto records = nlohmann::ordered_json::array();
-  for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
+  for (const auto& row : rows) records.push_back(bench_kernels_as_json(row, header, verdict));
   write_records(options.bench, records);
   return exit_of_verdict(verdict);
 }

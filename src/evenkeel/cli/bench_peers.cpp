@@ -28,7 +28,7 @@ struct BenchPeersOptions {
 };
 
 /// A heading with the machine and the model, and one line a process.
-void print(const bench::PeersResult& result) {
+void bench_peers_print(const bench::PeersResult& result) {
   std::printf(
       "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens a step; losses of the first "
       "steps differ by %s at most\n\n",
@@ -50,7 +50,8 @@ void print(const bench::PeersResult& result) {
 }
 
 /// One record a process, ours first.
-nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::string& verdict) {
+nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
+                                           const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("peers", result.machine);
   for (const auto& peer : result.peers) {
@@ -85,8 +86,8 @@ Exit run_bench_peers(const BenchPeersOptions& options) {
   const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
   const auto verdict = monitor.verdict();
-  if (!options.bench.json) print(result);
-  write_records(options.bench, as_json(result, verdict));
+  if (!options.bench.json) bench_peers_print(result);
+  write_records(options.bench, bench_peers_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }
 

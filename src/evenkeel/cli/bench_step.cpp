@@ -70,7 +70,7 @@ void print_parts(const bench::StepResult& result) {
 }
 
 /// A heading with the machine, one line a scheme, and print_parts().
-void print(const bench::StepResult& result) {
+void bench_step_print(const bench::StepResult& result) {
   std::printf("%s\n%s tokens a step; products at %s FLOP/s; peak memory of all arms %s\n\n",
               result.machine.description.c_str(), with_commas(result.tokens).c_str(),
               with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
@@ -89,7 +89,8 @@ void print(const bench::StepResult& result) {
 }
 
 /// One record a scheme.
-nlohmann::ordered_json as_json(const bench::StepResult& result, const std::string& verdict) {
+nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
+                                          const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("step", result.machine);
   for (const auto& arm : result.arms) {
@@ -119,8 +120,8 @@ Exit run_bench_step(const BenchStepOptions& options) {
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
   const auto verdict = monitor.verdict();
-  if (!options.bench.json) print(result);
-  write_records(options.bench, as_json(result, verdict));
+  if (!options.bench.json) bench_step_print(result);
+  write_records(options.bench, bench_step_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }
 

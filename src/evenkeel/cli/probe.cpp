@@ -98,7 +98,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
 }
 
 /// The loss, and a profile for each measure and part.
-nlohmann::ordered_json as_json(const ProbeOutput& output) {
+nlohmann::ordered_json probe_as_json(const ProbeOutput& output) {
   auto profiles = nlohmann::ordered_json::array();
   for (const auto& profile : output.result.profiles) {
     profiles.push_back(probe::record(output.step, output.split, profile));
@@ -114,7 +114,7 @@ Exit run_probe(const ProbeOptions& options) {
   check_device(options.common);
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
-    print_json(as_json(output));
+    print_json(probe_as_json(output));
     return Exit::done;
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",

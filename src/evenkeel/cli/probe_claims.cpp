@@ -23,7 +23,7 @@ std::string padded(const std::string& word, std::size_t width) {
 }
 
 /// The last column of the table.
-const char* verdict(const Claim& claim) {
+const char* probe_claims_verdict(const Claim& claim) {
   return claim.holds() ? "held" : "refuted";
 }
 
@@ -57,7 +57,7 @@ std::string claims_table(const probe::Claims& claims) {
   auto table = line("claim", "", "measured", "expected", "verdict");
   for (const auto& claim : claims) {
     table += line(claim.subject, claim.statement, short_text(claim.measured),
-                  expectation_text(claim), verdict(claim));
+                  expectation_text(claim), probe_claims_verdict(claim));
   }
   const auto refuted = probe::refuted_count(claims);
   return table + text(claims.size(), " claims: ", claims.size() - refuted, " held, ", refuted,

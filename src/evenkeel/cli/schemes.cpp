@@ -73,7 +73,7 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
 }
 
 /// One object a scheme.
-nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
+nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [info, kinds, norm_parameters] : schemes) {
     all.push_back({{"name", info.name},
@@ -100,7 +100,7 @@ void print_family(const std::string& family, const std::vector<norm::SchemeInfo>
   }
 }
 
-void print(const std::vector<CatalogueEntry>& schemes) {
+void schemes_print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
     std::printf("no scheme of this family has a norm of this kind\n");
     return;
@@ -121,9 +121,9 @@ Exit list_schemes(const SchemesOptions& options) {
   if (options.markdown) {
     std::printf("%s", catalogue_page(schemes).c_str());
   } else if (options.common->json) {
-    print_json(as_json(schemes));
+    print_json(schemes_as_json(schemes));
   } else {
-    print(schemes);
+    schemes_print(schemes);
   }
   return Exit::done;
 }

@@ -59,7 +59,7 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
 }
 
 /// "NAME: fine", then equations, kinds, parameter formula, equal schemes, leaks and warnings.
-void print(const std::string& name, const Findings& findings) {
+void schemes_check_print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
   print_finding("attention", scheme.info.equation_attention);
@@ -78,7 +78,7 @@ void print(const std::string& name, const Findings& findings) {
 }
 
 /// The findings of one scheme as an object.
-nlohmann::ordered_json as_json(const std::string& name, const Findings& findings) {
+nlohmann::ordered_json schemes_check_as_json(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   auto warnings = nlohmann::ordered_json::array();
   for (const auto& each : findings.warnings) {
@@ -108,7 +108,7 @@ std::string schemes_check_complaint(const std::string& name, const std::string& 
 }
 
 /// A wrong scheme is `refuted`; an unknown name or an unreadable file keeps its own exit code.
-Exit verdict(const Error& error) {
+Exit schemes_check_verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
   return error.exit() == Exit::usage ? Exit::refuted : error.exit();
@@ -124,12 +124,12 @@ Exit check(const SchemesCheckOptions& options) {
     try {
       const auto findings = config::check_scheme(config::find_scheme(name), known);
       if (json) {
-        all.push_back(as_json(name, findings));
+        all.push_back(schemes_check_as_json(name, findings));
       } else {
-        print(name, findings);
+        schemes_check_print(name, findings);
       }
     } catch (const Error& error) {
-      const auto code = verdict(error);
+      const auto code = schemes_check_verdict(error);
       if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
       if (!json) std::printf("%s\n", schemes_check_complaint(name, error.what()).c_str());

@@ -117,7 +117,7 @@ std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& co
 }
 
 /// The table with aligned columns, and sentences on the relation of the two.
-void print(const SchemesDiffOptions& options, const Comparison& comparison) {
+void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
@@ -140,7 +140,8 @@ void print(const SchemesDiffOptions& options, const Comparison& comparison) {
 }
 
 /// Relation, parameter counts, and one object a difference.
-nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
+nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
+                                            const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
@@ -164,9 +165,9 @@ nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparis
 Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {
-    print_json(as_json(options, found));
+    print_json(schemes_diff_as_json(options, found));
   } else {
-    print(options, found);
+    schemes_diff_print(options, found);
   }
   return Exit::done;
 }

@@ -45,7 +45,7 @@ bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
 }
 
 /// Name and equations, the diagram of the blocks, parameters, leaks and warnings.
-void print(const BoundScheme& shown) {
+void schemes_show_print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_info(scheme.info);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
@@ -59,7 +59,7 @@ void print(const BoundScheme& shown) {
 }
 
 /// As print(), as an object.
-nlohmann::ordered_json as_json(const BoundScheme& shown) {
+nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
   const auto& info = scheme.info;
   auto warnings = nlohmann::ordered_json::array();
@@ -90,9 +90,9 @@ nlohmann::ordered_json as_json(const BoundScheme& shown) {
 Exit show(const CommonOptions& common) {
   const auto shown = bound_scheme(common);
   if (common.json) {
-    print_json(as_json(shown));
+    print_json(schemes_show_as_json(shown));
   } else {
-    print(shown);
+    schemes_show_print(shown);
   }
   return Exit::done;
 }

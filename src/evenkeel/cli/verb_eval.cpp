@@ -43,7 +43,7 @@ void print_eval_line(const char* name, double value, const char* unit) {
 }
 
 /// One line a quantity; losses in nats.
-void print(const evaluate::Evaluation& evaluation) {
+void eval_print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats a token");
   print_eval_line("perplexity", evaluation.perplexity, "");
@@ -55,17 +55,18 @@ void print(const evaluate::Evaluation& evaluation) {
   print_eval_line("gap", *evaluation.gap, " nats a byte");
 }
 
-void print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
+void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
               static_cast<long long>(loaded.step));
-  print(evaluations.validation);
+  eval_print(evaluations.validation);
   if (!evaluations.ood) return;
   std::printf("\nout of distribution\n");
-  print(*evaluations.ood);
+  eval_print(*evaluations.ood);
 }
 
 /// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity.
-nlohmann::ordered_json as_json(const train::TrainedModel& loaded, const Evaluations& evaluations) {
+nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
+                                    const Evaluations& evaluations) {
   nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
                                 {"step", loaded.step},
                                 {"tokens", evaluations.validation.tokens},
@@ -99,9 +100,9 @@ Exit run_eval(const EvalOptions& options) {
   Evaluations evaluations{evaluated("text", corpora.validation), {}};
   if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
   if (common.json) {
-    print_json(as_json(loaded, evaluations));
+    print_json(eval_as_json(loaded, evaluations));
   } else {
-    print(loaded, evaluations);
+    eval_print(loaded, evaluations);
   }
   if (!std::isfinite(evaluations.validation.nats_per_token)) {
     throw Error(Exit::diverged,

@@ -29,7 +29,7 @@ std::string age_text(double seconds) {
 }
 
 /// One run; null for an unknown number.
-nlohmann::ordered_json as_json(const store::RunSummary& run) {
+nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
   };
@@ -49,7 +49,7 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
   const auto runs = store::list_runs(folder);
   if (common.json) {
     auto all = nlohmann::ordered_json::array();
-    for (const auto& run : runs) all.push_back(as_json(run));
+    for (const auto& run : runs) all.push_back(runs_as_json(run));
     print_json(all);
     return Exit::done;
   }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/study/study.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/study/study.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"

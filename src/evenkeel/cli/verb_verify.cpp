@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/verify/verify.h"
-
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <memory>
 
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/verify/verify.h"
 #include "evenkeel/verify/verify_text.h"
 
 namespace evenkeel::cli {

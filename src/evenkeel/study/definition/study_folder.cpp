@@ -76,7 +76,8 @@ Json without(const Json& list, const Json& other) {
 
 /// "seeds was [1,2], but is [1,2,3]"; of longer lists only what the other has not: "[settings] had
 /// ["train.steps=20"], but has ["train.steps=24"]".
-std::string difference_of(const std::string& name, const Json& before, const Json& now) {
+std::string study_folder_difference_of(const std::string& name, const Json& before,
+                                       const Json& now) {
   const bool are_lists = before.is_array() && now.is_array();
   const auto gone = are_lists ? without(before, now) : before;
   const auto come = are_lists ? without(now, before) : now;
@@ -104,11 +105,11 @@ std::vector<std::string> differences_between(const Json& before, const Json& now
   std::vector<std::string> out;
   for (const auto& [name, value] : now.items()) {
     if (of(before, name) == value || is_unknown(before, name)) continue;
-    out.push_back(difference_of(name, of(before, name), value));
+    out.push_back(study_folder_difference_of(name, of(before, name), value));
   }
   for (const auto& [name, value] : before.items()) {
     if (name == kChanges || now.contains(name)) continue;
-    out.push_back(difference_of(name, value, "nothing"));
+    out.push_back(study_folder_difference_of(name, value, "nothing"));
   }
   return out;
 }
