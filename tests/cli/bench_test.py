@@ -86,9 +86,7 @@ class Bench(program.Case):
         except ImportError as missing:
             self.skipTest(f"no PyTorch: {missing}")
         inductor = pathlib.Path(program.PROGRAM).parent / "inductor"  # keeps what it compiled
-        program.ENVIRONMENT |= {"TORCHINDUCTOR_CACHE_DIR": str(inductor),
-                                # Few small kernels: compiling all headers beforehand takes longer.
-                                "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
+        program.ENVIRONMENT["TORCHINDUCTOR_CACHE_DIR"] = str(inductor)
         arguments = [*program.small(), "--python", sys.executable, "--rounds", "3"]
         for scheme, modes in [("post_norm", ["eager"]), ("hybrid_norm_star", ["eager", "compile"])]:
             code, rows = self.bench("peers", *arguments, "--scheme", scheme, "--against", *modes)
