@@ -126,8 +126,9 @@ OperatorCase add_weight_gradient_case(const char* name, std::int64_t height, std
 /// Products of bfloat16 are rounded on the way: of swiglu, and each gradient of a product.
 constexpr Tolerance kOfProducts = {.float32 = 1e-5, .bfloat16 = 2e-2, .strides = 1e-14};
 
-/// F is 32: with widths of 24, 40 and 100 MKL's float32 product has other bits for other numbers of
-/// threads on AMD processors with AVX-512.
+/// F is 32. With F = 24 the float32 gradients have other bits from 2 threads on, on an AMD
+/// processor with AVX-512; the likely cause is the order of sums of MKL's product. That is a
+/// defect, not a promise.
 OperatorCase swiglu_linear_case() {
   return {
       .name = "swiglu_linear",
