@@ -250,8 +250,23 @@ class Test(Ek):
         self.assertEqual(self.called(), ["cmake", "ninja"])
 
     def test_nightly_runs_them_too(self):
-        self.assertEqual(self.ek("test", "--nightly")[1], ["nightly=1"])
-        self.assertTrue(self.calls()[-1].endswith("--no-tests=error"))
+        self.assertEqual(self.ek("test", "--nightly", "-R", "kill")[1], ["nightly=1"])
+        self.assertTrue(self.calls()[-1].endswith("--no-tests=error -R kill"))
+
+    def fresh_machine(self, body):
+        path = self.root / "tools/fresh_machine.sh"
+        path.write_text("#!/bin/sh\n" + body)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def test_nightly_ends_on_a_bare_machine(self):
+        for exit_code, wanted in [(0, 0), (77, 0), (1, 1), (74, 1)]:
+            self.fresh_machine(f"echo bare; exit {exit_code}\n")
+            self.assertEqual(self.ek("test", "--nightly")[:2], (wanted, ["nightly=1", "bare"]))
+        self.assertEqual(self.ek("test")[1], ["nightly=0"])
+
+    def test_a_failed_test_needs_no_bare_machine(self):
+        self.fresh_machine("echo bare\n")
+        self.assertEqual(self.ek("test", "--nightly", FAIL_CTEST="8")[:2], (1, ["nightly=1"]))
 
     def test_a_failed_test_is_a_no(self):
         self.assertEqual(self.ek("test", FAIL_CTEST="8")[0], 1)
