@@ -168,8 +168,9 @@ def complaints(root):
     named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}
     yield from unused_complaints(named)
     yield from cmake_complaints(root)
-    for floor, of_floor in unit_rules.by_floor(named).items():
-        yield from unit_rules.unit_complaints(floor, of_floor)
+    headers = unit_rules.by_floor(named, ".h")
+    for floor, of_floor in unit_rules.by_floor(named, ".cpp").items():
+        yield from unit_rules.unit_complaints(floor, of_floor, headers[floor])
     yield from unit_rules.chain_complaints({name.removeprefix("src/"): text for name, text in named.items()})
     if not sources:
         yield f"{root}: no sources here"

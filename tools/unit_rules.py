@@ -3,7 +3,8 @@
 
 1. A function in an anonymous namespace has a name that no other source of its floor defines or calls: in one
    unit it would be an overload of the other, or be called in its place without a word.
-2. A chain of includes of our own headers has at most MAX_CHAIN files.
+2. A type in an anonymous namespace has a name that no other source or header of its floor gives to another type.
+3. A chain of includes of our own headers has at most MAX_CHAIN files.
 """
 import collections
 import re
@@ -16,6 +17,8 @@ FUNCTION = re.compile(
     r"^(?!using|struct|class|enum|return|template|//|constexpr|namespace|\s)[\w:<>,&* \[\]]+?[ &*](\w+)"
     r"\((?=[^;{}]*?\)[^;{}]*?\{)", re.MULTILINE | re.DOTALL)
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
+TYPE = re.compile(r"^(?:template <[^>]*>\n)?(?:(?:struct|class|enum class|enum) (\w+)(?=[^;]*?\{)|(using (\w+) = [^;]+;))",
+                  re.MULTILINE)
 OUR_INCLUDE = re.compile(r'^\s*#\s*include\s+"(evenkeel/[^"]+)"', re.MULTILINE)
 
 
@@ -29,10 +32,29 @@ def calls(text, name):
     return re.search(rf"(?<![\w.:>~]){name}\(", text) is not None
 
 
-def unit_complaints(floor, sources):
-    """Rule 1. sources: text by name, of one floor."""
+def types(text):
+    """Definitions by name: of an alias its text, of another type None."""
+    return {found[1] or found[3]: found[2] for found in TYPE.finditer(text)}
+
+
+def type_complaints(sources, headers):
+    """Rule 2. sources, headers: text by name, of one floor."""
+    hidden = {name: types("\n".join(block[1] for block in ANONYMOUS.finditer(text)))
+              for name, text in sources.items() if not name.endswith("_cuda.cpp")}
+    public = {name: types(text) for name, text in headers.items()}
+    for name, own in hidden.items():
+        for kind, definition in sorted(own.items()):
+            for other, of_other in [*hidden.items(), *public.items()]:
+                if other != name and kind in of_other and (definition is None or of_other[kind] != definition):
+                    yield f"{name}: {kind} hides in a name that {other} gives to another type"
+                    break
+
+
+def unit_complaints(floor, sources, headers):
+    """Rules 1 and 2. sources, headers: text by name, of one floor."""
     if floor in ALONE:
         return
+    yield from type_complaints(sources, headers)
     code = {name: COMMENT_OR_TEXT.sub('""', text) for name, text in sources.items()
             if not name.endswith("_cuda.cpp")}
     hidden = {name: hidden_functions(sources[name]) for name in code}
@@ -45,7 +67,7 @@ def unit_complaints(floor, sources):
 
 
 def chain_complaints(texts):
-    """Rule 2. texts: by path as it is included (evenkeel/...)."""
+    """Rule 3. texts: by path as it is included (evenkeel/...)."""
     includes = {name: OUR_INCLUDE.findall(text) for name, text in texts.items()}
     longest = {}
 
@@ -61,11 +83,11 @@ def chain_complaints(texts):
         yield f"{worst[0]}: a chain of {len(worst)} includes ({MAX_CHAIN} at most): {', '.join(worst)}"
 
 
-def by_floor(texts):
-    """Sources by floor, of texts by name as in src/evenkeel/FLOOR/..."""
+def by_floor(texts, suffix):
+    """Sources or headers by floor, of texts by name as in src/evenkeel/FLOOR/..."""
     floors = collections.defaultdict(dict)
     for name, text in texts.items():
         parts = name.split("/")
-        if name.startswith("src/evenkeel/") and name.endswith(".cpp"):
+        if name.startswith("src/evenkeel/") and name.endswith(suffix):
             floors[parts[2]][name] = text
     return floors

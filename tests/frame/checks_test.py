@@ -118,6 +118,19 @@ class Floors(Checks):
         self.write("src/evenkeel/norm/c.cpp", SPDX + "int four() { return number.twice(2) + a::twice(2); }\n")
         self.assertEqual(run("check_floors.py", self.root)[0], 0)
 
+    def test_a_hidden_type_of_a_name_in_use_is_refused(self):
+        hidden = "namespace {\nstruct Row {\n  int x;\n};\n}  // namespace\n"
+        self.write("src/evenkeel/norm/CMakeLists.txt", "ek_floor(norm SOURCES b.cpp c.cpp)\n")
+        self.write("src/evenkeel/norm/b.cpp", SPDX + hidden)
+        for text in [hidden, "namespace {\nusing Row = int;\n}  // namespace\n"]:
+            self.write("src/evenkeel/norm/c.cpp", SPDX + text)
+            code, lines = run("check_floors.py", self.root)
+            self.assertEqual(code, 1)
+            self.assertIn("src/evenkeel/norm/b.cpp: Row hides in a name that src/evenkeel/norm/c.cpp gives to "
+                          "another type", lines)
+        self.write("src/evenkeel/norm/c.cpp", SPDX + "struct Row;\n")
+        self.assertEqual(run("check_floors.py", self.root)[0], 0)
+
     def test_long_chains_of_includes_are_refused(self):
         longest = unit_rules.MAX_CHAIN
         names = [f"h{i}.h" for i in range(longest + 1)]

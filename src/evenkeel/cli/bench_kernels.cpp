@@ -29,7 +29,7 @@ struct BenchKernelsOptions {
 };
 
 /// One kernel case and the timings of its arms.
-struct Row {
+struct KernelRow {
   bench::KernelCase kernel;
   std::vector<bench::Timing> timings;  // ours first
 
@@ -63,7 +63,7 @@ bench::KernelOptions kernel_options() {
 }
 
 /// Times the arms in turn, with so many calls a round that a round takes kMinSeconds.
-Row time(const bench::KernelCase& kernel, int rounds) {
+KernelRow time(const bench::KernelCase& kernel, int rounds) {
   constexpr double kMinSeconds = 0.03;  // long against the clock's and the threads' overhead
   const auto arms = kernel.arms();
   return {kernel, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
@@ -81,7 +81,7 @@ std::string goal(const bench::KernelCase& kernel) {
 }
 
 /// One line of the table. On a busy machine the goal is not judged.
-void bench_kernels_print(const Row& row, bool is_quiet) {
+void bench_kernels_print(const KernelRow& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""
                            : row.kernel.allowed == 0             ? ""
@@ -97,7 +97,7 @@ void bench_kernels_print(const Row& row, bool is_quiet) {
 }
 
 /// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
-nlohmann::ordered_json bench_kernels_as_json(const Row& row, const nlohmann::ordered_json& header,
+nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row, const nlohmann::ordered_json& header,
                                              const std::string& verdict) {
   auto record = header;
   record.update({{"op", row.kernel.op},
@@ -132,7 +132,7 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
                 machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "G/s",
                 "/probe", "goal", "/formula", "/torch");
   }
-  std::vector<Row> rows;
+  std::vector<KernelRow> rows;
   for (const auto& each : cases) {
     const bool wanted = options.only.empty() || std::find(options.only.begin(), options.only.end(),
                                                           each.op) != options.only.end();

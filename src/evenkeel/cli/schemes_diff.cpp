@@ -100,11 +100,11 @@ std::string blocks(const SchemeDifference& each) {
                                  : text("blocks ", each.first, "-", each.last);
 }
 
-using Row = std::array<std::string, 4>;  // blocks, place, left, right
+using DiffRow = std::array<std::string, 4>;  // blocks, place, left, right
 
 /// The table: a header, a row a difference, and the parameter counts.
-std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
-  std::vector<Row> rows = {{"", "", options.left, options.right}};
+std::vector<DiffRow> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
+  std::vector<DiffRow> rows = {{"", "", options.left, options.right}};
   std::string group;
   for (const auto& each : comparison.differences) {
     const auto name = blocks(each);

@@ -31,7 +31,7 @@ bool is_one(const Number& number) {
 }
 
 /// Steps of a sublayer, joined by arrows.
-class Steps {
+class DiagramSteps {
  public:
   void add(const std::string& step) { line_ += text(line_.empty() ? "" : " -> ", step); }
   void add(const std::optional<Norm>& norm) {
@@ -44,7 +44,7 @@ class Steps {
 };
 
 /// "q, k: rms_norm per head": neighbours with equal norms in one step.
-void describe_diagram_add_heads(Steps& steps, const Attention& attention) {
+void describe_diagram_add_heads(DiagramSteps& steps, const Attention& attention) {
   const std::vector<std::pair<std::string, const std::optional<Norm>*>> slots = {
       {"q", &attention.q}, {"k", &attention.k}, {"v", &attention.v}};
   std::string names;
@@ -59,7 +59,7 @@ void describe_diagram_add_heads(Steps& steps, const Attention& attention) {
   }
 }
 
-void add_sum(Steps& steps, const Residual& add, const std::optional<Norm>& residual) {
+void add_sum(DiagramSteps& steps, const Residual& add, const std::optional<Norm>& residual) {
   if (!is_one(add.branch_scale)) steps.add(text("times ", of_number(add.branch_scale)));
   std::string taps;
   for (const auto tap : add.skip) taps += text(taps.empty() ? "" : " + ", name_of(tap));
@@ -73,7 +73,7 @@ void add_sum(Steps& steps, const Residual& add, const std::optional<Norm>& resid
 }
 
 std::string attention_line(const Attention& attention) {
-  Steps steps;
+  DiagramSteps steps;
   steps.add(attention.input);
   describe_diagram_add_heads(steps, attention);
   std::string softmax = "attention";
@@ -88,7 +88,7 @@ std::string attention_line(const Attention& attention) {
 
 /// \param work  what the sublayer computes: "feed-forward", "2 of 8 experts"
 std::string feed_forward_line(const FeedForward& feed_forward, const std::string& work) {
-  Steps steps;
+  DiagramSteps steps;
   if (feed_forward.shares_input) steps.add("what attention reads");
   steps.add(feed_forward.input);
   steps.add(work);
@@ -100,7 +100,7 @@ std::string feed_forward_line(const FeedForward& feed_forward, const std::string
 
 std::string ends(const std::optional<Norm>& norm, const Number& scale,
                  const std::optional<Expression>& softcap) {
-  Steps steps;
+  DiagramSteps steps;
   steps.add(norm);
   if (!is_one(scale)) steps.add(text("times ", of_number(scale)));
   if (softcap) steps.add(text("capped at ", softcap->formula()));

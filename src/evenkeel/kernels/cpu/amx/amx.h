@@ -10,7 +10,7 @@
 #define EK_AMX
 #endif
 /// The same for what must be part of such a function.
-#define EK_AMX_INLINE EK_AMX [[gnu::always_inline]] inline
+#define EK_AMX_INLINE EK_AMX __attribute__((always_inline)) inline
 
 namespace evenkeel::kernels::cpu {
 
