@@ -17,7 +17,7 @@ struct Graph {
 }  // namespace
 
 Arm forward_arm(const std::string& name, const Function& f,
-                std::shared_ptr<RotatingBuffers<Tensors>> inputs) {
+                const std::shared_ptr<RotatingBuffers<Tensors>>& inputs) {
   return {name, [=] {
             const at::NoGradGuard no_grad;
             f(inputs->next());

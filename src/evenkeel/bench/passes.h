@@ -16,7 +16,7 @@ using Function = std::function<Tensors(const Tensors&)>;
 
 /// Times f without recording an autograd graph; the inputs rotate, so that they are not in cache.
 Arm forward_arm(const std::string& name, const Function& f,
-                std::shared_ptr<RotatingBuffers<Tensors>> inputs);
+                const std::shared_ptr<RotatingBuffers<Tensors>>& inputs);
 
 /// Times the gradients of f with respect to all its inputs. The graphs are recorded beforehand.
 /// \param make   gives new inputs

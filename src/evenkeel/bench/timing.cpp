@@ -52,6 +52,7 @@ double Timing::median() const {
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups,
                                         int calls) {
   std::vector<Timing> timings;
+  timings.reserve(arms.size());
   for (const auto& arm : arms) timings.push_back({arm.name, {}});
   for (int round = -warmups; round < rounds; ++round) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -66,6 +67,7 @@ std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds
 Ratio ratio(const Timing& one, const Timing& other) {
   EK_ASSERT(one.seconds.size() == other.seconds.size());
   std::vector<double> ratios;
+  ratios.reserve(one.seconds.size());
   for (std::size_t i = 0; i < one.seconds.size(); ++i) {
     ratios.push_back(one.seconds[i] / other.seconds[i]);
   }

@@ -124,7 +124,7 @@ class SectionBuilder {
 
  private:
   template <typename Value, typename Read, typename Write>
-  void add(std::string_view key, Value Fields::* field, Read read, Write write) {
+  void add(std::string_view key, Value Fields::* field, const Read& read, const Write& write) {
     const auto fields = fields_;
     section_.keys.push_back({key,
                              [=](Config& config, TableReader& table) {

@@ -29,6 +29,7 @@ std::optional<double> number_before(std::string_view suffix, std::string_view te
   text.remove_suffix(suffix.size());
   double value = 0;
   const auto* const last = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)  the end is passed, too
   const auto [end, error] = std::from_chars(text.data(), last, value, std::chars_format::fixed);
   if (error != std::errc() || end != last || !std::isfinite(value)) return std::nullopt;
   return value;

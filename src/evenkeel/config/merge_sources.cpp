@@ -126,6 +126,7 @@ MergedSources merge_files(const Sources& sources, std::vector<toml::table> files
 
 MergedSources merge_sources(const Sources& sources) {
   std::vector<toml::table> files;
+  files.reserve(sources.files.size());
   for (const auto& file : sources.files) {
     files.push_back(parse_toml(read_file(file), file.string()));
   }

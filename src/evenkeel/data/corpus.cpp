@@ -47,6 +47,7 @@ const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* ke
   if (found == inputs.end()) return nullptr;
   const auto name = found->substr(kBuiltin.size());
   std::vector<std::string> names;
+  names.reserve(kBuiltins.size());
   for (const auto& each : kBuiltins) names.emplace_back(each.name);
   const auto known = std::find(names.begin(), names.end(), name);
   if (known == names.end()) {

@@ -54,6 +54,7 @@ std::vector<Window> evenly_spaced(const std::vector<Window>& windows, std::int64
   const auto size = static_cast<std::int64_t>(windows.size());
   if (wanted == 0 || wanted >= size) return windows;
   std::vector<Window> some;
+  some.reserve(static_cast<std::size_t>(wanted));
   for (std::int64_t i = 0; i < wanted; ++i) {
     some.push_back(windows[static_cast<std::size_t>(i * size / wanted)]);
   }

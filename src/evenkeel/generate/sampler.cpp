@@ -48,6 +48,7 @@ std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sam
     order.resize(static_cast<std::size_t>(sampling.top_k));
   }
   std::vector<double> weights;
+  weights.reserve(order.size());
   for (const auto token : order) {
     weights.push_back(std::exp((logits[token] - largest) / sampling.temperature));
   }

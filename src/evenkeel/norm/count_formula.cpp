@@ -69,6 +69,7 @@ std::string times_depth(const Terms& rises) {
 std::optional<std::string> count_formula(const std::vector<Scheme>& at_depths) {
   EK_ASSERT(at_depths.size() >= 2);
   std::vector<Terms> counts;
+  counts.reserve(at_depths.size());
   for (const auto& scheme : at_depths) counts.push_back(terms_of(scheme));
   const auto layers = [&](std::size_t i) { return at_depths[i].shape.layers; };
   const auto last = at_depths.size() - 1;

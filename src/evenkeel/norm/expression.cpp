@@ -44,6 +44,7 @@ constexpr std::size_t kLongest = 1000;
 
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
+  names.reserve(kFunctions.size());
   for (const auto& function : kFunctions) names.emplace_back(function.name);
   return names;
 }

@@ -14,6 +14,7 @@ constexpr double kTinyLength = 1e-12;
 /// batch_renorm: its running values must lag less than the clips allow.
 constexpr double kSlowMomentum = 0.01;
 
+// One row a kind.  NOLINTNEXTLINE(readability-function-size)
 std::vector<KindRow> table() {
   using enum StatisticAxis;
   using enum Operation;

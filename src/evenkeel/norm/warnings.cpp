@@ -128,6 +128,7 @@ std::vector<Warning> unexpected_warnings(const Scheme& scheme) {
 
 std::vector<std::string> warning_codes() {
   std::vector<std::string> codes;
+  codes.reserve(kRules.size());
   for (const auto& rule : kRules) codes.emplace_back(rule.code);
   return codes;
 }

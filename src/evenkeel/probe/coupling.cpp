@@ -79,6 +79,7 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
 std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block,
                                            std::uint64_t seed) {
   std::vector<Gradients> found;
+  found.reserve(kCouplingFactors.size());
   for (const double c : kCouplingFactors) found.push_back(gradients(small, block, c, seed));
   return found;
 }

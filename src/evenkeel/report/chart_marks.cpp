@@ -115,7 +115,7 @@ std::string band(const Line& line, const Frame& frame) {
     for (; is_inside(end); ++end) {
       const double x = x_of(line, end, frame);
       forth += (end == begin ? 'M' : 'L') + point(x, frame.y_position(line.bounds.high[end]));
-      back = 'L' + point(x, low_end(line, end, frame)) + back;
+      back.insert(0, 'L' + point(x, low_end(line, end, frame)));
     }
     path += forth + back + 'Z';
     begin = end;

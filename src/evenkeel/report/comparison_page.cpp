@@ -221,6 +221,7 @@ std::string comparison_page_configuration(const std::vector<Run>& runs) {
 /// The keys of the environment (machine, versions, data) that differ.
 std::string environment(const std::vector<Run>& runs) {
   std::vector<KeyValues> all;
+  all.reserve(runs.size());
   for (const auto& run : runs) all.push_back(run.environment);
   const auto rows = differences(all);
   if (rows.empty()) return element("p", "The runs were made in the same environment.");

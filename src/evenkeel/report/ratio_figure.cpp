@@ -78,6 +78,7 @@ std::string ratio_figures(const std::string& title, const std::string& note,
   });
   if (all.empty()) return "";
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const auto& ratio : all) names.push_back(ratio.name);
   const auto frame = row_frame(names, kNumbers, axis_of(all));
   const auto note_text = note + legend_of(all);

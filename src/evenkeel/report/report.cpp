@@ -29,6 +29,7 @@ void write_report(const std::vector<std::filesystem::path>& runs,
     return;
   }
   std::vector<Run> read;
+  read.reserve(runs.size());
   for (const auto& folder : runs) read.push_back(read_run(folder));
   write_file(page, read.size() == 1 ? run_page(read.front()) : comparison_page(std::move(read)));
 }

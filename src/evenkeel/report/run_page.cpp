@@ -224,7 +224,7 @@ std::string events(const Run& run) {
 /// The content of run.toml, folded; or why it is missing.
 std::string run_page_configuration(const Run& run) {
   const auto why = run.missing.find("run.toml");
-  const auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
+  auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
   if (!run.config) return note;
   return note + element("details", element("summary", "run.toml, complete: repeats the run") +
                                        preformatted(run, run.config, "run.toml", ""));

@@ -3,6 +3,7 @@
 
 namespace evenkeel::report {
 
+// A text, not code.  NOLINTNEXTLINE(readability-function-size)
 std::string_view style_sheet() {
   return R"css(:root {
   --paper: #ffffff; --raised: #f6f7f9; --ink: #1b1f24; --muted: #5c6570; --rule: #d9dde3;

@@ -41,7 +41,7 @@ void Console::warn(const std::string& line) {
 
 void Console::log(const std::string& line) {
   if (log_.is_open()) {
-    log_ << line << std::endl;
+    log_ << line << '\n' << std::flush;
   } else {
     unlogged_ += line + "\n";
   }

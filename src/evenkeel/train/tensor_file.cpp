@@ -42,7 +42,7 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
           tensor.const_data_ptr()};
 }
 
-void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,
+void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast) {
   const auto wanted_dtype = safetensors_dtype(to.scalar_type());
   const auto wanted_shape = to.sizes().vec();

@@ -20,7 +20,7 @@ enum class CastDtype { no, yes };
 
 /// Overwrites `to` with the tensor `name` of the file.
 /// \throws Error (no_checkpoint) that names the file, unless it has the shape and dtype of `to`
-void copy_from(const store::Safetensors& file, const std::string& name, at::Tensor to,
+void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast);
 
 /// Overwrites the master weights of all parameters, the states, and the values that the forward

@@ -42,6 +42,7 @@ std::string suggestion(const SchemeSource& original) {
   table.erase("norm_parameters");
   const auto source = make_source(original.name, std::move(table));
   std::vector<norm::Scheme> schemes;
+  schemes.reserve(kDepths.size());
   for (const auto layers : kDepths) schemes.push_back(bind(source, default_shape(layers)));
   const auto formula = norm::count_formula(schemes);
   return formula ? text("; here that is norm_parameters = \"", *formula, "\"") : "";
@@ -151,6 +152,7 @@ std::vector<norm::Scheme> catalogue_in_default_shape() {
 
 std::vector<KnownScheme> known_schemes(const std::vector<norm::Scheme>& schemes) {
   std::vector<KnownScheme> known;
+  known.reserve(schemes.size());
   for (const auto& scheme : schemes) {
     known.push_back({scheme.info.name, norm::fingerprint(scheme)});
   }

@@ -22,13 +22,14 @@ double blocks_in(double part, double layers) {
   return std::floor(part * layers + kRounding);
 }
 
-/// Whether `name(numbers)` selects block l of N; nothing for an unknown name or count.
+/// Whether `name(numbers)` selects block l of `layers`; nothing for an unknown name or count.
 std::optional<bool> scheme_patch_selects(const std::string& name,
-                                         const std::vector<double>& numbers, double l, double N) {
+                                         const std::vector<double>& numbers, double l,
+                                         double layers) {
   if (name == "first" && numbers.size() == 1) return l <= numbers[0];
-  if (name == "last" && numbers.size() == 1) return l > N - numbers[0];
+  if (name == "last" && numbers.size() == 1) return l > layers - numbers[0];
   if (name == "fraction" && numbers.size() == 2) {
-    return blocks_in(numbers[0], N) < l && l <= blocks_in(numbers[1], N);
+    return blocks_in(numbers[0], layers) < l && l <= blocks_in(numbers[1], layers);
   }
   if (name == "every" && (numbers.size() == 1 || numbers.size() == 2)) {
     const double step = std::trunc(numbers[0]);

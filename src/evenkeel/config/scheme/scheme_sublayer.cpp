@@ -43,6 +43,7 @@ constexpr std::array<NormSlot<FeedForward>, 4> kFeedForwardSlots = {{
 template <typename Slots>
 std::vector<std::string> known_keys(const Slots& slots, std::initializer_list<const char*> own) {
   std::vector<std::string> keys;
+  keys.reserve(slots.size());
   for (const auto& slot : slots) keys.emplace_back(slot.key);
   keys.insert(keys.end(), {"skip", "skip_scale", "branch_scale", "update", "angle_decay"});
   keys.insert(keys.end(), own.begin(), own.end());

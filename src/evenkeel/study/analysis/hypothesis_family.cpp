@@ -11,6 +11,7 @@ void HypothesisFamily::add(const std::string& hypothesis, double& p) {
 
 void HypothesisFamily::apply_holm() {
   std::vector<double> p;
+  p.reserve(p_values_.size());
   for (const auto& [hypothesis, values] : p_values_) p.push_back(*values.front());
   const auto corrected = holm(p);
   std::size_t i = 0;

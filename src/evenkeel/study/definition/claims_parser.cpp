@@ -107,6 +107,7 @@ void add_selection(const Study& study, const toml::table& table, const std::stri
     const auto word = node.value_exact<std::string>();
     const auto label = word ? *word : config::toml_text(node);
     std::vector<std::string> known;
+    known.reserve(axis.values.size());
     for (const auto& value : axis.values) known.push_back(value.label);
     if (std::find(known.begin(), known.end(), label) == known.end()) {
       throw Error(Exit::usage, text(place(node), "grid.", name, " has no value \"", label, "\"",

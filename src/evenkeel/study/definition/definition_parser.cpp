@@ -298,6 +298,7 @@ std::vector<std::string> sizes_of(const std::string& toml, const std::string& wh
   }
   std::sort(lines.begin(), lines.end());
   std::vector<std::string> names;
+  names.reserve(lines.size());
   for (auto& [line, name] : lines) names.push_back(std::move(name));
   return names;
 }

@@ -121,6 +121,7 @@ std::string forest_plot(const Results& results) {
   const auto rows = rows_of(results);
   if (rows.empty()) return "";
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const auto& row : rows) names.push_back(row.arm->name);
   const auto field = report::row_frame(names, kNumbersWidth, forest_plot_axis_of(rows));
   const auto draw = [&](std::size_t row, double y) { return drawn(results, rows[row], field, y); };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -76,6 +77,7 @@ void keep_extremes(const Results& results, Panel& panel) {
   const auto all = panel.curve_specs.size();
   if (all <= kMaxCurves) return;
   std::vector<double> scores;
+  scores.reserve(panel.curve_specs.size());
   for (const auto& spec : panel.curve_specs) scores.push_back(best_mean(results, spec));
   auto sorted = report::finite_values(scores);
   std::sort(sorted.begin(), sorted.end());
@@ -138,8 +140,8 @@ Panel panel_of(const Results& results, const Group& group, const std::vector<std
 }  // namespace
 
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most) {
-  std::vector<std::size_t> all;
-  for (std::size_t at = 0; at < results.arms.size(); ++at) all.push_back(at);
+  std::vector<std::size_t> all(results.arms.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   const auto varied = varied_axes(results.study, along);
   std::vector<Group> groups = {{{}, all}};
   if (varied.size() > 1 && groups_of(results, all, varied).size() > kMaxCurves) {
@@ -148,6 +150,7 @@ std::vector<Panel> panels(const Results& results, const std::string& along, std:
     if (spread.size() <= most) groups = std::move(spread);
   }
   std::vector<Panel> out;
+  out.reserve(groups.size());
   for (const auto& group : groups) out.push_back(panel_of(results, group, varied));
   return out;
 }

@@ -26,7 +26,7 @@ std::string report_table_css_class(Column::Kind kind) {
 }
 
 std::string report_table_to_html(const Cell& cell) {
-  const auto content = escaped(cell.text);
+  auto content = escaped(cell.text);
   if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
   if (cell.curve_style)
     return report::swatch(cell.curve_style->colour, cell.curve_style->dash) + " " + content;
@@ -70,6 +70,7 @@ std::string to_markdown(const ReportTable& table) {
   auto out = markdown_line(names) + markdown_line(rules);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
+    cells.reserve(row.size());
     for (const auto& cell : row) cells.push_back(escaped_markdown(cell.text));
     out += markdown_line(cells);
   }

@@ -207,9 +207,9 @@ std::string sign_test_text(const Verdict& verdict) {
 
 /// Of the kinds `trains`, `fails` and `further`.
 std::string sign_test_sentence(const Results& results, const Verdict& verdict, const Claim& claim) {
-  const auto out = claim.kind == Claim::Kind::further
-                       ? max_trainable_sentence(verdict, claim)
-                       : failure_rate_sentence(*find_arm(results, verdict.arm), results.study);
+  auto out = claim.kind == Claim::Kind::further
+                 ? max_trainable_sentence(verdict, claim)
+                 : failure_rate_sentence(*find_arm(results, verdict.arm), results.study);
   if (verdict.outcome == Verdict::Outcome::not_measured) return out;
   return out + sign_test_text(verdict) + search_note(results.study);
 }

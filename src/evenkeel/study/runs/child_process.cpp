@@ -51,6 +51,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments,
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw Error(Exit::io, text(log.string(), ": cannot write: ", std::strerror(errno)));
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size());
   for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   const auto parent = ::getpid();

@@ -87,6 +87,7 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
   std::stable_sort(trials.begin(), trials.end(), is_better);
   trials.resize(promoted_count(trials.size()));
   std::vector<std::string> values;
+  values.reserve(trials.size());
   for (const auto& each : trials) values.push_back(each.value);
   return values;
 }
