@@ -78,10 +78,10 @@ TEST(ParameterSpecs, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) 
 
 // One dyt at each of 2 N + 1 places: a gain and a bias of d values, and one alpha.
 TEST(ParameterSpecs, ListsEveryParameterOfANorm) {
-  const auto source =
-      config::inline_scheme(toml::parse("extends = \"pre_norm\"\nnorm = \"dyt\"\n"
-                                        "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n"),
-                            ".");
+  const auto source = config::inline_scheme(
+      "extends = \"pre_norm\"\nnorm = \"dyt\"\n"
+      "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n",
+      ".");
   const auto specs =
       nn::parameter_specs(config::bind(source, testing::countable_shape()), 10, /*tied=*/true);
   EXPECT_EQ(nn::parameter_counts(specs).norms, 5 * 17);
@@ -135,10 +135,10 @@ TEST(Flops, OfAModelThatCanBeCountedByHand) {
 TEST(Flops, OfAHiddenNormAreThoseOfAllFeedForwardsOfAToken) {
   auto shape = testing::countable_shape();
   shape.experts = {.count = 4, .active = 2, .shared = 1, .dense_layers = 1};
-  const auto source =
-      config::inline_scheme(toml::parse("extends = \"pre_norm\"\nfeed_forward.hidden = \"norm\"\n"
-                                        "norm_parameters = \"N*(2*d + f) + d\"\n"),
-                            ".");
+  const auto source = config::inline_scheme(
+      "extends = \"pre_norm\"\nfeed_forward.hidden = \"norm\"\n"
+      "norm_parameters = \"N*(2*d + f) + d\"\n",
+      ".");
   EXPECT_EQ(nn::norm_flops_per_token(config::bind(source, shape)), 12 * (40 + 2 * 3 * 12));
 }
 

@@ -57,7 +57,7 @@ std::vector<Row> rows_of(const Results& results) {
 /// A range around zero that holds the means and most of the intervals. Means beyond ten times the
 /// middle one, and intervals beyond three times the means, leave it: they must not flatten the
 /// rest.
-report::Axis axis_of(const std::vector<Row>& rows) {
+report::Axis forest_plot_axis_of(const std::vector<Row>& rows) {
   constexpr double kOutlier = 10, kMargin = 0.03;
   std::vector<double> sizes;
   for (const auto& row : rows) {
@@ -104,7 +104,7 @@ std::string drawn(const Results& results, const Row& row, const Field& field, do
                                  difference_text(*row.verdict->difference, results.study.measure));
 }
 
-std::string note_of(const std::vector<Row>& rows) {
+std::string forest_plot_note_of(const std::vector<Row>& rows) {
   std::set<std::string> baselines;
   for (const auto& row : rows) baselines.insert(row.verdict->reference);
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
@@ -122,11 +122,11 @@ std::string forest_plot(const Results& results) {
   if (rows.empty()) return "";
   std::vector<std::string> names;
   for (const auto& row : rows) names.push_back(row.arm->name);
-  const auto field = report::row_frame(names, kNumbersWidth, axis_of(rows));
+  const auto field = report::row_frame(names, kNumbersWidth, forest_plot_axis_of(rows));
   const auto draw = [&](std::size_t row, double y) { return drawn(results, rows[row], field, y); };
   return report::row_figures({.title = "Difference to the baseline",
                               .unit = difference_measure_text(results.study.measure),
-                              .note = note_of(rows),
+                              .note = forest_plot_note_of(rows),
                               .rows = rows.size(),
                               .draw = draw},
                              field);

@@ -56,7 +56,7 @@ std::string claims_section(const Results& results) {
   return items.empty() ? "" : section("Verdicts", element("ol", items, "claims"));
 }
 
-std::string arms(const Results& results) {
+std::string html_report_arms(const Results& results) {
   const auto* const heading = results.baseline_verdicts.empty() ? "Arms" : "Against the baseline";
   return section(heading, to_html(arms_table(results)) + html_paragraph(failures_text(results)));
 }
@@ -91,7 +91,7 @@ std::string reproduction(const Results& results) {
 
 std::string html_report(const Results& results) {
   const auto& study = results.study;
-  auto out = header(results) + claims_section(results) + arms(results);
+  auto out = header(results) + claims_section(results) + html_report_arms(results);
   out += section("Figures", element("div", figures(results), "figures"));
   const auto overhead = overhead_table(results);
   if (!overhead.rows.empty()) out += section("Counted and measured", to_html(overhead));

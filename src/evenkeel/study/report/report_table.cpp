@@ -11,7 +11,7 @@ namespace {
 using report::element;
 using report::escaped;
 
-std::string css_class(Column::Kind kind) {
+std::string report_table_css_class(Column::Kind kind) {
   switch (kind) {
     case Column::Kind::text:
       return "";
@@ -25,7 +25,7 @@ std::string css_class(Column::Kind kind) {
   return {};
 }
 
-std::string to_html(const Cell& cell) {
+std::string report_table_to_html(const Cell& cell) {
   const auto content = escaped(cell.text);
   if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
   if (cell.curve_style)
@@ -51,7 +51,8 @@ std::string to_html(const ReportTable& table) {
   for (const auto& row : table.rows) {
     std::string cells;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      cells += element("td", to_html(row[at]), css_class(table.columns[at].kind));
+      cells += element("td", report_table_to_html(row[at]),
+                       report_table_css_class(table.columns[at].kind));
     }
     rows += element("tr", cells) + "\n";
   }
