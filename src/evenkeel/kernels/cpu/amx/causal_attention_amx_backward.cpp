@@ -251,7 +251,7 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
   const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first query
   pack_queries(sizes, head, h, q0, rows, buffers);
   std::fill(buffers.dq, buffers.dq + buffers.layout.depth * kScores, 0.F);
-  const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
+  const auto begin = first_key_block(head.document_starts, q0, kKeys);
   for (auto k0 = begin; k0 < past_length + rows; k0 += kKeys) {
     const ScoreBlock block = {.q0 = q0,
                               .rows = rows,

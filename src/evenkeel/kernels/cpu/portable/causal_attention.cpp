@@ -27,16 +27,6 @@ struct ScratchLayout {
   std::int64_t keys, values, queries, scores, sums, end;
 };
 
-/// The queries [first, first + rows) of query head `head`.
-struct QueryBlock {
-  std::int64_t head = 0, first = 0, rows = 0;
-};
-
-/// The keys [first, first + count).
-struct KeyBlock {
-  std::int64_t first = 0, count = 0;
-};
-
 /// The forward pass of one key head, for vectors of kBytes. All of it is inlined into the function
 /// that is compiled for the processor (IsaVersions).
 template <int kBytes, typename T>
@@ -86,9 +76,8 @@ class ForwardPass {
     copy_rows(q, block.first, block.rows, width_, static_cast<F>(sizes_.scale), queries_, width_);
     std::fill(queries_ + block.rows * width_, queries_ + kQueries * width_, F(0));
     std::fill(sums_, sums_ + kQueries * stride_, F(0));
-    const auto visible = past_length_ + block.first + block.rows;
-    const auto begin =
-        head_.document_starts == nullptr ? 0 : head_.document_starts[block.first] / kKeys * kKeys;
+    const auto visible = block.visible_to(past_length_, block.rows);
+    const auto begin = first_key_block(head_.document_starts, block.first, kKeys);
     for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
       const KeyBlock keys = {k0, std::min(kKeys, visible - k0)};
       multiply_scores(block, keys);
@@ -100,16 +89,11 @@ class ForwardPass {
     }
   }
 
-  /// The keys that a tile of queries sees, all of its rows together. \param r  its first row
-  [[gnu::always_inline]] std::int64_t visible_to(const QueryBlock& block, std::int64_t r) const {
-    return past_length_ + block.first + std::min<std::int64_t>(r + Shape::kRows, block.rows);
-  }
-
   /// scores = scale q k^T.
   [[gnu::always_inline]] void multiply_scores(const QueryBlock& block, const KeyBlock& keys) {
     for (std::int64_t j = 0; j < keys.count; j += Shape::kPanel) {
       for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
-        if (keys.first + j >= visible_to(block, r)) continue;
+        if (keys.first + j >= block.visible_to(past_length_, r + Shape::kRows)) continue;
         matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
             queries_ + r * width_, width_, keys_ + (keys.first + j) * width_, Shape::kPanel,
             scores_ + r * kStride + j, kStride, width_);
@@ -136,7 +120,8 @@ class ForwardPass {
   /// sums += weights v.
   [[gnu::always_inline]] void add_values(const QueryBlock& block, const KeyBlock& keys) {
     for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
-      const auto depth = std::min(keys.count, visible_to(block, r) - keys.first);
+      const auto depth =
+          std::min(keys.count, block.visible_to(past_length_, r + Shape::kRows) - keys.first);
       if (depth <= 0) continue;
       matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
           scores_ + r * kStride, kStride, values_ + keys.first * stride_, stride_,

@@ -38,16 +38,6 @@ template <typename F>
   return sum;
 }
 
-/// The queries [first, first + rows) of query head `head`.
-struct QueryBlock {
-  std::int64_t head = 0, first = 0, rows = 0;
-};
-
-/// The keys [first, first + count).
-struct KeyBlock {
-  std::int64_t first = 0, count = 0;
-};
-
 /// The backward pass of one key head, for vectors of kBytes. All of it is inlined into the function
 /// that is compiled for the processor (IsaVersions).
 ///
@@ -109,9 +99,8 @@ class BackwardPass {
   [[gnu::always_inline]] void add_queries(const QueryBlock& block) {
     F delta[kQueries];
     load_queries(block, delta);
-    const auto visible = past_length_ + block.first + block.rows;
-    const auto begin =
-        head_.document_starts == nullptr ? 0 : head_.document_starts[block.first] / kKeys * kKeys;
+    const auto visible = block.visible_to(past_length_, block.rows);
+    const auto begin = first_key_block(head_.document_starts, block.first, kKeys);
     for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
       const KeyBlock keys = {k0, std::min(kKeys, visible - k0)};
       multiply_scores(block, keys);
@@ -120,11 +109,6 @@ class BackwardPass {
       add_dk_dv(block, keys);
     }
     store_dq(block);
-  }
-
-  /// The keys that a tile of queries sees, all of its rows together. \param r  its first row
-  [[gnu::always_inline]] std::int64_t visible_to(const QueryBlock& block, std::int64_t r) const {
-    return past_length_ + block.first + std::min<std::int64_t>(r + Shape::kRows, block.rows);
   }
 
   /// Queries (scaled) and dy of a block, padded with zeros, and delta; dq becomes 0.
@@ -151,7 +135,7 @@ class BackwardPass {
   [[gnu::always_inline]] void multiply_scores(const QueryBlock& block, const KeyBlock& keys) {
     for (std::int64_t j = 0; j < keys.count; j += Shape::kPanel) {
       for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
-        if (keys.first + j >= visible_to(block, r)) continue;
+        if (keys.first + j >= block.visible_to(past_length_, r + Shape::kRows)) continue;
         matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
             queries_ + r * stride_, stride_, keys_ + (keys.first + j) * width_, Shape::kPanel,
             weights_ + r * kStride + j, kStride, width_);
@@ -188,7 +172,8 @@ class BackwardPass {
   /// dq += ds k.
   [[gnu::always_inline]] void add_dq(const QueryBlock& block, const KeyBlock& keys) {
     for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
-      const auto depth = std::min(keys.count, visible_to(block, r) - keys.first);
+      const auto depth =
+          std::min(keys.count, block.visible_to(past_length_, r + Shape::kRows) - keys.first);
       if (depth <= 0) continue;
       matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
           gradients_ + r * kStride, kStride, key_rows_ + keys.first * stride_, stride_,
