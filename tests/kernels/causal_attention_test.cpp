@@ -66,7 +66,8 @@ double dot(const double* a, const double* b, std::int64_t count) {
 
 /// The formulas of attention.h, pair by pair.
 Results by_loops(const Attention& in) {
-  const auto& [queries, keys, width, scale, softcap] = in.sizes;
+  const auto queries = in.sizes.queries, keys = in.sizes.keys, width = in.sizes.width;
+  const double scale = in.sizes.scale, softcap = in.sizes.softcap;
   Results out{Values(in.q.size()), Values(in.q.size()), Values(in.k.size()), Values(in.k.size())};
   for (std::int64_t i = 0; i < queries; ++i) {
     const auto visible = keys - queries + i + 1;
@@ -99,18 +100,29 @@ Results by_loops(const Attention& in) {
   return out;
 }
 
+/// The values rounded to T.
+template <typename T>
+std::vector<T> typed(const Values& values) {
+  std::vector<T> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) store(&result[i], values[i]);
+  return result;
+}
+
+template <typename T>
+Values wide(const std::vector<T>& values) {
+  Values result;
+  for (const T& each : values) result.push_back(load(&each));
+  return result;
+}
+
+/// Both passes of the kernel.
 template <typename T>
 Results by_tiles(const Attention& in) {
-  const auto typed = [](const Values& values) {
-    std::vector<T> result(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) store(&result[i], values[i]);
-    return result;
-  };
   using F = OpMathType<T>;
-  const auto q = typed(in.q), k = typed(in.k), v = typed(in.v), dy = typed(in.dy);
+  const auto q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dy = typed<T>(in.dy);
   std::vector<T> y(q.size()), dq(q.size()), dk(k.size()), dv(k.size());
   std::vector<F> lse(static_cast<std::size_t>(in.sizes.queries));
-  // Neither may count on zeros there.
+  // Neither pass may rely on zeros in scratch.
   std::vector<F> scratch(
       static_cast<std::size_t>(std::max(causal_attention_scratch<T>(in.sizes),
                                         causal_attention_backward_scratch<T>(in.sizes))),
@@ -139,11 +151,6 @@ Results by_tiles(const Attention& in) {
                                 .dv = {dv.data(), width},
                                 .document_starts = document_starts},
                                scratch.data());
-  const auto wide = [](const std::vector<T>& values) {
-    Values result;
-    for (const T& each : values) result.push_back(load(&each));
-    return result;
-  };
   return {wide(y), wide(dq), wide(dk), wide(dv)};
 }
 

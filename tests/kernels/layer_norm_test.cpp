@@ -50,6 +50,15 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
   }
 }
 
+/// The mean of a row and 1 / sqrt(variance + epsilon).
+std::pair<double, double> moments_of(const std::vector<double>& x) {
+  const auto width = static_cast<double>(x.size());
+  double mean = 0, square = 0;
+  for (const double value : x) mean += value / width;
+  for (const double value : x) square += std::pow(value - mean, 2) / width;
+  return {mean, 1 / std::sqrt(square + kEpsilon)};
+}
+
 // Where nearly all of a row is its mean, float32 would keep few bits of what is left: from less
 // than half a deviation (0.3 and 0.4: a deviation is 0.7) to a hundred, and backward with what the
 // forward pass has found.
@@ -61,10 +70,8 @@ TYPED_TEST(LayerNormRow, KeepsDigitsUnderALargeMean) {
     for (std::size_t i = 0; i < kWidth; ++i) store(&x[i], 64 * (ripple[i] + far));
     const std::vector<OpMathType<TypeParam>> ones(kWidth, 1), zeros(kWidth, 0);
     const auto dy = wavy<TypeParam>(kWidth, 0.9);
-    double mean = 0, square = 0, mean_g = 0, slope = 0;
-    for (const double value : exact(x)) mean += value / kWidth;
-    for (const double value : exact(x)) square += std::pow(value - mean, 2) / kWidth;
-    const double rstd = 1 / std::sqrt(square + kEpsilon);
+    const auto [mean, rstd] = moments_of(exact(x));
+    double mean_g = 0, slope = 0;
     for (std::size_t i = 0; i < kWidth; ++i) {
       mean_g += exact(dy)[i] / kWidth;
       slope += exact(dy)[i] * (exact(x)[i] - mean) * rstd / kWidth;
@@ -221,14 +228,10 @@ TYPED_TEST(LayerNormRow, HasTheSameBitsInBlocksOfRows) {
                                     .dgain = unused.data(),
                                     .dbias = unused.data()},
                                    1, kWidth);
-    const std::vector<TypeParam> together(&dx[offset], &dx[offset] + kWidth);
-    EXPECT_EQ(exact(together), exact(alone)) << "row " << row;
+    EXPECT_EQ(exact(testing::row_of(dx, row, kWidth)), exact(alone)) << "row " << row;
   }
-  const double slack = kRows * (1e-13 + kInFloat<TypeParam>);
-  for (std::size_t i = 0; i < kWidth; ++i) {
-    EXPECT_NEAR(dgain[i], gains[i], slack);
-    EXPECT_NEAR(dbias[i], biases[i], slack);
-  }
+  EXPECT_TRUE(testing::is_near(dgain, gains, kRows * (1e-13 + kInFloat<TypeParam>)));
+  EXPECT_TRUE(testing::is_near(dbias, biases, kRows * (1e-13 + kInFloat<TypeParam>)));
 }
 
 // What cancels in the variance of a row whose values differ in their last bit, and in one place.

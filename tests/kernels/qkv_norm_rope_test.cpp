@@ -18,11 +18,11 @@ class NormRope : public ::testing::Test {};
 using Types = ::testing::Types<double, float, Bf16>;
 TYPED_TEST_SUITE(NormRope, Types);
 
-/// Head h of all.
-template <typename F>
-std::vector<F> head(const std::vector<F>& all, std::size_t h, std::size_t width) {
-  const auto first = all.cbegin() + static_cast<std::ptrdiff_t>(h * width);
-  return {first, first + static_cast<std::ptrdiff_t>(width)};
+/// 1 / sqrt(mean of x^2 + epsilon).
+double rstd_of(const std::vector<double>& x, double epsilon) {
+  double squares = 0;
+  for (const double value : x) squares += value * value;
+  return 1 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
 }
 
 /// y = R(gain * x * factor) of one head in double; without a gain R x, without a rotation no R.
@@ -61,11 +61,8 @@ TYPED_TEST(NormRope, IsItsFormula) {
                             .width = static_cast<std::int64_t>(width),
                             .epsilon = kEpsilon});
       for (std::size_t h = 0; h < kHeads; ++h) {
-        const auto of_head = [&](const auto& all) { return head(all, h, width); };
-        double squares = 0;
-        for (const double value : of_head(exact(x))) squares += value * value;
-        const double factor =
-            has_gain ? 1 / std::sqrt(squares / static_cast<double>(width) + kEpsilon) : 1;
+        const auto of_head = [&](const auto& all) { return testing::row_of(all, h, width); };
+        const double factor = has_gain ? rstd_of(of_head(exact(x)), kEpsilon) : 1;
         EXPECT_NEAR(rstd[h] / factor, 1, 1e-6) << h << ", " << width;
         const auto truth = rotated(of_head(exact(x)), exact(gain), factor, exact(cos_sin));
         EXPECT_TRUE(testing::is_row(of_head(y), truth, 4))
@@ -88,9 +85,8 @@ TYPED_TEST(NormRope, KeepsDigitsUnderCancellation) {
     std::vector<TypeParam> dy(kHeads * width), dx(kHeads * width);
     std::vector<double> rstd, truth, dgain(width, 0.0), expected(width, 0.0), scratch(width);
     for (std::size_t h = 0; h < kHeads; ++h) {
-      double squares = 0, dot = 0;
-      for (std::size_t i = 0; i < width; ++i) squares += std::pow(exact(x)[h * width + i], 2);
-      rstd.push_back(1 / std::sqrt(squares / features));
+      double dot = 0;
+      rstd.push_back(rstd_of(exact(testing::row_of(x, h, width)), 0));
       const auto x_hat = [&](std::size_t i) { return exact(x)[h * width + i] * rstd[h]; };
       for (std::size_t i = 0; i < width; ++i) {
         const double along = h == 0 ? 2 * x_hat(i) : 0;
@@ -113,11 +109,10 @@ TYPED_TEST(NormRope, KeepsDigitsUnderCancellation) {
                                    .count = kHeads,
                                    .width = static_cast<std::int64_t>(width)});
     for (std::size_t h = 0; h < kHeads; ++h) {
-      const auto of_head = [&](const auto& all) { return head(all, h, width); };
-      EXPECT_TRUE(testing::is_row(of_head(dx), of_head(truth), 8 * rstd[h])) << h << ", " << width;
+      const auto got = testing::row_of(dx, h, width);
+      EXPECT_TRUE(testing::is_row(got, testing::row_of(truth, h, width), 8 * rstd[h])) << width;
     }
-    const double slack = 1e-13 + 2 * testing::kInFloat<TypeParam>;
-    for (std::size_t i = 0; i < width; ++i) EXPECT_NEAR(dgain[i], expected[i], slack) << i;
+    EXPECT_TRUE(testing::is_near(dgain, expected, 1e-13 + 2 * testing::kInFloat<TypeParam>));
   }
 }
 

@@ -131,8 +131,7 @@ TYPED_TEST(RmsNormRow, KeepsDigitsUnderCancellation) {
   std::vector<double> rstd, dgain(kWidth, 0.0), expected(kWidth, 0.0);
   std::vector<std::vector<double>> truth(kRows);
   for (std::size_t row = 0; row < kRows; ++row) {
-    const auto first = in.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
-    const std::vector values(first, first + static_cast<std::ptrdiff_t>(kWidth));
+    const auto values = testing::row_of(in, row, kWidth);
     rstd.push_back(rstd_of(values));
     const bool is_along = row == 1 || row == 5;
     double dot = 0;
@@ -156,15 +155,11 @@ TYPED_TEST(RmsNormRow, KeepsDigitsUnderCancellation) {
                                 .dx = dx.data(),
                                 .dgain = dgain.data()},
                                kRows, kWidth);
-  for (std::size_t row = 0; row < kRows; ++row) {
-    const auto first = dx.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
-    const std::vector<TypeParam> got(first, first + static_cast<std::ptrdiff_t>(kWidth));
-    EXPECT_TRUE(testing::is_row(got, truth[row], 8 * rstd[row])) << row;
-  }
+  for (std::size_t row = 0; row < kRows; ++row)
+    EXPECT_TRUE(testing::is_row(testing::row_of(dx, row, kWidth), truth[row], 8 * rstd[row]));
   const double slack = kSlack + kRows * kInFloat<TypeParam>;
-  for (std::size_t i = 0; i < kWidth; ++i) {
+  for (std::size_t i = 0; i < kWidth; ++i)
     EXPECT_NEAR(dgain[i], expected[i], slack * (1 + std::abs(expected[i]))) << i;
-  }
 }
 
 // Below the smallest normal number of float32 and bfloat16, where processors like to give 0.
@@ -214,14 +209,11 @@ TYPED_TEST(RmsNormRow, HasTheSameBitsInBlocksOfRows) {
                                   .dx = alone.data(),
                                   .dgain = expected.data()},
                                  1, kWidth);
-    const std::vector<TypeParam> together(&dx[offset], &dx[offset] + kWidth);
-    EXPECT_EQ(exact(together), exact(alone)) << "row " << row;
+    EXPECT_EQ(exact(testing::row_of(dx, row, kWidth)), exact(alone)) << "row " << row;
   }
   const double slack = kRows * (kSlack + kInFloat<TypeParam>);
-  for (std::size_t i = 0; i < kWidth; ++i) {
-    EXPECT_NEAR(dgain[i], sums[i], slack);
-    EXPECT_NEAR(expected[i], sums[i], slack);
-  }
+  EXPECT_TRUE(testing::is_near(dgain, sums, slack));
+  EXPECT_TRUE(testing::is_near(expected, sums, slack));
 }
 
 }  // namespace

@@ -23,11 +23,19 @@ std::vector<T> wavy(std::size_t width, double phase, double scale = 1) {
   return values;
 }
 
+/// The values in double, without rounding.
 template <typename T>
 std::vector<double> exact(const std::vector<T>& values) {
   std::vector<double> wide;
   for (const T& value : values) wide.push_back(kernels::cpu::load(&value));
   return wide;
+}
+
+/// Row `row` of rows of `width` values.
+template <typename T>
+std::vector<T> row_of(const std::vector<T>& all, std::size_t row, std::size_t width) {
+  const auto first = all.cbegin() + static_cast<std::ptrdiff_t>(row * width);
+  return {first, first + static_cast<std::ptrdiff_t>(width)};
 }
 
 /// Half the distance between neighbours of T at 1: what one rounding costs at most, relatively.
@@ -55,6 +63,17 @@ template <typename T>
     if (std::abs(values[i] - truth[i]) <= bound) continue;
     return ::testing::AssertionFailure() << "value " << i << ": " << values[i] << ", expected "
                                          << truth[i] << " within " << bound;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// Passes if no value is further than `slack` from the true one.
+inline ::testing::AssertionResult is_near(const std::vector<double>& actual,
+                                          const std::vector<double>& truth, double slack) {
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    if (std::abs(actual[i] - truth[i]) <= slack) continue;
+    return ::testing::AssertionFailure() << "value " << i << ": " << actual[i] << ", expected "
+                                         << truth[i] << " within " << slack;
   }
   return ::testing::AssertionSuccess();
 }

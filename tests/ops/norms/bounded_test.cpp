@@ -8,7 +8,7 @@
 
 #include "support/close.h"
 
-// Rounded once, with all gradients, it stands in tests/nn/norm_numerics_test.cpp.
+// tests/nn/norm_numerics_test.cpp compares it with long double.
 namespace evenkeel {
 namespace {
 

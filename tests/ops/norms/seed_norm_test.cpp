@@ -9,7 +9,7 @@
 #include "evenkeel/ops/common/reference.h"
 #include "ops/gradients.h"
 
-// Rounded once, with all gradients, it stands in tests/nn/norm_numerics_test.cpp.
+// tests/nn/norm_numerics_test.cpp compares it with long double.
 namespace evenkeel {
 namespace {
 

@@ -20,9 +20,7 @@ __global__ void affine_kernel(AffineRows<T> args, std::int64_t width) {
 template <typename T>
 cudaError_t affine(const AffineRows<T>& args, std::int64_t rows, std::int64_t width,
                    cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  affine_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
-  return cudaGetLastError();
+  return launch_rows(affine_kernel<T>, rows, stream, args, width);
 }
 
 #define EK_INSTANTIATE(T) \

@@ -67,9 +67,7 @@ __global__ void rows_kernel(LogitsRows<T> args, std::int64_t width) {
 template <typename T>
 cudaError_t cross_entropy_rows(const LogitsRows<T>& args, std::int64_t rows, std::int64_t width,
                                cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  rows_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
-  return cudaGetLastError();
+  return launch_rows(rows_kernel<T>, rows, stream, args, width);
 }
 
 #define EK_INSTANTIATE(T)                                                                   \

@@ -48,17 +48,13 @@ __global__ void backward_kernel(RmsNormGradientRows<T> args, std::int64_t width)
 template <typename T>
 cudaError_t rms_norm_forward(const RmsNormRows<T>& args, std::int64_t rows, std::int64_t width,
                              double epsilon, cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width, epsilon);
-  return cudaGetLastError();
+  return launch_rows(forward_kernel<T>, rows, stream, args, width, epsilon);
 }
 
 template <typename T>
 cudaError_t rms_norm_backward(const RmsNormGradientRows<T>& args, std::int64_t rows,
                               std::int64_t width, cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, width);
-  return cudaGetLastError();
+  return launch_rows(backward_kernel<T>, rows, stream, args, width);
 }
 
 #define EK_INSTANTIATE(T)                                                                          \

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 /// Device code that the kernels share: values as doubles, and sums over a block of threads in a
-/// fixed order. The arithmetic is that of kernels/cpu/row_common.h.
+/// fixed order; and a launcher. The arithmetic is that of kernels/cpu/common/row_common.h.
 namespace evenkeel::kernels::cuda {
 
 constexpr int kThreads = 256;  // a power of two: the sums are binary trees
@@ -80,6 +80,15 @@ __device__ double row_scale(const T* x, std::int64_t width, double epsilon) {
     constexpr int kNormal = 1022;  // both 2^1022 and 2^-1022 are normal numbers
     return ldexp(1.0, -max(-kNormal, min(kNormal, ilogb(largest))));
   }
+}
+
+/// Launches a block of threads for each row; nothing without rows.
+template <typename... Parameters>
+cudaError_t launch_rows(void (*kernel)(Parameters...), std::int64_t rows, cudaStream_t stream,
+                        const std::type_identity_t<Parameters>&... arguments) {
+  if (rows == 0) return cudaSuccess;
+  kernel<<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(arguments...);
+  return cudaGetLastError();
 }
 
 /// 1 / sqrt(mean_square), and 0 for a row without extent.

@@ -56,17 +56,13 @@ __global__ void backward_kernel(SwigluGradientRows<T> args, std::int64_t ffn_wid
 template <typename T>
 cudaError_t swiglu(const SwigluRows<T>& args, std::int64_t rows, std::int64_t ffn_width,
                    cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  forward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, ffn_width);
-  return cudaGetLastError();
+  return launch_rows(forward_kernel<T>, rows, stream, args, ffn_width);
 }
 
 template <typename T>
 cudaError_t swiglu_backward(const SwigluGradientRows<T>& args, std::int64_t rows,
                             std::int64_t ffn_width, cudaStream_t stream) {
-  if (rows == 0) return cudaSuccess;
-  backward_kernel<T><<<static_cast<unsigned>(rows), kThreads, 0, stream>>>(args, ffn_width);
-  return cudaGetLastError();
+  return launch_rows(backward_kernel<T>, rows, stream, args, ffn_width);
 }
 
 #define EK_INSTANTIATE(T)                                                                        \

@@ -29,6 +29,18 @@ void add_rows_by_id(const T* from, const std::int64_t* id, const std::int64_t* p
   });
 }
 
+/// Both dtypes of a gradient of `dy`. A template, so that no other pair of dtypes is compiled.
+template <typename T>
+void add_embedding_gradient_of(const Tensor& gradient, const Tensor& dy, const std::int64_t* id,
+                               const std::int64_t* place) {
+  const auto* const from = cpu::const_data<T>(dy);
+  const auto add = [&](auto* to) { add_rows_by_id(from, id, place, dy.size(0), to, dy.size(-1)); };
+  if constexpr (std::is_same_v<T, at::BFloat16>) {
+    if (gradient.scalar_type() == at::kFloat) return add(cpu::mutable_data<float>(gradient));
+  }
+  add(cpu::mutable_data<T>(gradient));
+}
+
 void check_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tensor& ids) {
   TORCH_CHECK(gradient.dim() == 2 && dy.dim() == 2 && ids.dim() == 1 && dy.size(0) == ids.size(0) &&
                   dy.size(1) == gradient.size(1) && ids.scalar_type() == at::kLong &&
@@ -54,12 +66,7 @@ void add_embedding_gradient_cpu(const Tensor& gradient, const Tensor& dy_any, co
               id[0], " to ", id[count - 1]);
   bump_version(gradient);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, dy.scalar_type(), "embedding_backward", [&] {
-    const auto* const from = cpu::const_data<scalar_t>(dy);
-    const auto add = [&](auto* to) { add_rows_by_id(from, id, place, count, to, dy.size(-1)); };
-    if constexpr (std::is_same_v<scalar_t, at::BFloat16>) {
-      if (gradient.scalar_type() == at::kFloat) return add(cpu::mutable_data<float>(gradient));
-    }
-    add(cpu::mutable_data<scalar_t>(gradient));
+    add_embedding_gradient_of<scalar_t>(gradient, dy, id, place);
   });
 }
 

@@ -25,18 +25,21 @@ class GradientBuffer {
   /// Makes the buffer empty.
   void reset() const;
 
+  /// += gradient, of the shape of the buffer.
   void accumulate(const at::Tensor& gradient) const;
-  /// += dy^T x, by add_weight_gradient().
+  /// += dy^T x, by add_weight_gradient(). dy is [n, rows], x is [n, columns].
   void accumulate_weight_gradient(const at::Tensor& dy, const at::Tensor& x) const;
-  /// For a caller that writes it itself: it overwrites if `is_first`, else adds.
+  /// The memory, for a caller that adds to it itself.
   struct Target {
     at::Tensor memory;
-    bool is_first;
+    bool is_first;  // the caller must overwrite, else add
   };
+  /// The buffer counts as written from then on.
   Target target() const;
 
-  /// A tensor of the shape of the buffer, to be filled; in the buffer's memory if that is free. If
-  /// the memory is needed earlier, it is cloned. A dropped one changes nothing.
+  /// An uninitialized tensor of the shape of the buffer, for the caller to fill; in the buffer's
+  /// memory if that is free. If the memory is needed earlier, the tensor is cloned out of it. A
+  /// tensor that is dropped changes nothing.
   PendingGradient pending_gradient() const;
   /// += factor * pending
   /// \throws c10::Error if it was added already

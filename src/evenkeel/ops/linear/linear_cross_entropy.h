@@ -10,19 +10,20 @@
 
 namespace evenkeel::ops {
 
-/// What happens to logits between the product and the softmax.
+/// How logits are computed from the product x w^T.
 struct LogitsOptions {
   std::int64_t vocabulary = 0;    // rows of the weight that are scored; others are padding
   double scale = 1;               // of the logits
   std::optional<double> softcap;  // then c * tanh(logits / c)
 };
 
-/// The loss head in one operator:
+/// The output projection and the cross-entropy loss in one operator (Cut Cross-Entropy, Liger's
+/// fused linear cross-entropy):
 ///
 ///   sum over tokens of -ln softmax(cap(scale * x w^T))[target]
 ///
-/// Tokens go through it in chunks, and the gradient is computed beside the loss, over the same
-/// logits: extra memory is that of one chunk, whatever the number of tokens. Logits are rounded to
+/// Tokens are processed in chunks, and each chunk computes its gradient with its loss: extra memory
+/// is that of one chunk for any number of tokens. Logits are rounded to
 /// the dtype of x; exponentials are in float32 (float64 beside float64), sums in double (of
 /// bfloat16 on processors with AMX 1,024 terms in float32) and in a fixed order. Tokens whose
 /// target is negative do not count.

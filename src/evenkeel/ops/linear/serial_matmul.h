@@ -8,8 +8,8 @@
 /// kernels/cpu/gemm_amx.h, else through LibTorch.
 namespace evenkeel::ops {
 
-/// Whether matmuls of such values go through gemm_amx(), where a row of the result does not
-/// depend on the other rows.
+/// Whether matmuls of the dtype and device of x go through gemm_amx(), where a row of the result
+/// does not depend on other rows.
 bool uses_amx_gemm(const at::Tensor& x);
 
 /// y = x w, all of one dtype.

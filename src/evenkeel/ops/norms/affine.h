@@ -7,8 +7,8 @@
 
 namespace evenkeel::ops {
 
-/// A gain and a bias per feature of every row: the last step of most norms, and every learned
-/// factor of a stream.
+/// A gain and a bias per feature of every row: the last step of most norms, and the learned factors
+/// of the residual stream.
 ///
 ///   y = gain * x + bias
 ///
@@ -18,7 +18,7 @@ namespace evenkeel::ops {
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
 /// \param gain, bias  [D], or [1] for one value of all features; float64 beside float64 rows and
-///                    else float32; none means ones, and zeros
+///                    else float32; absent: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all three
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 at::Tensor affine(const at::Tensor& x, const std::optional<at::Tensor>& gain,

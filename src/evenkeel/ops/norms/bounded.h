@@ -7,17 +7,17 @@
 
 namespace evenkeel::ops {
 
-/// What stands in place of a norm: every value by itself through a bounded function.
+/// Dynamic Tanh (DyT) and Derf, which replace a norm: a bounded function of every value.
 ///
 ///   y = gain * f(alpha * x + shift) + bias,  f = tanh or erf
 ///
-/// Computed in double and rounded once, to the dtype of x. Gradients of what is learned are summed
+/// Computed in double and rounded once, to the dtype of x. Gradients of the parameters are summed
 /// over the rows in the order of kernels/reduction_order.h.
 ///
 /// \param x             [..., D]; float32, bfloat16 or float64, on the CPU
-/// \param alpha, shift  [1], float64; no shift means 0
+/// \param alpha, shift  [1], float64; absent: 0
 /// \param gain, bias    [D], or [1] for one value of all features; float64 beside float64 rows and
-///                      else float32; none means ones, and zeros
+///                      else float32; absent: ones, zeros
 /// \param is_erf        f = erf, else tanh
 /// \return y, of the shape and dtype of x; differentiable once with respect to all five
 /// \throws c10::Error if shapes, dtypes or devices do not fit

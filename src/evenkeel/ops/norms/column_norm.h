@@ -9,14 +9,15 @@
 
 namespace evenkeel::ops {
 
-/// What column_norm() gives: the result, and of every sequence the mean and the biased variance of
-/// each feature, [S, D], in double and without a gradient.
+/// The result of column_norm(), and the statistics of each feature of each sequence.
 struct ColumnNormResult {
-  at::Tensor y, mean, variance;
+  at::Tensor y;         // [S, n, D], of the dtype of x
+  at::Tensor mean;      // [S, D], float64, without a gradient
+  at::Tensor variance;  // [S, D], float64, without a gradient; biased
 };
 
-/// Every feature centred and over its standard deviation over the positions of one sequence: batch
-/// normalization of all rows as one sequence, instance normalization of several.
+/// Normalizes every feature over the positions of one sequence: batch normalization if all rows are
+/// one sequence (S = 1), instance normalization else.
 ///
 ///   y = gain * (x - mean) / denominator + bias,   denominator as row_norm() has it
 ///
@@ -24,7 +25,7 @@ struct ColumnNormResult {
 /// kernels/reduction_order.h.
 ///
 /// \param x           [S, n, D], float32, bfloat16 or float64, on the CPU
-/// \param gain, bias  [D], float64; none means ones, and zeros
+/// \param gain, bias  [D], float64; absent: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to x, gain and bias
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1; Ulyanov, Vedaldi and Lempitsky

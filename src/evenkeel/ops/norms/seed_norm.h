@@ -17,7 +17,7 @@ namespace evenkeel::ops {
 /// \param x            [..., D]; float32, bfloat16 or float64, on the CPU
 /// \param alpha, beta  [D], or [1] for one value of all features; float64 beside float64 rows and
 ///                     else float32
-/// \param gain, bias   the same; none means ones, and zeros
+/// \param gain, bias   the same; absent: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all five
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2510.22777 (SeeDNorm)

@@ -3,8 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Updates of a stream that keep to a sphere, in place of a sum; on the CPU. Computed in double and
-/// rounded once. Gradients of vectors and values are summed over the rows in the order of
+/// Residual connections on a sphere, in place of a sum; on the CPU. Computed in double and rounded
+/// once. Gradients of vectors and values are summed over the rows in the order of
 /// kernels/reduction_order.h.
 namespace evenkeel::ops {
 
@@ -17,7 +17,8 @@ namespace evenkeel::ops {
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10
 at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards, const at::Tensor& step);
 
-/// From x along the sphere through it, towards what of g is orthogonal to it, t:
+/// A step from x along the sphere through x, in the direction t, the part of g that is orthogonal
+/// to x:
 ///
 ///   y = x cos(a) + |x| t / |t| sin(a),  a = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4),
 ///

@@ -4,16 +4,9 @@
 #include <ATen/core/grad_mode.h>
 
 #include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/optim/adamw_common.h"
 
 namespace evenkeel::ops {
-
-namespace {
-
-using AdamwSignature = void(at::Tensor&, at::Tensor&, at::Tensor&, const at::Tensor&,
-                            const std::optional<at::Tensor>&, double, double, double, double,
-                            double, double, std::int64_t);
-
-}  // namespace
 
 void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
   static const auto op = registered_operator<AdamwSignature>("evenkeel::adamw_");

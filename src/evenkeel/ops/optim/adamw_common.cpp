@@ -40,6 +40,12 @@ void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
   TORCH_CHECK(step.step >= 1, "[adamw_] step must be >= 1, but is ", step.step);
 }
 
+void begin_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
+  check_adamw(buffers, step);
+  for (const auto& written : {buffers.weight, buffers.first, buffers.second}) bump_version(written);
+  if (buffers.copy) bump_version(*buffers.copy);
+}
+
 kernels::AdamwFactors factors_of(const AdamwStep& step) {
   const auto steps = static_cast<double>(step.step);
   return {.gradient_scale = step.gradient_scale,

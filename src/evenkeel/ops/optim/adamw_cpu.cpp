@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/Dispatch.h>
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cpu/portable/adamw.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
-#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/optim/adamw_common.h"
 
 namespace evenkeel::ops {
 
 namespace {
-
-using at::Tensor;
 
 /// Values that one task updates and then rounds, while they still lie in the cache.
 constexpr std::int64_t kChunk = 4096;
@@ -32,28 +28,16 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
                       });
 }
 
-void adamw_in_place_cpu(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
-                        const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
-                        double epsilon, double weight_decay, double gradient_scale,
-                        std::int64_t step) {
-  const AdamwBuffers buffers{weight, first, second, gradient, copy};
-  const AdamwStep options{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
-  check_adamw(buffers, options);
-  for (const auto& written : {weight, first, second}) bump_version(written);
-  if (copy) bump_version(*copy);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
-    if (weight.scalar_type() == at::kDouble) {
-      update<double, scalar_t>(buffers, factors_of(options));
-    } else {
-      update<float, scalar_t>(buffers, factors_of(options));
-    }
-  });
+void adamw_cpu(const AdamwBuffers& buffers, const AdamwStep& step) {
+  begin_adamw(buffers, step);
+  const auto factors = factors_of(step);
+  dispatch_adamw(buffers, [&]<typename W, typename G>() { update<W, G>(buffers, factors); });
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("adamw_", adamw_in_place_cpu);
+  m.impl("adamw_", adamw_of_arguments<adamw_cpu>);
 }
 
 }  // namespace evenkeel::ops

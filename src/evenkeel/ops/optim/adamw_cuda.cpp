@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/Dispatch.h>
 #include <torch/library.h>
 
 #include "evenkeel/kernels/cuda/adamw.cuh"
 #include "evenkeel/ops/common/cuda_adapter.h"
-#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/optim/adamw_common.h"
 
 namespace evenkeel::ops {
 
 namespace {
-
-using at::Tensor;
 
 template <typename W, typename G>
 void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
@@ -24,29 +20,17 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
       buffers.weight.numel(), factors, cuda::stream()));
 }
 
-void adamw_in_place_cuda(Tensor& weight, Tensor& first, Tensor& second, const Tensor& gradient,
-                         const std::optional<Tensor>& copy, double lr, double beta1, double beta2,
-                         double epsilon, double weight_decay, double gradient_scale,
-                         std::int64_t step) {
-  const c10::cuda::CUDAGuard on_device_of_weight(weight.device());
-  const AdamwBuffers buffers{weight, first, second, gradient, copy};
-  const AdamwStep options{lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step};
-  check_adamw(buffers, options);
-  for (const auto& written : {weight, first, second}) bump_version(written);
-  if (copy) bump_version(*copy);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, gradient.scalar_type(), "adamw_", [&] {
-    if (weight.scalar_type() == at::kDouble) {
-      update<double, scalar_t>(buffers, factors_of(options));
-    } else {
-      update<float, scalar_t>(buffers, factors_of(options));
-    }
-  });
+void adamw_cuda(const AdamwBuffers& buffers, const AdamwStep& step) {
+  const c10::cuda::CUDAGuard on_device_of_weight(buffers.weight.device());
+  begin_adamw(buffers, step);
+  const auto factors = factors_of(step);
+  dispatch_adamw(buffers, [&]<typename W, typename G>() { update<W, G>(buffers, factors); });
 }
 
 }  // namespace
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("adamw_", adamw_in_place_cuda);
+  m.impl("adamw_", adamw_of_arguments<adamw_cuda>);
 }
 
 }  // namespace evenkeel::ops

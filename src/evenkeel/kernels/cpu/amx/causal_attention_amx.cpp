@@ -71,7 +71,7 @@ class Blocks {
     if (is_last_) {
       if (h_ == head_.heads) return false;
       block_ = {.head = h_, .q0 = q0_, .rows = std::min(kTwoTiles, sizes_.queries - q0_)};
-      block_.k0 = head_.document_starts == nullptr ? 0 : head_.document_starts[q0_] / kKeys * kKeys;
+      block_.k0 = first_key_block(head_.document_starts, q0_, kKeys);
       block_.is_first = true;
       q0_ += kTwoTiles;
       if (q0_ >= sizes_.queries) q0_ = 0, ++h_;

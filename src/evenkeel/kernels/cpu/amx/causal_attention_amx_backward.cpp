@@ -8,9 +8,9 @@
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
-/// Scores stand with a row for each key: then weights and their gradients are left factors of the
-/// gradients of values and keys as they are, and only for that of the queries are they stored once
-/// more, in pairs of keys. With p = exp(s - lse), d_i = dy_i . y_i, all of one block:
+/// The backward pass of causal attention with AMX. Scores have one row for each key: weights and
+/// their gradients are then left factors of dv and dk as they are. Only dq needs ds^T once more, in
+/// pairs of keys. With p = exp(s - lse) and d_i = dy_i . y_i, all of one block:
 ///
 ///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
 namespace evenkeel::kernels::cpu {
@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kQueries = 128, kKeys = 128;                        // of a block
 constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // no power of two apart
 
+/// Offsets of the buffers in scratch, in floats; `end` is the size of scratch.
 struct ScratchLayout {
   explicit ScratchLayout(const AttentionSizes& sizes)
       : depth(up_to(kTwoTiles, sizes.width)),
@@ -76,6 +77,7 @@ struct Buffers {
   }
 };
 
+/// The factors that turn a product into a score.
 struct Factors {
   __m512 scale;  // of scores, in units of log 2; with a cap of what goes into tanh
   __m512 cap;    // softcap in units of log 2
@@ -178,60 +180,94 @@ EK_AMX_INLINE void store_dq(const float* dq, std::int64_t rows, std::int64_t wid
   }
 }
 
+/// A block of queries and a block of keys, which share one block of scores. Rows of keys and of
+/// queries are counted from the first of their block.
+struct ScoreBlock {
+  std::int64_t q0, rows, all;  // queries [q0, q0 + rows), rounded up to whole tiles: all
+  std::int64_t k0, high;       // keys from k0 on, whole tiles
+  std::int64_t past_length;    // position of query q0
+
+  /// The keys that two tiles of queries see. \param i  the first of these queries
+  EK_AMX_INLINE std::int64_t visible_to(std::int64_t i) const {
+    return std::clamp<std::int64_t>(up_to(kTwoTiles, past_length + i + kTwoTiles - k0), 0, high);
+  }
+  /// The first query, of a pair of tiles, that sees key j.
+  EK_AMX_INLINE std::int64_t first_of(std::int64_t j) const {
+    return std::clamp<std::int64_t>(k0 + j - past_length, 0, all) / kTwoTiles * kTwoTiles;
+  }
+};
+
+/// scores = k q^T, slopes = v dy^T.
+EK_AMX_INLINE void multiply_scores(const ScoreBlock& block, Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
+  for (std::int64_t i = 0; i < block.all; i += kTwoTiles) {
+    const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
+    const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
+    multiply<false>({buffers.key_rows + block.k0 * depth, depth}, q, buffers.scores + i, kScores,
+                    block.visible_to(i), kTwoTiles, depth);
+    multiply<false>({buffers.value_rows + block.k0 * depth, depth}, dy, buffers.slopes + i, kScores,
+                    block.visible_to(i), kTwoTiles, depth);
+  }
+}
+
+/// weights = p^T, gradients and pairs = ds^T.
+EK_AMX_INLINE void differentiate_softmax(const AttentionSizes& sizes,
+                                         const AttentionGradient<Bf16>& head,
+                                         const ScoreBlock& block, const Factors& factors,
+                                         Buffers& buffers) {
+  const auto past_length = sizes.keys - sizes.queries;
+  for (std::int64_t j = 0; j < block.high; j += 2) {
+    const Range visible[2] = {
+        visible_queries(head.document_starts, block.k0 + j, past_length, block.q0, block.rows),
+        visible_queries(head.document_starts, block.k0 + j + 1, past_length, block.q0, block.rows)};
+    softmax_backward_pair(buffers, j, block.first_of(j / kTwoTiles * kTwoTiles), block.all, visible,
+                          factors);
+  }
+}
+
+/// dv += p^T dy, dk += ds^T q, dq^T += k^T ds^T. \param wide  values of a head, whole tiles
+EK_AMX_INLINE void add_gradients(const ScoreBlock& block, std::int64_t wide, Buffers& buffers) {
+  const auto depth = buffers.layout.depth;
+  for (std::int64_t j = 0; j < block.high; j += kTwoTiles) {
+    const auto first = block.first_of(j);
+    multiply<true>({buffers.weights + j * kWeights + first, kWeights},
+                   {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                   buffers.dv + (block.k0 + j) * depth, depth, kTwoTiles, wide, block.all - first);
+    multiply<true>({buffers.gradients + j * kWeights + first, kWeights},
+                   {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                   buffers.dk + (block.k0 + j) * depth, depth, kTwoTiles, wide, block.all - first);
+  }
+  for (std::int64_t i = 0; i < block.all; i += kTwoTiles) {
+    multiply<true>({buffers.key_columns + block.k0, buffers.layout.key_stride},
+                   {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores,
+                   wide, kTwoTiles, block.visible_to(i));
+  }
+}
+
 /// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
 EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
                      std::int64_t h, std::int64_t q0, const Factors& factors, Buffers& buffers) {
-  const auto depth = buffers.layout.depth;
-  const auto wide = up_to(kTile, sizes.width);
   const auto rows = std::min(kQueries, sizes.queries - q0);
-  const auto all = up_to(kTwoTiles, rows);
-  const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first of them
+  const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first query
   pack_queries(sizes, head, h, q0, rows, buffers);
-  std::fill(buffers.dq, buffers.dq + depth * kScores, 0.F);
-  const auto begin = head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
+  std::fill(buffers.dq, buffers.dq + buffers.layout.depth * kScores, 0.F);
+  const auto begin = first_key_block(head.document_starts, q0, kKeys);
   for (auto k0 = begin; k0 < past_length + rows; k0 += kKeys) {
-    const auto count = std::min(kKeys, past_length + rows - k0);
-    const auto high = up_to(kTwoTiles, count);
-    // Keys that two tiles of queries see, and the first two tiles of queries that see a key.
-    const auto visible_to = [&](std::int64_t i) {
-      return std::clamp<std::int64_t>(up_to(kTwoTiles, past_length + i + kTwoTiles - k0), 0, high);
-    };
-    const auto first_of = [&](std::int64_t j) {
-      return std::clamp<std::int64_t>(k0 + j - past_length, 0, all) / kTwoTiles * kTwoTiles;
-    };
-    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
-      const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
-      const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
-      multiply<false>({buffers.key_rows + k0 * depth, depth}, q, buffers.scores + i, kScores,
-                      visible_to(i), kTwoTiles, depth);
-      multiply<false>({buffers.value_rows + k0 * depth, depth}, dy, buffers.slopes + i, kScores,
-                      visible_to(i), kTwoTiles, depth);
-    }
-    for (std::int64_t j = 0; j < high; j += 2) {
-      const Range visible[2] = {
-          visible_queries(head.document_starts, k0 + j, sizes.keys - sizes.queries, q0, rows),
-          visible_queries(head.document_starts, k0 + j + 1, sizes.keys - sizes.queries, q0, rows)};
-      softmax_backward_pair(buffers, j, first_of(j / kTwoTiles * kTwoTiles), all, visible, factors);
-    }
-    for (std::int64_t j = 0; j < high; j += kTwoTiles) {
-      const auto first = first_of(j);
-      multiply<true>({buffers.weights + j * kWeights + first, kWeights},
-                     {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                     buffers.dv + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
-      multiply<true>({buffers.gradients + j * kWeights + first, kWeights},
-                     {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                     buffers.dk + (k0 + j) * depth, depth, kTwoTiles, wide, all - first);
-    }
-    for (std::int64_t i = 0; i < all; i += kTwoTiles) {
-      multiply<true>({buffers.key_columns + k0, buffers.layout.key_stride},
-                     {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores,
-                     wide, kTwoTiles, visible_to(i));
-    }
+    const ScoreBlock block = {.q0 = q0,
+                              .rows = rows,
+                              .all = up_to(kTwoTiles, rows),
+                              .k0 = k0,
+                              .high = up_to(kTwoTiles, std::min(kKeys, past_length + rows - k0)),
+                              .past_length = past_length};
+    multiply_scores(block, buffers);
+    differentiate_softmax(sizes, head, block, factors, buffers);
+    add_gradients(block, up_to(kTile, sizes.width), buffers);
   }
   store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
            {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
 }
 
+/// `count` rows of a sum, times `factor`, rounded.
 EK_AMX_INLINE void store_rows(const float* from, std::int64_t depth, std::int64_t count,
                               std::int64_t width, float factor, const HeadRows<Bf16>& to) {
   const __m512 factors = _mm512_set1_ps(factor);

@@ -15,7 +15,8 @@ namespace evenkeel::kernels::cpu::avx512 {
 
 /// The first `count` of 16 or 32 lanes; none below 0.
 inline __mmask16 tail_mask_16(std::int64_t count) {
-  return count >= 16 ? 0xffff : count <= 0 ? 0 : static_cast<__mmask16>((1U << count) - 1);
+  const unsigned mask = count >= 16 ? 0xffffU : count <= 0 ? 0U : (1U << count) - 1;
+  return static_cast<__mmask16>(mask);
 }
 inline __mmask32 tail_mask_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);

@@ -22,6 +22,13 @@ inline Range visible_keys(const std::int32_t* document_starts, std::int64_t i,
           std::clamp<std::int64_t>(past_length + i + 1 - k0, 0, count)};
 }
 
+/// The first key that query i sees, rounded down to a block of `size` keys: the queries from i on
+/// see no key of an earlier block.
+inline std::int64_t first_key_block(const std::int32_t* document_starts, std::int64_t i,
+                                    std::int64_t size) {
+  return document_starts == nullptr ? 0 : document_starts[i] / size * size;
+}
+
 /// The queries of [q0, q0 + count) that see key j, counted from q0.
 inline Range visible_queries(const std::int32_t* document_starts, std::int64_t j,
                              std::int64_t past_length, std::int64_t q0, std::int64_t count) {

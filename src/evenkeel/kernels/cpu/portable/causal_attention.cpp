@@ -12,10 +12,10 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-// Of a pass: queries that share what is read of the keys, and keys whose scores are held.
+// Queries of one block, which share each load of a key, and keys of one block of scores.
 constexpr std::int64_t kQueries = 24, kKeys = 512;
 
-/// Where the parts of scratch begin; `end` is its size.
+/// Offsets of the buffers in scratch, in values; `end` is the size of scratch.
 struct ScratchLayout {
   explicit ScratchLayout(const AttentionSizes& sizes)
       : keys(0),
@@ -27,91 +27,127 @@ struct ScratchLayout {
   std::int64_t keys, values, queries, scores, sums, end;
 };
 
-/// One query head; keys and values are packed.
+/// The forward pass of one key head, for vectors of kBytes. All of it is inlined into the function
+/// that is compiled for the processor (IsaVersions).
 template <int kBytes, typename T>
-[[gnu::always_inline]] inline void forward(const AttentionSizes& sizes,
-                                           const AttentionHead<T>& head, std::int64_t h,
-                                           OpMathType<T>* scratch) {
+class ForwardPass {
+ public:
   using F = OpMathType<T>;
-  using Shape = TileShape<F, kBytes>;
-  using V = typename Shape::V;
-  constexpr std::int64_t kStride = kKeys + kPad;
-  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 &&
-                kPad % Shape::kPanel == 0);
-  const auto width = sizes.width;
-  const auto stride = padded(width);
-  const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
-  const auto past_length = sizes.keys - sizes.queries;
-  const ScratchLayout layout(sizes);
-  F* const keys = scratch + layout.keys;
-  F* const values = scratch + layout.values;
-  F* const queries = scratch + layout.queries;
-  F* const scores = scratch + layout.scores;
-  F* const sums = scratch + layout.sums;
-  OnlineSoftmaxRow<F> running[kQueries];
 
-  const HeadRows<const T> q = {head.q.rows + h * head.q_head, head.q.stride};
-  for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-    const auto rows = std::min(kQueries, sizes.queries - q0);
-    copy_rows(q, q0, rows, width, static_cast<F>(sizes.scale), queries, width);
-    std::fill(queries + rows * width, queries + kQueries * width, F(0));
-    std::fill(sums, sums + kQueries * stride, F(0));
-    std::fill(running, running + kQueries, OnlineSoftmaxRow<F>());
-    /// Keys that the rows of a tile see, all of them together.
-    const auto visible_to = [&](std::int64_t r) {
-      return past_length + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
-    };
-    const auto visible = past_length + q0 + rows;
-    const auto begin =
-        head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
-    for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
-      const auto count = std::min(kKeys, visible - k0);
-      for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
-        for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-          if (k0 + j >= visible_to(r)) continue;
-          matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
-              queries + r * width, width, keys + (k0 + j) * width, Shape::kPanel,
-              scores + r * kStride + j, kStride, width);
-        }
+  [[gnu::always_inline]] ForwardPass(const AttentionSizes& sizes, const AttentionHead<T>& head,
+                                     F* scratch)
+      : ForwardPass(sizes, head, scratch, ScratchLayout(sizes)) {}
+
+  [[gnu::always_inline]] void run() {
+    pack_panels<Shape::kPanel>(head_.k, sizes_.keys, width_, keys_);
+    copy_rows(head_.v, 0, sizes_.keys, width_, F(1), values_, stride_);
+    for (std::int64_t h = 0; h < head_.heads; ++h) {
+      for (std::int64_t q0 = 0; q0 < sizes_.queries; q0 += kQueries) {
+        attend({h, q0, std::min(kQueries, sizes_.queries - q0)});
       }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        F* const row = scores + r * kStride;
-        const auto range = visible_keys(head.document_starts, q0 + r, past_length, k0, count);
-        if (!range.is_empty()) {
-          const F rescale = running[r].template update<kBytes>(
-              row + range.begin, range.end - range.begin, static_cast<F>(sizes.softcap));
-          scale_row(sums + r * stride, width, rescale);
-        }
-        clear_outside(row, range, count);
-      }
-      for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-        const auto depth = std::min(count, visible_to(r) - k0);
-        if (depth <= 0) continue;
-        matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
-            scores + r * kStride, kStride, values + k0 * stride, stride, sums + r * stride, stride,
-            depth, vectors);
-      }
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      finish_row(sizes, head, h, q0 + r, sums + r * stride, running[r]);
     }
   }
-}
+
+ private:
+  using Shape = TileShape<F, kBytes>;
+  using V = typename Shape::V;
+  static constexpr std::int64_t kStride = kKeys + kPad;
+  static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 &&
+                kPad % Shape::kPanel == 0);
+
+  [[gnu::always_inline]] ForwardPass(const AttentionSizes& sizes, const AttentionHead<T>& head,
+                                     F* scratch, const ScratchLayout& layout)
+      : sizes_(sizes),
+        head_(head),
+        width_(sizes.width),
+        stride_(padded(width_)),
+        vectors_((width_ + Shape::kVector - 1) / Shape::kVector),
+        past_length_(sizes.keys - sizes.queries),
+        keys_(scratch + layout.keys),
+        values_(scratch + layout.values),
+        queries_(scratch + layout.queries),
+        scores_(scratch + layout.scores),
+        sums_(scratch + layout.sums) {}
+
+  /// y and lse of a block of queries.
+  [[gnu::always_inline]] void attend(const QueryBlock& block) {
+    OnlineSoftmaxRow<F> running[kQueries];
+    const HeadRows<const T> q = {head_.q.rows + block.head * head_.q_head, head_.q.stride};
+    copy_rows(q, block.first, block.rows, width_, static_cast<F>(sizes_.scale), queries_, width_);
+    std::fill(queries_ + block.rows * width_, queries_ + kQueries * width_, F(0));
+    std::fill(sums_, sums_ + kQueries * stride_, F(0));
+    const auto visible = block.visible_to(past_length_, block.rows);
+    const auto begin = first_key_block(head_.document_starts, block.first, kKeys);
+    for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
+      const KeyBlock keys = {k0, std::min(kKeys, visible - k0)};
+      multiply_scores(block, keys);
+      update_softmax(block, keys, running);
+      add_values(block, keys);
+    }
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      finish_row(sizes_, head_, block.head, block.first + r, sums_ + r * stride_, running[r]);
+    }
+  }
+
+  /// scores = scale q k^T.
+  [[gnu::always_inline]] void multiply_scores(const QueryBlock& block, const KeyBlock& keys) {
+    for (std::int64_t j = 0; j < keys.count; j += Shape::kPanel) {
+      for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
+        if (keys.first + j >= block.visible_to(past_length_, r + Shape::kRows)) continue;
+        matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+            queries_ + r * width_, width_, keys_ + (keys.first + j) * width_, Shape::kPanel,
+            scores_ + r * kStride + j, kStride, width_);
+      }
+    }
+  }
+
+  /// Scores become weights, 0 for keys that a query does not see; the sums so far are rescaled.
+  [[gnu::always_inline]] void update_softmax(const QueryBlock& block, const KeyBlock& keys,
+                                             OnlineSoftmaxRow<F>* running) {
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      F* const row = scores_ + r * kStride;
+      const auto range = visible_keys(head_.document_starts, block.first + r, past_length_,
+                                      keys.first, keys.count);
+      if (!range.is_empty()) {
+        const F rescale = running[r].template update<kBytes>(
+            row + range.begin, range.end - range.begin, static_cast<F>(sizes_.softcap));
+        scale_row(sums_ + r * stride_, width_, rescale);
+      }
+      clear_outside(row, range, keys.count);
+    }
+  }
+
+  /// sums += weights v.
+  [[gnu::always_inline]] void add_values(const QueryBlock& block, const KeyBlock& keys) {
+    for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
+      const auto depth =
+          std::min(keys.count, block.visible_to(past_length_, r + Shape::kRows) - keys.first);
+      if (depth <= 0) continue;
+      matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
+          scores_ + r * kStride, kStride, values_ + keys.first * stride_, stride_,
+          sums_ + r * stride_, stride_, depth, vectors_);
+    }
+  }
+
+  const AttentionSizes& sizes_;
+  const AttentionHead<T>& head_;
+  const std::int64_t width_, stride_, vectors_, past_length_;
+  F* const keys_;     // [panels, width, kPanel]
+  F* const values_;   // [keys, stride]
+  F* const queries_;  // [kQueries, width]
+  F* const scores_;   // [kQueries, kStride]: scores, then weights
+  F* const sums_;     // [kQueries, stride]: sum_j weight_ij v_j
+};
 
 struct Forward {
   template <int kBytes, typename T>
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes, const AttentionHead<T>& head,
                                          OpMathType<T>* scratch) {
-    using F = OpMathType<T>;
     if (sizes.queries == 1) {
       for (std::int64_t h = 0; h < head.heads; ++h) decode_head<kBytes>(sizes, head, h, scratch);
       return;
     }
-    const ScratchLayout layout(sizes);
-    const auto width = sizes.width;
-    pack_panels<TileShape<F, kBytes>::kPanel>(head.k, sizes.keys, width, scratch + layout.keys);
-    copy_rows(head.v, 0, sizes.keys, width, F(1), scratch + layout.values, padded(width));
-    for (std::int64_t h = 0; h < head.heads; ++h) forward<kBytes>(sizes, head, h, scratch);
+    ForwardPass<kBytes, T>(sizes, head, scratch).run();
   }
 };
 

@@ -9,10 +9,10 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-// Of a pass: queries that share what is read of the keys, and keys whose scores are held.
+// Queries of one block, which share each load of a key, and keys of one block of scores.
 constexpr std::int64_t kQueries = 48, kKeys = 256;
 
-/// Where the parts of scratch begin; `end` is its size.
+/// Offsets of the buffers in scratch, in values; `end` is the size of scratch.
 struct ScratchLayout {
   explicit ScratchLayout(const AttentionSizes& sizes)
       : keys(0),
@@ -38,136 +38,206 @@ template <typename F>
   return sum;
 }
 
+/// The backward pass of one key head, for vectors of kBytes. All of it is inlined into the function
+/// that is compiled for the processor (IsaVersions).
+///
+///   delta_i = dy_i . y_i      ds_ij = p_ij (dy_i . v_j - delta_i)
+///   dq_i = scale sum_j ds_ij k_j      dk_j = scale sum_i ds_ij q_i      dv_j = sum_i p_ij dy_i
+///
+/// dk and dv are sums over all queries of all query heads, in one order.
 template <int kBytes, typename T>
-[[gnu::always_inline]] inline void backward(const AttentionSizes& sizes,
-                                            const AttentionGradient<T>& head,
-                                            OpMathType<T>* scratch) {
+class BackwardPass {
+ public:
   using F = OpMathType<T>;
+
+  [[gnu::always_inline]] BackwardPass(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+                                      F* scratch)
+      : BackwardPass(sizes, head, scratch, ScratchLayout(sizes)) {}
+
+  [[gnu::always_inline]] void run() {
+    pack_panels<Shape::kPanel>(head_.k, sizes_.keys, width_, keys_);
+    pack_panels<Shape::kPanel>(head_.v, sizes_.keys, width_, values_);
+    copy_rows(head_.k, 0, sizes_.keys, width_, F(1), key_rows_, stride_);
+    std::fill(dk_, dk_ + padded(sizes_.keys + kPad) * stride_, F(0));
+    std::fill(dv_, dv_ + padded(sizes_.keys + kPad) * stride_, F(0));
+    for (std::int64_t h = 0; h < head_.heads; ++h) {
+      for (std::int64_t q0 = 0; q0 < sizes_.queries; q0 += kQueries) {
+        add_queries({h, q0, std::min(kQueries, sizes_.queries - q0)});
+      }
+    }
+    store_dk_dv();
+  }
+
+ private:
   using Shape = TileShape<F, kBytes>;
   using V = typename Shape::V;
-  constexpr std::int64_t kStride = kKeys + kPad;
+  static constexpr std::int64_t kStride = kKeys + kPad;
   static_assert(kQueries % Shape::kRows == 0 && kKeys % Shape::kPanel == 0 &&
                 kPad % Shape::kPanel == 0);
-  const auto width = sizes.width;
-  const auto stride = padded(width);
-  const auto vectors = (width + Shape::kVector - 1) / Shape::kVector;
-  const auto past_length = sizes.keys - sizes.queries;
-  const auto scale = static_cast<F>(sizes.scale);
-  const ScratchLayout layout(sizes);
-  F* const keys = scratch + layout.keys;
-  F* const values = scratch + layout.values;
-  F* const key_rows = scratch + layout.key_rows;
-  F* const dk = scratch + layout.dk;
-  F* const dv = scratch + layout.dv;
-  F* const queries = scratch + layout.queries;
-  F* const upstream = scratch + layout.upstream;
-  F* const weights = scratch + layout.weights;
-  F* const gradients = scratch + layout.gradients;
-  F* const dq = scratch + layout.dq;
 
-  pack_panels<Shape::kPanel>(head.k, sizes.keys, width, keys);
-  pack_panels<Shape::kPanel>(head.v, sizes.keys, width, values);
-  copy_rows(head.k, 0, sizes.keys, width, F(1), key_rows, stride);
-  std::fill(dk, dk + padded(sizes.keys + kPad) * stride, F(0));
-  std::fill(dv, dv + padded(sizes.keys + kPad) * stride, F(0));
-  for (std::int64_t h = 0; h < head.heads; ++h) {
-    const HeadRows<const T> q = {head.q.rows + h * head.q_head, head.q.stride};
-    const HeadRows<const T> dy = {head.dy.rows + h * head.dy_head, head.dy.stride};
-    const T* const y = head.y.rows + h * head.y_head;
-    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-      const auto rows = std::min(kQueries, sizes.queries - q0);
-      copy_rows(q, q0, rows, width, scale, queries, stride);
-      copy_rows(dy, q0, rows, width, F(1), upstream, stride);
-      std::fill(queries + rows * stride, queries + kQueries * stride, F(0));
-      std::fill(upstream + rows * stride, upstream + kQueries * stride, F(0));
-      std::fill(dq, dq + kQueries * stride, F(0));
-      const auto visible_to = [&](std::int64_t r) {
-        return past_length + q0 + std::min<std::int64_t>(r + Shape::kRows, rows);
-      };
-      const auto visible = past_length + q0 + rows;
-      F delta[kQueries];
-      for (std::int64_t r = 0; r < rows; ++r) {
-        F* const wide = dq;  // free until the products; cleared again below
-        const T* const from = y + (q0 + r) * head.y.stride;
+  [[gnu::always_inline]] BackwardPass(const AttentionSizes& sizes, const AttentionGradient<T>& head,
+                                      F* scratch, const ScratchLayout& layout)
+      : sizes_(sizes),
+        head_(head),
+        width_(sizes.width),
+        stride_(padded(width_)),
+        vectors_((width_ + Shape::kVector - 1) / Shape::kVector),
+        past_length_(sizes.keys - sizes.queries),
+        scale_(static_cast<F>(sizes.scale)),
+        keys_(scratch + layout.keys),
+        values_(scratch + layout.values),
+        key_rows_(scratch + layout.key_rows),
+        dk_(scratch + layout.dk),
+        dv_(scratch + layout.dv),
+        queries_(scratch + layout.queries),
+        upstream_(scratch + layout.upstream),
+        weights_(scratch + layout.weights),
+        gradients_(scratch + layout.gradients),
+        dq_(scratch + layout.dq) {}
+
+  /// Adds a block of queries to dk and dv, and stores its dq.
+  [[gnu::always_inline]] void add_queries(const QueryBlock& block) {
+    F delta[kQueries];
+    load_queries(block, delta);
+    const auto visible = block.visible_to(past_length_, block.rows);
+    const auto begin = first_key_block(head_.document_starts, block.first, kKeys);
+    for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
+      const KeyBlock keys = {k0, std::min(kKeys, visible - k0)};
+      multiply_scores(block, keys);
+      differentiate_softmax(block, keys, delta);
+      add_dq(block, keys);
+      add_dk_dv(block, keys);
+    }
+    store_dq(block);
+  }
+
+  /// Queries (scaled) and dy of a block, padded with zeros, and delta; dq becomes 0.
+  [[gnu::always_inline]] void load_queries(const QueryBlock& block, F* delta) {
+    const HeadRows<const T> q = {head_.q.rows + block.head * head_.q_head, head_.q.stride};
+    const HeadRows<const T> dy = {head_.dy.rows + block.head * head_.dy_head, head_.dy.stride};
+    const T* const y = head_.y.rows + block.head * head_.y_head;
+    copy_rows(q, block.first, block.rows, width_, scale_, queries_, stride_);
+    copy_rows(dy, block.first, block.rows, width_, F(1), upstream_, stride_);
+    std::fill(queries_ + block.rows * stride_, queries_ + kQueries * stride_, F(0));
+    std::fill(upstream_ + block.rows * stride_, upstream_ + kQueries * stride_, F(0));
+    std::fill(dq_, dq_ + kQueries * stride_, F(0));
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      F* const wide = dq_;  // free until the products; cleared again below
+      const T* const from = y + (block.first + r) * head_.y.stride;
 #pragma omp simd
-        for (std::int64_t d = 0; d < width; ++d) wide[d] = static_cast<F>(load(from + d));
-        delta[r] = product_of(wide, upstream + r * stride, width);
-      }
-      std::fill(dq, dq + stride, F(0));
-      const auto begin =
-          head.document_starts == nullptr ? 0 : head.document_starts[q0] / kKeys * kKeys;
-      for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
-        const auto count = std::min(kKeys, visible - k0);
-        for (std::int64_t j = 0; j < count; j += Shape::kPanel) {
-          for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-            if (k0 + j >= visible_to(r)) continue;
-            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
-                queries + r * stride, stride, keys + (k0 + j) * width, Shape::kPanel,
-                weights + r * kStride + j, kStride, width);
-            matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
-                upstream + r * stride, stride, values + (k0 + j) * width, Shape::kPanel,
-                gradients + r * kStride + j, kStride, width);
-          }
-        }
-        for (std::int64_t r = 0; r < rows; ++r) {
-          F* const weight = weights + r * kStride;
-          F* const gradient = gradients + r * kStride;
-          const auto range = visible_keys(head.document_starts, q0 + r, past_length, k0, count);
-          if (!range.is_empty()) {
-            const auto many = range.end - range.begin;
-            if (sizes.softcap > 0) {
-              cap_row(weight + range.begin, many, static_cast<F>(sizes.softcap));
-            }
-            mask_tail(weight + range.begin, many);
-            softmax_row_backward<kBytes>(weight + range.begin, gradient + range.begin, many,
-                                         head.lse[h * sizes.queries + q0 + r], delta[r],
-                                         static_cast<F>(sizes.softcap));
-          }
-          clear_outside(weight, range, count + Shape::kRows);
-          clear_outside(gradient, range, count + Shape::kRows);
-        }
-        for (std::int64_t r = 0; r < rows; r += Shape::kRows) {
-          const auto depth = std::min(count, visible_to(r) - k0);
-          if (depth <= 0) continue;
-          matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
-              gradients + r * kStride, kStride, key_rows + k0 * stride, stride, dq + r * stride,
-              stride, depth, vectors);
-        }
-        for (std::int64_t j = 0; j < count; j += Shape::kRows) {
-          // The first query that sees the first of these keys.
-          const auto first = std::max<std::int64_t>(0, k0 + j - past_length - q0);
-          matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
-              gradients + first * kStride + j, kStride, queries + first * stride, stride,
-              dk + (k0 + j) * stride, stride, rows - first, vectors);
-          matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
-              weights + first * kStride + j, kStride, upstream + first * stride, stride,
-              dv + (k0 + j) * stride, stride, rows - first, vectors);
-        }
-      }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        T* const to = head.dq.rows + h * head.dq_head + (q0 + r) * head.dq.stride;
-        const F* const row = dq + r * stride;
-#pragma omp simd
-        for (std::int64_t d = 0; d < width; ++d) store(to + d, row[d] * scale);
+      for (std::int64_t d = 0; d < width_; ++d) wide[d] = static_cast<F>(load(from + d));
+      delta[r] = product_of(wide, upstream_ + r * stride_, width_);
+    }
+    std::fill(dq_, dq_ + stride_, F(0));
+  }
+
+  /// weights = scale q k^T (scores), gradients = dy v^T.
+  [[gnu::always_inline]] void multiply_scores(const QueryBlock& block, const KeyBlock& keys) {
+    for (std::int64_t j = 0; j < keys.count; j += Shape::kPanel) {
+      for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
+        if (keys.first + j >= block.visible_to(past_length_, r + Shape::kRows)) continue;
+        matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+            queries_ + r * stride_, stride_, keys_ + (keys.first + j) * width_, Shape::kPanel,
+            weights_ + r * kStride + j, kStride, width_);
+        matmul_tile<V, Shape::kRows, 2, LeftLayout::row_major, false>(
+            upstream_ + r * stride_, stride_, values_ + (keys.first + j) * width_, Shape::kPanel,
+            gradients_ + r * kStride + j, kStride, width_);
       }
     }
   }
-  for (std::int64_t j = 0; j < sizes.keys; ++j) {
-    T* const dk_row = head.dk.rows + j * head.dk.stride;
-    T* const dv_row = head.dv.rows + j * head.dv.stride;
-#pragma omp simd
-    for (std::int64_t d = 0; d < width; ++d) {
-      store(dk_row + d, dk[j * stride + d]);
-      store(dv_row + d, dv[j * stride + d]);
+
+  /// weights = p, gradients = ds; 0 for keys that a query does not see.
+  [[gnu::always_inline]] void differentiate_softmax(const QueryBlock& block, const KeyBlock& keys,
+                                                    const F* delta) {
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      F* const weight = weights_ + r * kStride;
+      F* const gradient = gradients_ + r * kStride;
+      const auto range = visible_keys(head_.document_starts, block.first + r, past_length_,
+                                      keys.first, keys.count);
+      if (!range.is_empty()) {
+        const auto many = range.end - range.begin;
+        if (sizes_.softcap > 0) {
+          cap_row(weight + range.begin, many, static_cast<F>(sizes_.softcap));
+        }
+        mask_tail(weight + range.begin, many);
+        softmax_row_backward<kBytes>(weight + range.begin, gradient + range.begin, many,
+                                     head_.lse[block.head * sizes_.queries + block.first + r],
+                                     delta[r], static_cast<F>(sizes_.softcap));
+      }
+      clear_outside(weight, range, keys.count + Shape::kRows);
+      clear_outside(gradient, range, keys.count + Shape::kRows);
     }
   }
-}
+
+  /// dq += ds k.
+  [[gnu::always_inline]] void add_dq(const QueryBlock& block, const KeyBlock& keys) {
+    for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
+      const auto depth =
+          std::min(keys.count, block.visible_to(past_length_, r + Shape::kRows) - keys.first);
+      if (depth <= 0) continue;
+      matmul_tiles<V, Shape::kRows, LeftLayout::row_major, true>(
+          gradients_ + r * kStride, kStride, key_rows_ + keys.first * stride_, stride_,
+          dq_ + r * stride_, stride_, depth, vectors_);
+    }
+  }
+
+  /// dk += ds^T q, dv += p^T dy.
+  [[gnu::always_inline]] void add_dk_dv(const QueryBlock& block, const KeyBlock& keys) {
+    for (std::int64_t j = 0; j < keys.count; j += Shape::kRows) {
+      // The first query that sees the first of these keys.
+      const auto first = std::max<std::int64_t>(0, keys.first + j - past_length_ - block.first);
+      matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
+          gradients_ + first * kStride + j, kStride, queries_ + first * stride_, stride_,
+          dk_ + (keys.first + j) * stride_, stride_, block.rows - first, vectors_);
+      matmul_tiles<V, Shape::kRows, LeftLayout::column_major, true>(
+          weights_ + first * kStride + j, kStride, upstream_ + first * stride_, stride_,
+          dv_ + (keys.first + j) * stride_, stride_, block.rows - first, vectors_);
+    }
+  }
+
+  [[gnu::always_inline]] void store_dq(const QueryBlock& block) const {
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      T* const to =
+          head_.dq.rows + block.head * head_.dq_head + (block.first + r) * head_.dq.stride;
+      const F* const row = dq_ + r * stride_;
+#pragma omp simd
+      for (std::int64_t d = 0; d < width_; ++d) store(to + d, row[d] * scale_);
+    }
+  }
+
+  [[gnu::always_inline]] void store_dk_dv() const {
+    for (std::int64_t j = 0; j < sizes_.keys; ++j) {
+      T* const dk_row = head_.dk.rows + j * head_.dk.stride;
+      T* const dv_row = head_.dv.rows + j * head_.dv.stride;
+#pragma omp simd
+      for (std::int64_t d = 0; d < width_; ++d) {
+        store(dk_row + d, dk_[j * stride_ + d]);
+        store(dv_row + d, dv_[j * stride_ + d]);
+      }
+    }
+  }
+
+  const AttentionSizes& sizes_;
+  const AttentionGradient<T>& head_;
+  const std::int64_t width_, stride_, vectors_, past_length_;
+  const F scale_;
+  F* const keys_;       // [panels, width, kPanel]
+  F* const values_;     // [panels, width, kPanel]
+  F* const key_rows_;   // [keys, stride]
+  F* const dk_;         // [keys, stride]
+  F* const dv_;         // [keys, stride]
+  F* const queries_;    // [kQueries, stride]
+  F* const upstream_;   // [kQueries, stride]: dy
+  F* const weights_;    // [kQueries, kStride]: scores, then p
+  F* const gradients_;  // [kQueries, kStride]: dy v^T, then ds
+  F* const dq_;         // [kQueries, stride]
+};
 
 struct Backward {
   template <int kBytes, typename T>
   [[gnu::always_inline]] static void run(const AttentionSizes& sizes,
                                          const AttentionGradient<T>& head, OpMathType<T>* scratch) {
-    backward<kBytes>(sizes, head, scratch);
+    BackwardPass<kBytes, T>(sizes, head, scratch).run();
   }
 };
 

@@ -39,6 +39,21 @@ struct TileShape {
   static constexpr int kRows = kBytes == 64 ? 12 : 6;  // rows of a tile: divides the queries
 };
 
+/// The queries [first, first + rows) of query head `head`.
+struct QueryBlock {
+  std::int64_t head = 0, first = 0, rows = 0;
+
+  /// The keys that rows [0, end) of the block see, all rows together; `end` may lie past the block.
+  [[gnu::always_inline]] std::int64_t visible_to(std::int64_t past_length, std::int64_t end) const {
+    return past_length + first + std::min(end, rows);
+  }
+};
+
+/// The keys [first, first + count).
+struct KeyBlock {
+  std::int64_t first = 0, count = 0;
+};
+
 /// Positions side by side in panels of kPanel: panel[d][j] is value d of position j. The last
 /// panel ends in zeros.
 template <int kPanel, typename T, typename F>

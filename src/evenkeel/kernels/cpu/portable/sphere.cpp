@@ -57,6 +57,39 @@ template <typename T>
   return arc;
 }
 
+/// The factors of a row's gradients, with t = g - projection x, which is orthogonal to x:
+///   dt = by_dy dy + by_t t
+///   dg = dt + dprojection / |x|^2 x
+///   dx = cos(angle) dy + by_x x + dprojection / |x|^2 g - projection dt
+struct ArcSlope {
+  double cosine, dangle;  // dangle: of the angle before it is clamped
+  double by_dy, by_t, by_x;
+  double dprojection_over_square;
+};
+
+/// \param dy_x, dy_t  dot products of dy with x and with t
+[[gnu::always_inline]] inline ArcSlope arc_slope(const Arc& arc,
+                                                 const GeodesicParameters& parameters, double dy_x,
+                                                 double dy_t) {
+  const double cosine = std::cos(arc.angle), sine = std::sin(arc.angle);
+  const double forward = dy_t / arc.safe_tangent_norm();  // dy along the direction of t
+  const bool is_angle_clamped = arc.unclamped_angle > kMaxAngle;
+  const double dangle =
+      is_angle_clamped ? 0 : (cosine * arc.x_norm * forward - sine * dy_x) * parameters.decay;
+  const bool is_slope_clamped = arc.tangent_norm / arc.x_norm > kMaxAngle;
+  const double dslope = is_slope_clamped ? 0 : dangle * parameters.scale;
+  const double dx_norm = sine * forward - dslope * arc.tangent_norm / arc.x_squared;
+  const double by_dy = arc.x_norm * sine / arc.safe_tangent_norm();
+  const double dtangent_norm = dslope / arc.x_norm - by_dy * forward;
+  const double dprojection = -by_dy * dy_x;
+  return {.cosine = cosine,
+          .dangle = dangle,
+          .by_dy = by_dy,
+          .by_t = arc.tangent_norm > 0 ? dtangent_norm / arc.tangent_norm : 0,
+          .by_x = dx_norm / arc.x_norm - 2 * arc.projection * dprojection / arc.x_squared,
+          .dprojection_over_square = dprojection / arc.x_squared};
+}
+
 }  // namespace
 
 template <typename T>
@@ -146,23 +179,11 @@ EK_CLONES void geodesic_step_row_backward(const GeodesicGradient<T>& row,
   const double dy_t = sum_over(width, [=](std::int64_t i) {
     return load(dy + i) * (load(g + i) - projection * load(x + i));
   });
-  const double cosine = std::cos(arc.angle), sine = std::sin(arc.angle);
-  const double forward = dy_t / arc.safe_tangent_norm();  // dy along the direction of t
-  const bool is_angle_clamped = arc.unclamped_angle > kMaxAngle;
-  const double dangle =
-      is_angle_clamped ? 0 : (cosine * arc.x_norm * forward - sine * dy_x) * parameters.decay;
-  *row.dscale += dangle * arc.slope;
-  *row.dbias += dangle;
-  const bool is_slope_clamped = arc.tangent_norm / arc.x_norm > kMaxAngle;
-  const double dslope = is_slope_clamped ? 0 : dangle * parameters.scale;
-  const double dx_norm = sine * forward - dslope * arc.tangent_norm / arc.x_squared;
-  // dt = by_dy dy + by_t t; t is orthogonal to x.
-  const double by_dy = arc.x_norm * sine / arc.safe_tangent_norm();
-  const double dtangent_norm = dslope / arc.x_norm - by_dy * forward;
-  const double by_t = arc.tangent_norm > 0 ? dtangent_norm / arc.tangent_norm : 0;
-  const double dprojection = -by_dy * dy_x;
-  const double by_x = dx_norm / arc.x_norm - 2 * projection * dprojection / arc.x_squared;
-  const double dprojection_over_square = dprojection / arc.x_squared;
+  const auto slope = arc_slope(arc, parameters, dy_x, dy_t);
+  *row.dscale += slope.dangle * arc.slope;
+  *row.dbias += slope.dangle;
+  const double cosine = slope.cosine, by_dy = slope.by_dy, by_t = slope.by_t, by_x = slope.by_x;
+  const double dprojection_over_square = slope.dprojection_over_square;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
     const double from = load(x + i), to = load(g + i), upstream = load(dy + i);
