@@ -146,6 +146,12 @@ SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& b
   return inline_scheme(parse_toml(toml, ""), base_folder);
 }
 
+bool is_of_catalogue(const SchemeSource& scheme) {
+  const auto names = catalogue();
+  if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
+  return table_of(find_scheme(scheme.name)) == table_of(scheme);
+}
+
 const toml::table& table_of(const SchemeSource& source) {
   static const toml::table kEmpty;
   return source.table ? source.table->merged : kEmpty;
