@@ -264,7 +264,7 @@ TEST_F(Resolve, RefusesTwoDifferentPresets) {
   EXPECT_EQ(resolve({.preset = "nano", .files = {"mine.toml"}, .scheme = {}, .sets = {}}).preset,
             "nano");
   EXPECT_EQ(set_error({"preset=nano"}),
-            "--set preset=nano: a preset lies below the files; write --preset");
+            "--set preset=nano: files change a preset, so it comes first; write --preset");
 }
 
 TEST_F(Resolve, NamesAFileThatIsMissing) {

@@ -60,7 +60,7 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
   const auto known = catalogue();
   if (std::count(known.begin(), known.end(), name) > 0) return from_catalogue(name);
   refuse("unknown_parent", {child.name, "extends"}, node,
-         text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
+         text("there is no scheme \"", name, "\" in the folder of this one, in ./", kSchemesFolder,
               " or in the catalogue",
               did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
 }
