@@ -268,8 +268,8 @@ class Output(program.Case):
                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                       env=program.ENVIRONMENT, check=False)
                 self.assertEqual((done.returncode, done.stderr.decode()),
-                                 (74, "evenkeel: standard output: not all could be written; make room "
-                                      "where it leads and run again\n"))
+                                 (74, "evenkeel: standard output: cannot be written completely; free "
+                                      "space there and run again\n"))
 
 
 class Memory(program.Case):
@@ -288,7 +288,7 @@ class Memory(program.Case):
         done = self.evenkeel("train", "--quiet", *small(model_width=1 << 24, model_layers=4096))
         self.assertEqual(done.returncode, 75)
         self.assertRegex(done.stderr.decode(), r"^evenkeel: this would take about \d+\.\d TiB of "
-                         r"memory, but the machine has [\d.]+ .iB; `evenkeel plan` shows what for, "
+                         r"memory, but the machine has [\d.]+ .iB; `evenkeel plan` shows the parts, "
                          r"and what to change\n$")
         self.assertEqual(list((self.folder / "runs").glob("*")), [])
 
@@ -327,7 +327,7 @@ class Divergence(program.Case):
             self.assertEqual(
                 done.stderr.decode().splitlines()[-1],
                 "evenkeel: run: diverged: the weights of step 3 give no finite logits; health.jsonl "
-                "says what was seen; try a lower schedule.peak or a longer schedule.warmup")
+                "has the events; try a lower schedule.peak or a longer schedule.warmup")
             status = json.loads((self.folder / "run" / "status.json").read_text())
             self.assertEqual((status["state"], status["step"]), ("diverged", 3))
             self.assertTrue((self.folder / "run" / "report.html").exists())

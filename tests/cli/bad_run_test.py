@@ -38,7 +38,7 @@ class Damage(program.Case):
     def check_falls_back(self, run, defect):
         error = self.succeed(*self.arguments)[1]
         self.assertIn(f"\ncheckpoints/step-00000006: {defect}; skipped\n"
-                      "goes on from step 4 of 6 (step-00000004)\n", error)
+                      "resumes from step 4 of 6 (step-00000004)\n", error)
         self.assertEqual(state_at(run, 6), state_at(self.whole, 6))
         self.assertEqual(metrics(run), metrics(self.whole))
 
@@ -103,8 +103,8 @@ class Damage(program.Case):
         run = self.copy()
         shutil.rmtree(plain / "checkpoints")
         shutil.copytree(run / "checkpoints", plain / "checkpoints")
-        self.refuse(78, 'plain: the run was started with scheme = "hybrid_norm_star", but "pre_norm" '
-                    "is asked for; leave it out, start another run, or allow it with --override "
+        self.refuse(78, 'plain: the run was started with scheme = "hybrid_norm_star", not "pre_norm"'
+                    "; leave it out, start another run, or allow it with --override "
                     "scheme", "train", "--quiet", "--run", "plain")
         self.refuse(77, "plain/checkpoints/step-00000006/model.safetensors: holds "
                     "blocks.0.attention.k_norm.gain [8], which the model does not have; it is of "
@@ -145,8 +145,8 @@ class Change(program.Case):
         self.assertEqual({path: path.read_bytes() for path in before}, before)
 
     def refuse_key(self, key, before, after):
-        self.refuse_change(f"run: the run was started with {key} = {before}, but {after} is asked "
-                           f"for; leave it out, start another run, or allow it with --override {key}",
+        self.refuse_change(f"run: the run was started with {key} = {before}, not {after}"
+                           f"; leave it out, start another run, or allow it with --override {key}",
                            "--set", f"{key}={after}")
 
     def test_a_key_that_decides_what_is_computed(self):
@@ -154,8 +154,8 @@ class Change(program.Case):
         self.refuse_key("optimizer.clip", "1.0", "2.0")
 
     def test_another_scheme(self):
-        self.refuse_change('run: the run was started with scheme = "hybrid_norm_star", but '
-                           '"pre_norm" is asked for; leave it out, start another run, or allow it '
+        self.refuse_change('run: the run was started with scheme = "hybrid_norm_star", not '
+                           '"pre_norm"; leave it out, start another run, or allow it '
                            "with --override scheme", "--scheme", "pre_norm")
 
     def test_an_override_allows_it_and_is_recorded(self):
@@ -211,7 +211,7 @@ class Change(program.Case):
     def test_an_edited_run_toml_is_a_change(self):
         file = self.run_folder / "run.toml"
         file.write_text(file.read_text().replace("\nclip = 1.0\n", "\nclip = 9.0\n"))
-        self.refuse_change("run: the run was started with optimizer.clip = 1.0, but 9.0 is asked for; "
+        self.refuse_change("run: the run was started with optimizer.clip = 1.0, not 9.0; "
                            "leave it out, start another run, or allow it with --override "
                            "optimizer.clip")
 
@@ -260,7 +260,7 @@ class InUse(program.Case):
         process.wait()
         error = self.succeed("train", "--run", "run", "--override", "train.steps",
                              *settings({"train.steps": 10}))[1]
-        self.assertIn("\ngoes on from step 0 of 10 (step-00000000)\n", error)
+        self.assertIn("\nresumes from step 0 of 10 (step-00000000)\n", error)
 
 
 class FullDisk(program.Case):

@@ -17,7 +17,8 @@ class Bench(program.Case):
         done = self.evenkeel("bench", *arguments, "--json")
         self.assertIn(done.returncode, (QUIET, BUSY), done)
         if done.returncode == BUSY:
-            self.assertRegex(done.stderr.decode(), r"^not judged: others took \d+ % of the processors' time; ")
+            self.assertRegex(done.stderr.decode(),
+                             r"^not judged: other processes took \d+ % of the processors' time; ")
         return done.returncode, json.loads(done.stdout)
 
     def test_kernels(self):
@@ -53,8 +54,8 @@ class Bench(program.Case):
 
     def test_a_bench_file_is_reported_alone(self):
         self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
-        self.refuse(64, "report: bench.jsonl, a file of a bench, stands alone, but 1 more are named", "report",
-                    "bench.jsonl", "run")
+        self.refuse(64, "report: bench.jsonl, a file of a bench, must be the only argument, but 1 "
+                    "more are named", "report", "bench.jsonl", "run")
         self.assertEqual(self.succeed("report", "bench.jsonl", "--output", "page.html")[0], "page.html\n")
         self.assertIn("Training steps", (self.folder / "page.html").read_text())
 

@@ -154,7 +154,7 @@ class Extend(program.Case):
         self.assertEqual(max(saved_steps(self.run_folder)), 25)
 
     def test_fewer_steps_are_refused(self):
-        self.refuse(78, "run: the run was started with train.steps = 20, but 10 is asked for; leave "
+        self.refuse(78, "run: the run was started with train.steps = 20, not 10; leave "
                     "it out, start another run, or allow it with --override train.steps",
                     "train", "--run", "run", "--set", "train.steps=10")
 

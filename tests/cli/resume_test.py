@@ -31,7 +31,7 @@ class Resume(program.Case):
         shutil.copytree(folder_of(whole, step), folder_of(run, step))
         error = self.succeed("train", "--run", run,
                              *program.settings({"checkpoint.every": 0} | changed))[1]
-        self.assertIn(f"\ngoes on from step {step} of {STEPS} (step-{step:08d})\n", error)
+        self.assertIn(f"\nresumes from step {step} of {STEPS} (step-{step:08d})\n", error)
         return run
 
     def check_equal(self, run, whole):

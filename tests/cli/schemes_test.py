@@ -8,7 +8,7 @@ import program
 from program import metrics, small
 
 KINDS = ", ".join(program.NORM_KINDS)
-NEXT = """{0}: written; as it stands it is {1}. Edit it, then
+NEXT = """{0}: written; without changes it equals {1}. Edit it, then run
   evenkeel schemes check {0}
   evenkeel schemes show {0}
   evenkeel train --scheme {0}
@@ -101,7 +101,7 @@ class Diff(program.Case):
                    '[embedding]\nnorm = "norm"\n')
         out = self.succeed("schemes", "diff", "mine.toml", "post_norm_entry")[0]
         self.assertNotIn("embedding.norm", out)
-        self.assertIn("\nnorms on a sum are shown as the input norm of the half that reads it, in mine.toml\n"
+        self.assertIn("\nnorms on a sum are shown as the input norm of the sublayer that reads it, in mine.toml\n"
                       "the same function\n", out)
 
     def test_in_the_form_in_which_a_patch_stays_in_its_block(self):
@@ -114,7 +114,7 @@ class Diff(program.Case):
         self.write("fixed.toml", 'extends = "hybrid_norm"\nnorm = { kind = "rms_norm", out_scale = 0.5 }\n')
         self.write("gain.toml", 'extends = "hybrid_norm"\nnorm = { kind = "rms_norm", gain_init = 0.5 }\n')
         out = self.succeed("schemes", "diff", "fixed.toml", "gain.toml")[0]
-        self.assertIn("\nthe same function before the first step; then they part: what is trained differs\n",
+        self.assertIn("\nthe same function at the first step, and different after it\n",
                       out)
 
     def test_other_initial_weights(self):
@@ -268,7 +268,7 @@ class New(program.Case):
         self.assertEqual(list(self.folder.glob("*.toml")), [])
 
     def test_a_parent_that_is_not_there(self):
-        self.refuse(64, '--extends hybrid_nrom: there is no scheme "hybrid_nrom" beside this one, in '
+        self.refuse(64, '--extends hybrid_nrom: there is no scheme "hybrid_nrom" in the folder of this one, in '
                     './schemes or in the catalogue; did you mean "hybrid_norm"? `evenkeel schemes` lists '
                     "those of the catalogue", "schemes", "new", "mine", "--extends", "hybrid_nrom")
 

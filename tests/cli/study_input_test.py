@@ -88,7 +88,7 @@ class BadInput(program.Case):
         return [line.split()[0] for line in out.splitlines()]
 
     def test_options_of_a_study_without_one(self):
-        self.refuse_each([(64, "all options but --json are a study's, but none is named; the names: "
+        self.refuse_each([(64, "every option but --json needs a study, but none is named; list them with: "
                            "evenkeel study", "study", *option) for option in (
                                ("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
                                ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs"))])

@@ -150,7 +150,7 @@ class Finished(Case):
         for state in states:
             self.assertTrue(0 <= state["others"] <= 1, state)
         out, _ = self.succeed("study", "timed.toml", "--dry-run")
-        self.assertIn("4 runs, 4 of them are there", out)
+        self.assertIn("4 runs, 4 of them finished", out)
         page = (self.folder / "runs/studies/timed/report.md").read_text()
         table = page.split("## Counted and measured")[1].split("## ")[0]
         for scheme in ("pre_norm", "hybrid_norm"):
@@ -239,7 +239,7 @@ class Begun(Case):
         code, error = self.finish(process)
         self.assertEqual(code, 0, error)
         self.assertIn("exit code 137", error)
-        self.assertIn("tried once more", error)
+        self.assertIn("it starts again", error)
         self.assertEqual({row["state"] for row in self.rows()}, {"finished"})
 
     def child_of(self, process):
@@ -269,7 +269,7 @@ class Begun(Case):
         error = done.stderr.decode()
         self.assertEqual(done.returncode, 74, error)
         self.assertRegex(error.splitlines()[-1], r"^evenkeel: (?!evenkeel)\S+")
-        self.assertNotIn("tried once more", error)
+        self.assertNotIn("it starts again", error)
         self.assertEqual({file: file.stat().st_mtime_ns for file in before}, before)
         self.succeed("study", "two.toml", "--run", "a/two")
         self.assertEqual({file: file.stat().st_mtime_ns for file in before}, before)

@@ -57,7 +57,7 @@ class TrainedModel(program.Case):
         self.assertNotEqual(few["val_loss"], all_of_it["val_loss"])
         self.refuse(64, "--sequences must be >= 0 (0: all of the text), but is -1", *arguments,
                     "--sequences", -1)
-        self.refuse(78, "few: the model was trained with evaluate.sequences = 1, but 2 is asked for; "
+        self.refuse(78, "few: the model was trained with evaluate.sequences = 1, not 2; "
                     "leave it out", *arguments, "--set", "evaluate.sequences=2")
 
     def test_eval_of_another_text_beside_it(self):
@@ -99,10 +99,10 @@ class TrainedModel(program.Case):
         self.assertAlmostEqual(wide["val_loss"], narrow["val_loss"], delta=1e-4)
 
     def test_eval_refuses_what_the_weights_were_not_made_for(self):
-        self.refuse(78, 'run: the model was trained with scheme = "hybrid_norm_star", but "pre_norm" '
-                    "is asked for; leave it out", "eval", "--run", "run", "--set", "scheme=pre_norm")
-        self.refuse(78, "run: the model was trained with model.rope_theta = 10000.0, but 500.0 is asked "
-                    "for; leave it out", "eval", "--run", "run", "--set", "model.rope_theta=500")
+        self.refuse(78, 'run: the model was trained with scheme = "hybrid_norm_star", not '
+                    '"pre_norm"; leave it out', "eval", "--run", "run", "--set", "scheme=pre_norm")
+        self.refuse(78, "run: the model was trained with model.rope_theta = 10000.0, not 500.0"
+                    "; leave it out", "eval", "--run", "run", "--set", "model.rope_theta=500")
 
     def test_eval_of_a_scheme_that_changes_with_the_step(self):
         run = self.train("pro", train_steps=3, scheme="prores", evaluate_sequences=0)

@@ -129,8 +129,8 @@ class Plan(program.Case):
                       self.succeed("plan", *huge)[0])
         for batch, recompute, advice in (
                 (1, "block", "a shorter context (model.context)"),
-                (1, "none", "activations computed again (model.recompute=block), a shorter"),
-                (2, "none", "fewer sequences at once (train.micro_batch), activations")):
+                (1, "none", "activation checkpointing (model.recompute=block), a shorter"),
+                (2, "none", "fewer sequences at once (train.micro_batch), activation")):
             out = self.succeed("plan", *small(model_context=1 << 24), "--set", f"train.batch={batch}",
                                "--set", f"train.micro_batch={batch}", "--set", "model.layers=1000",
                                "--set", f"model.recompute={recompute}")[0]

@@ -96,7 +96,7 @@ TEST(BenchPage, ColoursARatioByItsGoal) {
   EXPECT_STREQ(colour(kernel(1.1)), "within");
   EXPECT_STREQ(colour(kernel(1.2)), "above");
   auto busy = kernel(1.2);
-  busy["not_judged"] = "not judged: others took 40 %";
+  busy["not_judged"] = "not judged: other processes took 40 %";
   EXPECT_STREQ(colour(busy), "none");
   EXPECT_NE(bench_page("b.jsonl", {busy}).find("is the goal; blue: not judged."),
             std::string::npos);
@@ -121,12 +121,12 @@ TEST(BenchPage, DrawsTheLineAtOneWhereThatIsNoTick) {
 
 TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
   auto busy = step("pre_norm", 1);
-  busy["not_judged"] = "not judged: others took 40 %";
+  busy["not_judged"] = "not judged: other processes took 40 %";
   busy.erase("median_seconds");
   busy.erase("parts");
   const auto page = bench_page("b.jsonl", {busy});
   EXPECT_EQ(xml_error(page), "");
-  EXPECT_NE(page.find("others took 40 %"), std::string::npos);
+  EXPECT_NE(page.find("other processes took 40 %"), std::string::npos);
   EXPECT_EQ(element_contents(page, "<td class=\"number\">").front(), "–");
 }
 

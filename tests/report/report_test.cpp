@@ -264,8 +264,8 @@ TEST_F(Report, CallsNoRunTheBestWhereTheRunsDoNotCompare) {
     return element_contents(page({run("a", "post_ln", 0.9), at}), "<p class=\"verdict\">").front();
   };
   const auto differs_in = [](const std::string& what) {
-    return "None of the runs is called the best: they differ in <strong>" + what +
-           "</strong>, and so their validation losses do not compare.";
+    return "No run is called the best: the runs differ in <strong>" + what +
+           "</strong>. Their validation losses cannot be compared.";
   };
   write_file(at / "run.toml", "[model]\ncontext = 7\n[evaluate]\nsequences = 3\n");
   EXPECT_EQ(verdict(), differs_in("context, validation sequences"));

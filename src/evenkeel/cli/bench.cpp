@@ -24,7 +24,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench step                          whole training steps of three schemes, in turn
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
   evenkeel bench peers                         the same training in PyTorch
-All arms run in turn; ratios are of the same round. On a busy machine the figures
+All arms run in turn; a ratio compares times of one round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
 constexpr double kSampleSeconds = 0.5, kSmallSampleSeconds = 0.05;
@@ -50,7 +50,7 @@ void add_bench_options(const Command& command, BenchOptions& options) {
       .between(3, 1000);
   command.add_flag("--json", options.json, "results as JSON on standard output");
   command
-      .add_option("--out", options.out, "a file that gets a line of JSON for each result, appended")
+      .add_option("--out", options.out, "file to which each result is appended as a line of JSON")
       .type_name("FILE.jsonl")
       .not_empty();
 }
@@ -70,7 +70,7 @@ std::string ContentionMonitor::verdict() const {
   const auto during = contention_.share();
   const double worst = std::max(before_.value_or(0), during.value_or(0));
   if (worst <= CpuContention::kMaxShare) return "";
-  return text("not judged: others took ", std::lround(100 * worst),
+  return text("not judged: other processes took ", std::lround(100 * worst),
               " % of the processors' time; run it again on a quiet machine");
 }
 
@@ -97,7 +97,7 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
 
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand(
-      "bench", "how fast operators and training steps are, and how fast they could be");
+      "bench", "times of operators and training steps, and their lower bounds");
   command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),

@@ -19,8 +19,9 @@ namespace {
 constexpr const char* kBenchKernelsExamples = R"(Examples:
   evenkeel bench kernels
   evenkeel bench kernels --only rms_norm adamw --rounds 15 --out kernels.jsonl
-Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
-plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
+Columns: ms is the median. G/s counts bytes moved, for attention and the loss head FLOPs. The last
+columns are ratios of our time to that of: probe, which moves the same memory without arithmetic;
+formula, plain LibTorch operations; torch, LibTorch's own fused operator.)";
 
 /// Options of `bench kernels`; `only` names operators, none: all.
 struct BenchKernelsOptions {

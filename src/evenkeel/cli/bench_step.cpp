@@ -133,7 +133,7 @@ Verb add_bench_step(const Command& bench) {
       bench.add_subcommand("step", "whole training steps of several schemes, in turn");
   add_config_options(command, options->common);
   command.remove_option("--scheme");
-  command.add_option("--schemes", options->schemes, "what to compare; the first is the measure")
+  command.add_option("--schemes", options->schemes, "schemes to compare; ratios are to the first")
       .type_name("NAME|FILE.toml");
   add_bench_options(command, options->bench);
   command.footer(kBenchStepExamples);

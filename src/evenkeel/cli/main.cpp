@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kFooter = R"(Start with:
   evenkeel train                       a small HybridNorm* model on a built-in corpus, in a minute
   evenkeel train --scheme pre_norm     the same under another normalization
-  evenkeel schemes                     what there is to choose from
+  evenkeel schemes                     the list of schemes
 Exit codes: docs/exit_codes.md. Every verb: evenkeel VERB --help)";
 
 /// Prints "evenkeel: WHAT" on standard error.
@@ -89,7 +89,7 @@ int out_of_memory() {
 /// A bug of ours: the message, and a request to report it.
 int internal_error(const char* what) {
   complain(what);
-  complain("this is our own fault; please report it with the line above");
+  complain("this is a bug of Evenkeel; please report it with the line above");
   return static_cast<int>(Exit::internal);
 }
 
@@ -117,7 +117,7 @@ int run_with_errors_reported(int argc, char** argv) {
 /// The exit code; Exit::io in place of 0 if standard output could not be written in full.
 int with_output_checked(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  complain("standard output: not all could be written; make room where it leads and run again");
+  complain("standard output: cannot be written completely; free space there and run again");
   return code == 0 ? static_cast<int>(Exit::io) : code;
 }
 

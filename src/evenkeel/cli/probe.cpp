@@ -26,8 +26,8 @@ namespace {
 constexpr const char* kProbeExamples = R"(Examples:
   evenkeel probe                                        the default model on its first batch
   evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
-  evenkeel probe --run runs/x-1 --what skip_loss        what each block is worth
-  evenkeel train --set probe.steps=[1,100]              inside a run, update_ratio too)";
+  evenkeel probe --run runs/x-1 --what skip_loss        loss without each block
+  evenkeel train --set probe.steps=[1,100]              during a run, update_ratio included)";
 
 struct ProbeOptions {
   CommonOptions common;
@@ -151,8 +151,8 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
-  const auto command = program.add_subcommand(
-      "probe", "look inside a model: gradients, streams, attention by layer");
+  const auto command =
+      program.add_subcommand("probe", "measure gradients, streams and attention by layer");
   add_config_options(command, options->common);
   add_run(command, options->common);
   command

@@ -68,7 +68,7 @@ Exit run_probe_invariance(bool json) {
 Verb add_probe_invariance(const Command& probe) {
   const auto json = std::make_shared<bool>(false);
   const auto command =
-      probe.add_subcommand("invariance", "what norms leave unchanged, and causality, checked");
+      probe.add_subcommand("invariance", "check the invariances of norms, and causality");
   command.add_flag("--json", *json, "results as JSON on standard output");
   command.footer(kProbeInvarianceExamples);
   return {command, [json] { return run_probe_invariance(*json); }};

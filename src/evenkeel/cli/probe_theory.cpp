@@ -97,7 +97,7 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
 Verb add_probe_theory(const Command& probe) {
   const auto options = std::make_shared<ProbeTheoryOptions>();
   const auto command =
-      probe.add_subcommand("theory", "Jacobians of one head against their bounds, checked");
+      probe.add_subcommand("theory", "check the Jacobians of one head against their bounds");
   command.add_option("--seeds", options->theory.seeds, "random heads").show_default();
   command.add_option("--sequence", options->theory.sequence, "tokens s").show_default();
   command.add_option("--width", options->theory.width, "width d = dk").show_default();

@@ -24,12 +24,12 @@ namespace {
 
 constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes                                  the catalogue, by family
-  evenkeel schemes --family hybrid                  one family of it
-  evenkeel schemes --kind dyt                       those that have such a norm anywhere
-  evenkeel schemes show hybrid_norm_star            block by block, and what it adds
-  evenkeel schemes diff pre_norm hybrid_norm        what differs, place by place
-  evenkeel schemes new mine --extends hybrid_norm   a file of your own to begin with
-  evenkeel schemes check mine.toml                  is it sound, at every depth?
+  evenkeel schemes --family hybrid                  one family of the catalogue
+  evenkeel schemes --kind dyt                       schemes with a norm of this kind
+  evenkeel schemes show hybrid_norm_star            blocks and number of parameters
+  evenkeel schemes diff pre_norm hybrid_norm        differences, slot by slot
+  evenkeel schemes new mine --extends hybrid_norm   the file of a new scheme
+  evenkeel schemes check mine.toml                  check it at several depths
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
 /// Options of `schemes`; `family` and `kind` select, none: all.
@@ -109,7 +109,7 @@ void schemes_print(const std::vector<CatalogueEntry>& schemes) {
   for (const auto& each : schemes) families[each.info.family].push_back(each.info);
   std::printf(
       "n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
-      "and v; F is the feed-forward half.\n\n");
+      "and v; F is the feed-forward sublayer.\n\n");
   for (const auto& [family, members] : families) print_family(family, members);
   std::printf("\n%zu %s; `evenkeel schemes show NAME` shows one block by block\n", schemes.size(),
               schemes.size() == 1 ? "scheme" : "schemes");
@@ -165,7 +165,7 @@ void print_field(const char* name, const std::string& value, int width, int inde
 Verb add_schemes(const Command& program) {
   const auto options = std::make_shared<SchemesOptions>();
   const auto command = program.add_subcommand(
-      "schemes", "list normalization schemes; show, compare, check or begin one");
+      "schemes", "list, show, compare, check or create normalization schemes");
   add_json(command, *options->common);
   command.footer(kSchemesExamples);
   const std::array<Verb, 4> subcommands = {

@@ -19,8 +19,8 @@ using config::Findings;
 using config::WarningOccurrence;
 
 constexpr const char* kSchemesCheckExamples = R"(Examples:
-  evenkeel schemes check mine.toml             is it sound, at every depth?
-  evenkeel schemes check schemes/*.toml        says no (exit code 1) if one of them is not)";
+  evenkeel schemes check mine.toml             check it at several depths
+  evenkeel schemes check schemes/*.toml        exit code 1 if one of them is wrong)";
 
 struct SchemesCheckOptions {
   std::shared_ptr<CommonOptions> common;
@@ -144,7 +144,7 @@ Exit check(const SchemesCheckOptions& options) {
 Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<SchemesCheckOptions>(SchemesCheckOptions{common, {}});
   const auto command =
-      schemes.add_subcommand("check", "read files, bind them at several depths, say what is wrong");
+      schemes.add_subcommand("check", "check schemes at several depths and print what is wrong");
   command.add_option("schemes", options->schemes, "names or .toml files")
       .type_name("NAME|FILE")
       .required();

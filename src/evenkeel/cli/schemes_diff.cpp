@@ -60,7 +60,7 @@ const char* relation_text(SchemeRelation relation) {
     case SchemeRelation::other_start:
       return "the same function from other initial weights";
     case SchemeRelation::until_step:
-      return "the same function before the first step; then they part: what is trained differs";
+      return "the same function at the first step, and different after it";
     case SchemeRelation::different:
       break;
   }
@@ -87,7 +87,7 @@ const char* relation_name(SchemeRelation relation) {
 /// Names the schemes whose norms the table shows in other places than their files; "" if none.
 std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison& comparison) {
   if (!comparison.left_moved && !comparison.right_moved) return "";
-  return text("norms on a sum are shown as the input norm of the half that reads it, in ",
+  return text("norms on a sum are shown as the input norm of the sublayer that reads it, in ",
               comparison.left_moved ? options.left : "",
               comparison.left_moved && comparison.right_moved ? " and " : "",
               comparison.right_moved ? options.right : "");
@@ -176,7 +176,8 @@ Exit diff(const SchemesDiffOptions& options) {
 
 Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<SchemesDiffOptions>(SchemesDiffOptions{common, "", ""});
-  const auto command = schemes.add_subcommand("diff", "what differs between two, place by place");
+  const auto command =
+      schemes.add_subcommand("diff", "differences between two schemes, slot by slot");
   command.add_option("left", options->left, "a name or a .toml file")
       .type_name("NAME|FILE")
       .required();

@@ -79,7 +79,7 @@ Exit make(const SchemesNewOptions& options) {
     throw Error(Exit::usage, text("--extends ", options.parent, ": ",
                                   is_missing ? error.explanation() : error.what()));
   }
-  std::printf("%s: written; as it stands it is %s. Edit it, then\n", name.c_str(),
+  std::printf("%s: written; without changes it equals %s. Edit it, then run\n", name.c_str(),
               options.parent.c_str());
   std::printf("  evenkeel schemes check %s\n", name.c_str());
   std::printf("  evenkeel schemes show %s\n", name.c_str());
@@ -93,12 +93,14 @@ Exit make(const SchemesNewOptions& options) {
 Verb add_schemes_new(const Command& schemes) {
   const auto options = std::make_shared<SchemesNewOptions>();
   const auto command =
-      schemes.add_subcommand("new", "write a file to begin a scheme of your own with");
-  command.add_option("name", options->name, "what it is called").type_name("NAME").required();
-  command.add_option("--extends", options->parent, "what it begins as: a name or a .toml file")
+      schemes.add_subcommand("new", "write the file of a new scheme, to be edited");
+  command.add_option("name", options->name, "name of the new scheme").type_name("NAME").required();
+  command
+      .add_option("--extends", options->parent,
+                  "the scheme that it extends: a name or a .toml file")
       .type_name("NAME|FILE")
       .show_default();
-  command.add_option("--out", options->out, "where it is written (NAME.toml)")
+  command.add_option("--out", options->out, "file to write; default: NAME.toml")
       .type_name("FILE")
       .not_empty();
   command.footer(kSchemesNewExamples);

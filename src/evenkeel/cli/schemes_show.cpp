@@ -19,7 +19,7 @@ namespace evenkeel::cli {
 namespace {
 
 constexpr const char* kSchemesShowExamples = R"(Examples:
-  evenkeel schemes show hybrid_norm_star            block by block, and what it adds
+  evenkeel schemes show hybrid_norm_star            blocks and number of parameters
   evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
 
 /// "scheme         hybrid_norm_star"; nothing where the value is empty.

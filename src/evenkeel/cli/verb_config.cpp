@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config                                  every key with its value
   evenkeel config --preset 151m > mine.toml        a file to start from
-  evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
+  evenkeel config --config mine.toml --check       prints what is wrong with it, or nothing
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";
 
 /// The TOML tree as JSON; dates, which no key has, become null.

@@ -22,7 +22,7 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
   evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
-  evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
+  evenkeel eval --run runs/x-1 --set data.ood=other.txt               an out-of-distribution text
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
 /// Options of `eval`; `sequences` 0: the whole text.

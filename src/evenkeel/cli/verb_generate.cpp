@@ -102,15 +102,18 @@ Verb add_generate(const Command& program) {
   add_run(command, options->common);
   add_device(command, options->common);
   add_json(command, options->common);
-  command.add_option("--prompt", options->prompt, "text to continue; else what is piped in");
+  command.add_option("--prompt", options->prompt, "text to continue; default: standard input");
   command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
   command.add_option("--count", options->count, "texts to write").show_default();
   command.add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
       .show_default();
-  command.add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
-  command.add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
+  command.add_option("--top-k", options->sampling.top_k,
+                     "sample from the k likeliest tokens; 0: all");
+  command.add_option("--top-p", options->sampling.top_p,
+                     "sample from the likeliest tokens with this total probability");
   command.add_option("--seed", options->seed, "of the choices").show_default();
-  command.add_flag("--no-cache", options->no_cache, "the whole text again for every token");
+  command.add_flag("--no-cache", options->no_cache,
+                   "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);
   return {command, [options] { return run_generate(*options); }};
 }

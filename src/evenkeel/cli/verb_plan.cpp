@@ -83,7 +83,7 @@ std::string fit_verdict(const Plan& plan) {
   return text("it does not fit: ",
               plan.micro_batch > 1 ? "fewer sequences at once (train.micro_batch), " : "",
               plan.config.model.recompute != "block"
-                  ? "activations computed again (model.recompute=block), "
+                  ? "activation checkpointing (model.recompute=block), "
                   : "",
               "a shorter context (model.context) or a smaller model may");
 }

@@ -15,7 +15,7 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1                                one run
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
   evenkeel report runs/*-tiny-* --output comparison.html
-  evenkeel report bench.jsonl                                         what `bench --out` appended)";
+  evenkeel report bench.jsonl                                         results of `bench --out`)";
 
 /// Writes the page and prints its path.
 /// \param page  empty: report.html in the only run, or in the current folder; of a bench file its

@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStudyExamples = R"(Examples:
-  evenkeel study                                     what studies there are
-  evenkeel study placement --size smoke              some minutes; go on with the same command
-  evenkeel study depth --size desk --dry-run         how much work it would be
-  evenkeel study mine.toml --set data.train=book.txt your own questions, your own text
-  evenkeel study main --size desk --seeds 12         more seeds than the file has
-  evenkeel study main --size desk --seeds 13-24      others, for what the first ones suggested
-Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
+  evenkeel study                                     lists the studies
+  evenkeel study placement --size smoke              some minutes; the same command resumes it
+  evenkeel study depth --size desk --dry-run         number and cost of the runs
+  evenkeel study mine.toml --set data.train=book.txt a study and a text of your own
+  evenkeel study main --size desk --seeds 12         seeds 1 to 12
+  evenkeel study main --size desk --seeds 13-24      new seeds for a new claim
+Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
 
 struct StudyOptions {
   CommonOptions common;
@@ -70,7 +70,7 @@ Exit list_studies(const StudyOptions& options) {
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
       options.strict || options.allow_changes || !common.sets.empty() || common.run) {
     throw Error(Exit::usage,
-                "all options but --json are a study's, but none is named; the names: "
+                "every option but --json needs a study, but none is named; list them with: "
                 "evenkeel study");
   }
   const bool json = options.common.json;
@@ -129,14 +129,14 @@ fs::path run_cache_of(const study::StudyRequest& request) {
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
-/// What so many seeds can tell apart.
+/// The minimum detectable effect with the study's seeds.
 std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
   const auto seeds = study.seeds.size();
-  if (seeds < 2) return "one seed tells nothing apart: a verdict needs two at least";
+  if (seeds < 2) return "one seed gives no verdict; two are the least";
   return text("with ", seeds, " seeds and ", plan.hypotheses,
               plan.hypotheses == 1 ? " question" : " questions",
-              ", what is told apart four times in five is a difference of ",
-              with_digits(plan.minimum_detectable_effect, 2), " times its scatter over the seeds");
+              ", the minimum detectable effect at 80 % power is ",
+              with_digits(plan.minimum_detectable_effect, 2), " standard deviations");
 }
 
 Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
@@ -160,7 +160,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
   }
   std::printf("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
               request.study.seeds.size(), plan.runs);
-  if (plan.cached > 0) std::printf(", %zu of them are there", plan.cached);
+  if (plan.cached > 0) std::printf(", %zu of them finished", plan.cached);
   if (plan.search_runs > 0)
     std::printf(", and %zu, most of them shorter, to search %s", plan.search_runs,
                 request.study.tune->key.c_str());
@@ -187,7 +187,8 @@ void print_results(const study::Results& results, const fs::path& folder) {
     for (const auto& verdict : results.baseline_verdicts)
       std::printf("%s\n", study::sentence(results, verdict).c_str());
   }
-  if (!results.is_complete) std::printf("not all runs are done: give the same command to go on\n");
+  if (!results.is_complete)
+    std::printf("not all runs are finished; the same command resumes them\n");
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
@@ -263,21 +264,23 @@ Verb add_study(const Command& program) {
   const auto options = std::make_shared<StudyOptions>();
   const auto command =
       program.add_subcommand("study", "compare schemes fairly: a grid of runs, and verdicts");
-  command.add_option("study", options->study, "name of a study, or a file; none: the list")
-      .type_name("NAME|FILE");
-  command.add_option("--size", options->size, "one of the study's sizes; the first without it")
-      .type_name("SIZE");
   command
-      .add_option("--seeds", options->seeds,
-                  "seeds 1 to N in place of the file's, or from A to B; more decide more")
+      .add_option("study", options->study, "name of a study, or a file; default: list the studies")
+      .type_name("NAME|FILE");
+  command.add_option("--size", options->size, "one of the study's sizes; default: the first")
+      .type_name("SIZE");
+  command.add_option("--seeds", options->seeds, "seeds 1 to N, or A to B; default: the file's")
       .type_name("N|A-B");
-  command.add_option("--set", options->common.sets, "a setting of all runs").type_name("KEY=VALUE");
-  add_run(command, options->common, "the study's folder; runs/studies/NAME-SIZE without it");
-  command.add_option("--jobs", options->jobs, "threads in all; as many as cores without it")
+  command
+      .add_option("--set", options->common.sets, "a configuration key of all runs; may be repeated")
+      .type_name("KEY=VALUE");
+  add_run(command, options->common, "folder of the study; default: runs/studies/NAME-SIZE");
+  command.add_option("--jobs", options->jobs, "threads of all runs together; default: one per core")
       .between(1, 4096);
-  command.add_flag("--dry-run", options->dry_run, "tell the work, start nothing");
+  command.add_flag("--dry-run", options->dry_run, "print number and cost of the runs, start none");
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
-  command.add_flag("--override", options->allow_changes, "the study may differ from the folder's");
+  command.add_flag("--override", options->allow_changes,
+                   "allow a definition that differs from the folder's");
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);

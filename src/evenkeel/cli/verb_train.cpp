@@ -74,7 +74,7 @@ Verb add_train(const Command& program) {
     std::vector<std::string> overrides;
   };
   const auto options = std::make_shared<Options>();
-  const auto command = program.add_subcommand("train", "train a model, or go on with a run");
+  const auto command = program.add_subcommand("train", "train a model, or resume a run");
   add_config_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);
@@ -82,7 +82,7 @@ Verb add_train(const Command& program) {
   add_quiet(command, options->common);
   command
       .add_option("--override", options->overrides,
-                  "when going on: let this key differ from what the run was started with")
+                  "on resume: a key that may differ from the start of the run")
       .type_name("KEY");
   command.footer(kTrainExamples);
   return {command, [options] { return run_train(options->common, options->overrides); }};

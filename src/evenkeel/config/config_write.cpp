@@ -11,13 +11,6 @@ namespace evenkeel::config {
 
 namespace {
 
-/// Whether the catalogue has this scheme under this name.
-bool is_of_catalogue(const SchemeSource& scheme) {
-  const auto names = catalogue();
-  if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
-  return table_of(find_scheme(scheme.name)) == table_of(scheme);
-}
-
 /// The table [scheme] of a scheme outside of the catalogue.
 std::string scheme_table(const SchemeSource& scheme) {
   std::string out =

@@ -87,8 +87,8 @@ void merge_settings(MergedSources& merged, const std::vector<std::string>& sets)
   for (const auto& set : sets) {
     auto setting = parse_setting(set);
     if (setting.path.front() == "preset") {
-      throw Error(Exit::usage,
-                  text("--set ", set, ": a preset lies below the files; write --preset"));
+      throw Error(Exit::usage, text("--set ", set,
+                                    ": files change a preset, so it comes first; write --preset"));
     }
     if (setting.path.front() == "scheme" && setting.path.size() > 1) {
       changes.push_back(std::move(setting));

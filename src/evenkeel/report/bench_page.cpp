@@ -89,13 +89,15 @@ std::string bench_page_steps(const Records& records) {
   return html_table({"scheme", "median ms", "least ms", "tokens/s", "over the floor",
                      "over the first", "interval", "page faults"},
                     1, rows) +
-         ratio_figures("Training steps",
-                       "A step of each scheme over one of " + first + ", in the same rounds.",
-                       ratios) +
-         stacked_bars("Where the time of a step goes", "ms",
-                      "One watched step of each, by LibTorch's operators; between: what none of "
-                      "them took.",
-                      parts);
+         ratio_figures(
+             "Training steps",
+             "Step time of each scheme divided by that of " + first + ", in the same rounds.",
+             ratios) +
+         stacked_bars(
+             "Where the time of a step goes", "ms",
+             "One profiled step of each scheme, by LibTorch operator; between: time outside of "
+             "operators.",
+             parts);
 }
 
 /// `bench kernels`: the ratio of each operator to its probe, and a table.
@@ -117,10 +119,11 @@ std::string kernels(const Records& records) {
                     over("formula"), over("torch")});
     probes.push_back(probe);
   }
-  return ratio_figures("Operators",
-                       "Each over a probe that moves the same memory, or over its "
-                       "matrix products alone.",
-                       probes) +
+  return ratio_figures(
+             "Operators",
+             "Time of each operator divided by that of a probe that moves the same memory, or of "
+             "its matrix products alone.",
+             probes) +
          html_table({"operator", "median ms", "over the probe", "interval", "goal",
                      "over the formula", "over LibTorch's"},
                     1, rows);
@@ -144,7 +147,9 @@ std::string peers(const Records& records) {
                                      : text(word(records.front(), "scheme"), ", PyTorch ",
                                             word(records.front(), "torch"));
   return element("p", escaped(about)) + "\n" +
-         ratio_figures("The same training", "Our step over theirs, in the same rounds.", ratios) +
+         ratio_figures("The same training",
+                       "Step time of Evenkeel divided by that of PyTorch, in the same rounds.",
+                       ratios) +
          html_table({"process", "median ms", "least ms", "tokens/s", "over the floor",
                      "ours over it", "interval", "peak memory", "page faults"},
                     1, rows);

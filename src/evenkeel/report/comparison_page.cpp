@@ -59,10 +59,10 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
 /// \param differing  what differs between the runs beside what is compared
 std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
-  if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
+  if (!std::isfinite(best)) return "No run has a validation loss yet.";
   if (!differing.empty()) {
-    return text("None of the runs is called the best: they differ in ",
-                element("strong", differing), ", and so their validation losses do not compare.");
+    return text("No run is called the best: the runs differ in ", element("strong", differing),
+                ". Their validation losses cannot be compared.");
   }
   auto out = text(element("strong", escaped(runs.front().name)),
                   " has the lowest validation loss: ", fixed(best, kComparisonPageDecimals),

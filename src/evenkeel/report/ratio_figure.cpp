@@ -61,7 +61,7 @@ std::string legend_of(const std::vector<Ratio>& ratios) {
       return ratio.goal > 0 && ratio.is_judged == is_judged;
     });
   };
-  std::string out = " The line stands at 1.";
+  std::string out = " The vertical line marks 1.";
   if (any(true) || any(false)) out += " A dotted mark is the goal";
   if (any(true)) out += "; green: within it, orange: above";
   if (any(false)) out += "; blue: not judged";

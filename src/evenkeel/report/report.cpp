@@ -21,9 +21,9 @@ void write_report(const std::vector<std::filesystem::path>& runs,
   EK_ASSERT(!runs.empty());
   if (is_bench_file(runs.front())) {
     if (runs.size() > 1) {
-      throw Error(Exit::usage,
-                  text("report: ", runs.front().string(), ", a file of a bench, stands alone, but ",
-                       runs.size() - 1, " more are named"));
+      throw Error(Exit::usage, text("report: ", runs.front().string(),
+                                    ", a file of a bench, must be the only argument, but ",
+                                    runs.size() - 1, " more are named"));
     }
     write_file(page, bench_page(runs.front().string(), store::read_json_lines(runs.front())));
     return;

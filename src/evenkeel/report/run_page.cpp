@@ -98,7 +98,7 @@ std::string tiles(const Run& run) {
   out +=
       tile("Steps", with_commas(std::llround(run.step)), planned + known(run.tokens) + " tokens");
   out += tile("Training time", run.seconds > 0 ? duration_text(run.seconds) : "–",
-              "told from the logged steps; evaluation not counted");
+              "summed over the logged steps, without evaluation");
   out += tile("Throughput", known(median(run.tokens_per_second.y)), "tokens/s, median");
   out += tile("Peak memory", std::isfinite(run.peak_memory) ? bytes_text(run.peak_memory) : "–",
               "highest of the logged steps");

@@ -20,7 +20,7 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
                                 const config::KeyDifference& difference) {
   throw Error(Exit::differs,
               text(run.string(), ": the model was trained with ", difference.key, " = ",
-                   difference.before, ", but ", difference.after, " is asked for; leave it out"));
+                   difference.before, ", not ", difference.after, "; leave it out"));
 }
 
 /// Checks that model and scheme of run.toml are those of the checkpoint: run.toml may have been

@@ -39,11 +39,10 @@ class UnsavedChanges {
 
 [[noreturn]] void refuse(const std::filesystem::path& run,
                          const config::KeyDifference& difference) {
-  throw Error(Exit::differs,
-              text(run.string(), ": the run was started with ", difference.key, " = ",
-                   difference.before, ", but ", difference.after,
-                   " is asked for; leave it out, start another run, or allow it with --override ",
-                   difference.key));
+  throw Error(Exit::differs, text(run.string(), ": the run was started with ", difference.key,
+                                  " = ", difference.before, ", not ", difference.after,
+                                  "; leave it out, start another run, or allow it with --override ",
+                                  difference.key));
 }
 
 /// The configuration of the checkpoint: its own copy, since run.toml may have been edited.

@@ -156,7 +156,7 @@ void Recorder::note_contention() {
   if (!console_.is_terminal() || cpu_contention_.value_or(0) <= kMany) return;
   console_.info(text("note: other processes took ", percent(*cpu_contention_),
                      " of the processors' time; train.threads=1, or OMP_WAIT_POLICY=passive in the "
-                     "environment, loses less to them"));
+                     "environment, is faster then"));
 }
 
 void Recorder::write_status(const std::string& state, const Progress& progress) const {

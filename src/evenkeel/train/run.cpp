@@ -57,13 +57,13 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   const auto steps = progress().steps;
   trainer_->restore(checkpoint);
   if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
-    console_.info(text("the learning rate was laid out for ", planned,
-                       " steps and keeps to that; --override schedule lays it out anew"));
+    console_.info(text("the schedule stays that of ", planned,
+                       " steps; --override schedule fits it to the new number of steps"));
   }
   recorder_.truncate_after(checkpoint.step);
   saved_at_ = checkpoint.step;
   evaluator_->resume(store::read_json_lines(open_.folder / "metrics.jsonl"));
-  console_.info(text("goes on from step ", checkpoint.step, " of ", steps, " (",
+  console_.info(text("resumes from step ", checkpoint.step, " of ", steps, " (",
                      checkpoint.folder.filename().string(), ")"));
 }
 
@@ -104,7 +104,7 @@ void Run::stop_if_diverged(const StepResult& result) {
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged at step ", progress().step, ": ", skipped,
                    skipped == 1 ? " skipped step " : " skipped steps ", *reason,
-                   "; health.jsonl says what was seen; try a lower schedule.peak "
+                   "; health.jsonl has the events; try a lower schedule.peak "
                    "or a longer schedule.warmup"));
 }
 
@@ -139,7 +139,7 @@ void Run::finish(const std::string& state) {
   if (has_sample || diverged) return;
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged: the weights of step ", progress().step,
-                   " give no finite logits; health.jsonl says what was seen; try a lower ",
+                   " give no finite logits; health.jsonl has the events; try a lower ",
                    "schedule.peak or a longer schedule.warmup"));
 }
 

@@ -18,11 +18,11 @@ void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::
   if (installed > 0 && needed > kBeyond * installed) {
     throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
                                  " of memory, but the machine has ", bytes_text(installed),
-                                 "; `evenkeel plan` shows what for, and what to change"));
+                                 "; `evenkeel plan` shows the parts, and what to change"));
   }
   if (free == 0 || needed <= free) return;
   console.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
-                    bytes_text(free), " are free; `evenkeel plan` shows what for"));
+                    bytes_text(free), " are free; `evenkeel plan` shows the parts"));
 }
 
 void warn_of_unreached_probes(const config::Config& config, Console& console) {

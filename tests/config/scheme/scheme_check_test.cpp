@@ -84,7 +84,7 @@ TEST_F(SchemeCheck, NotesWhatHasNoEffectAndWhatLeavesNothing) {
                 .notes,
             Notes({"layers[1] names no block of a model of 1, 2, 4, 12 or 29"}));
   EXPECT_EQ(check("extends = 'pre_norm'\ndamp = 1").notes,
-            Notes({"damp = 1 takes the whole stream away, and the token with it"}));
+            Notes({"damp = 1 removes the whole stream, the token included"}));
   EXPECT_EQ(check("extends = 'pre_norm'\ndamp = 0.5").notes, Notes());
   EXPECT_EQ(check("extends = 'mix_ln'").notes, Notes());
 }

@@ -88,8 +88,8 @@ TEST_F(SchemeFile, NamesTheNearestParent) {
   write_file("mine.toml", "extends = 'hybridnorm'");
   EXPECT_EQ(
       error("mine.toml"),
-      "mine.toml:1, extends: unknown_parent: there is no scheme \"hybridnorm\" beside this "
-      "one, in ./schemes or in the catalogue; did you mean \"hybrid_norm\"? `evenkeel schemes` "
+      "mine.toml:1, extends: unknown_parent: there is no scheme \"hybridnorm\" in the folder "
+      "of this one, in ./schemes or in the catalogue; did you mean \"hybrid_norm\"? `evenkeel schemes` "
       "lists those of the catalogue");
 }
 

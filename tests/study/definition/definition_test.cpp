@@ -97,7 +97,7 @@ TEST(Definition, NamesWhatIsWrongWithAGrid) {
   EXPECT_EQ(error_of("[grid]\nscheme = [\"keel\", \"keel\"]\n"),
             "my.toml:2: grid.scheme has \"keel\" twice; leave one out");
   EXPECT_EQ(error_of("[grid]\nseed = [1]\n"),
-            "my.toml:2: the seeds of a study stand above the grid: seeds = [1, 2, 3]");
+            "my.toml:2: the seeds of a study are a key above [grid]: seeds = [1, 2, 3]");
   EXPECT_EQ(error_of("seeds = [1, 1]\n" + std::string(kGrid)),
             "my.toml:1: seeds must be a list without repetitions, but is the list [1, 1]");
 }
@@ -120,7 +120,7 @@ TEST(Definition, NamesSettingsThatConflict) {
 TEST(Definition, ThreadsAreSetOnlyForExclusiveRuns) {
   const std::string axis = std::string(kGrid) + "train.threads = [1, 2]\n";
   EXPECT_EQ(error_of(axis),
-            "my.toml: train.threads has no effect in grid.train.threads: runs side by side share "
+            "my.toml: train.threads has no effect in grid.train.threads: parallel runs share "
             "the cores; set alone = true, or leave it out");
   EXPECT_EQ(grid_points(read("alone = true\n" + axis)).size(), 4U);
   auto study = read(kGrid);

@@ -76,7 +76,7 @@ TEST(LossFigures, ShowTheBestTheBaselineAndTheWorstOfMany) {
   // pre_norm is the best, too: 4 lowest and 3 highest
   const auto drawn = checked(loss_figures(sample_results({.schemes = many(20)})));
   EXPECT_EQ(element_contents(drawn, "<li>").size(), 7u);
-  EXPECT_TRUE(has(drawn, "Of 20 curves the 4 lowest, the baseline and the 3 highest."));
+  EXPECT_TRUE(has(drawn, "The 4 lowest, the baseline and the 3 highest of 20 curves."));
   for (const char* name : {"pre_norm", "kind 1", "kind 3", "kind 17", "kind 19"}) {
     EXPECT_TRUE(has(drawn, "</svg>" + std::string(name) + "</li>")) << name;
   }

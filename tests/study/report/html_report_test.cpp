@@ -88,19 +88,19 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
                       place(Verdict::Outcome::contradicted, "layers 8", "post_norm")};
   const auto text = checked(results);
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
-            "Of 2 outcomes 1 holds, 1 is contradicted.");
+            "2 outcomes: 1 holds, 1 is contradicted.");
   EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
   EXPECT_TRUE(has(text,
                   "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
-                  "hybrid_norm and pre_norm have finished, but have no validation loss</span>"));
+                  "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
   EXPECT_TRUE(has(text,
                   "<span class=\"state contradicted\">contradicted</span><span>"
-                  "<strong>layers 8</strong>: post_norm and pre_norm have finished, but have no "
+                  "<strong>layers 8</strong>: post_norm and pre_norm finished without a finite "
                   "validation loss; 1 of 3 runs of post_norm failed</span>"));
   EXPECT_TRUE(has(text,
-                  "<span class=\"state unmeasured\">not measured</span><span>no runs of it "
-                  "are there</span>"));
+                  "<span class=\"state unmeasured\">not measured</span><span>it has no runs "
+                  "yet</span>"));
 }
 
 TEST(HtmlReport, HasTimesInOneElementOnly) {
@@ -162,8 +162,8 @@ TEST(HtmlReport, SaysThatRunsAreMissing) {
   results.is_complete = false;
   analyze_claims(results);
   EXPECT_EQ(element_contents(checked(results), "<p class=\"notice\">"),
-            (Words{"This study is not whole: 1 of 9 runs is missing. What follows is of those "
-                   "that are there."}));
+            (Words{"This study is incomplete: 1 of 9 runs is missing. The results below are "
+                   "those of the finished runs."}));
 }
 
 // A study of which nothing ran yet.
@@ -183,7 +183,7 @@ TEST(HtmlReport, ShowsAStudyWithoutAnyArm) {
   Results results{.study = sample_results().study};
   const auto text = checked(results);
   EXPECT_EQ(element_contents(text, "<p class=\"notice\">"),
-            (Words{"This study is not whole: no run of its grid is there yet."}));
+            (Words{"This study is incomplete: its grid has no run yet."}));
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
 }
 
@@ -211,7 +211,7 @@ TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
             "<span class=\"state undecided\">0.002, at the edge of the range</span>");
   EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
   // 3 arms, each of 3 tries of half the steps and one of all: 3 * (3 * 0.5 + 1)
-  EXPECT_TRUE(has(fairness, "12 tries, whose steps add up to those of 7.5 whole runs"));
+  EXPECT_TRUE(has(fairness, "12 trials; their steps equal those of 7.5 whole runs"));
   EXPECT_TRUE(has(fairness, "<th class=\"number\">loss at 50 %</th>"));
   EXPECT_TRUE(has(fairness, "<span class=\"state failed\">failed</span>"));
   EXPECT_TRUE(

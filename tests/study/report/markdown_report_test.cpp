@@ -90,8 +90,8 @@ TEST(MarkdownReport, SaysThatRunsAreMissing) {
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1, .value = std::nan("")};
   results.is_complete = false;
   EXPECT_TRUE(has_line(markdown_report(results),
-                       "This study is not whole: 1 of 9 runs is missing. What follows is of those "
-                       "that are there."));
+                       "This study is incomplete: 1 of 9 runs is missing. The results below are "
+                       "those of the finished runs."));
 }
 
 TEST(MarkdownReport, FencesAFileThatHasFences) {

@@ -36,15 +36,15 @@ TEST(VerdictText, NamesADifferenceWithItsInterval) {
 
 TEST(VerdictText, NamesTheSeedsThatADifferenceRequires) {
   const auto text = first_sentence(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
-  EXPECT_TRUE(has(text, "are not told apart with 3 seeds")) << text;
+  EXPECT_TRUE(has(text, "do not differ significantly with 3 seeds")) << text;
   EXPECT_TRUE(has(text, " seeds would be needed")) << text;
 }
 
 TEST(VerdictText, SaysThatConstantsAreNotTested) {
   EXPECT_EQ(first_sentence(equivalence({1, 1, 1}, {1, 1, 1})),
             "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
-            "judged: no seed changes what either arm comes to, and runs that do not scatter cannot "
-            "show that two arms are alike");
+            "tested: the results of neither arm depend on the seed; equivalence cannot be tested "
+            "without variance");
 }
 
 TEST(VerdictText, SaysThatTheMachineWasBusy) {
@@ -55,9 +55,10 @@ TEST(VerdictText, SaysThatTheMachineWasBusy) {
   }
   results.arms[1].seed_runs[2].run.cpu_contention = 0.34;
   const auto text = first_sentence(results);
-  EXPECT_TRUE(has(text,
-                  "; not judged: others took up to 34 % of the processors' time while 1 of 6 runs "
-                  "were timed"))
+  EXPECT_TRUE(
+      has(text,
+          "; not tested: other processes took up to 34 % of the processors' time while 1 of 6 runs "
+          "were timed"))
       << text;
 }
 
@@ -65,14 +66,14 @@ TEST(VerdictText, SaysThatRunsAreMissing) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   results.arms[0].seed_runs[3].state = SeedRun::State::missing;
   const auto text = first_sentence(results);
-  EXPECT_TRUE(has(text, "; not judged: runs of hybrid are missing")) << text;
+  EXPECT_TRUE(has(text, "; not tested: runs of hybrid are missing")) << text;
 }
 
 TEST(VerdictText, NamesAMeasureThatFinishedRunsLack) {
   auto results = two_arms({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
   results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
   EXPECT_EQ(first_sentence(results),
-            "hybrid and pre have finished, but have no mean of grad_norm over blocks");
+            "hybrid and pre finished without a finite mean of grad_norm over blocks");
 }
 
 TEST(VerdictText, CountsFailedRuns) {
@@ -88,7 +89,7 @@ TEST(VerdictText, NamesTheTestOfFailures) {
   const auto lower =
       first_sentence(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_TRUE(
-      lower.ends_with("(2 seeds) of those that finished; 6 of 8 runs of hybrid failed; that "
+      lower.ends_with("(2 seeds) over the finished runs; 6 of 8 runs of hybrid failed; that "
                       "hybrid fails more often: p 0.014 (Fisher)"))
       << lower;
   const auto alike = first_sentence(equivalence({1.000, 1.101, 1.199, x, x, x, x, x},
@@ -104,7 +105,7 @@ TEST(VerdictText, OfFailsNamesTheSeedsThatWouldBeSignificant) {
   results.study.claims[0].than.clear();
   const auto text = first_sentence(results);
   EXPECT_TRUE(text.starts_with("6 of 7 runs of pre failed")) << text;
-  EXPECT_TRUE(text.ends_with("p 0.125, 6 seeds that all agree would tell")) << text;
+  EXPECT_TRUE(text.ends_with("p 0.125, 6 seeds that all agree would be significant")) << text;
 }
 
 // A search chooses what trains, so that `trains` is weak evidence after it.
@@ -126,7 +127,7 @@ TEST(VerdictText, ListsTheLargestTrainableValueOfEachSeed) {
                   arm({{"scheme", "post"}, {"model.layers", "16"}}, {1, 1})};
   EXPECT_EQ(first_sentence(results),
             "hybrid trains up to model.layers 8, none (seed by seed), post up to none, none; sign "
-            "test over the seeds: p 1.000, 6 seeds that all agree would tell");
+            "test over the seeds: p 1.000, 6 seeds that all agree would be significant");
 }
 
 TEST(ConfounderText, ListsTheArmsOfEachValue) {

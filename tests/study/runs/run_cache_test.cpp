@@ -2,6 +2,7 @@
 #include "evenkeel/study/runs/run_cache.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -35,12 +36,26 @@ TEST(RunCacheKeys, DependOnWhatChangesNumbers) {
   EXPECT_NE(cache_key({}, "bfloat16"), usual);
 }
 
-// Whoever has a pool keeps it: a new key that is at its default is no part of an address, or
-// kNumericsVersion says that numbers have moved.
+// A pool of runs outlives a version: a new key at its default is no part of a cache key, a reworded
+// title changes none (config/scheme/released_titles.h), and kNumericsVersion rises with the
+// numbers.
 TEST(RunCacheKeys, AreStable) {
-  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-4843df34a67038f6");
+  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-8a50b2c6dc5c10f5");
   EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
-            "hybrid_norm-d10277b8c7fec8c8");
+            "hybrid_norm-a92a053ec8f214a9");
+}
+
+// run_cache_keys.json has the key of each scheme of version 0.1.0, with defaults in float32.
+TEST(RunCacheKeys, OfTheCatalogueAreThoseOfVersion010) {
+  const auto keys = nlohmann::json::parse(read_file(EK_TESTS "/golden/run_cache_keys.json"));
+  EXPECT_EQ(keys.size(), 91U);
+  for (const auto& [scheme, key] : keys.items()) EXPECT_EQ(cache_key({"scheme=" + scheme}), key);
+}
+
+// { extends = "pre_norm", norm = "layer_norm" } copies a title of the catalogue.
+TEST(RunCacheKeys, OfAnInlineSchemeHoldTheReleasedTitleOfItsParent) {
+  EXPECT_EQ(cache_key({"scheme={ extends = \"pre_norm\", norm = \"layer_norm\" }"}),
+            "pre_norm+layer_norm-7d65d9bcfcde4ce6");
 }
 
 TEST(RunCacheKeys, IgnoreWhatDoesNotChangeNumbers) {

@@ -96,7 +96,7 @@ TEST(HealthMonitor, NamesTheWeightThatIsNotANumber) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(line_of(events[0]),
             "loss nan, gradient norm nan: the step was skipped; block 2, "
-            "blocks.1.feed_forward.down.weight: the weight itself holds numbers that are not "
+            "blocks.1.feed_forward.down.weight: the weight is not "
             "finite; try: go back to an earlier checkpoint");
   EXPECT_EQ(events[0].kind, "nonfinite");
 }
@@ -163,8 +163,8 @@ TEST(HealthMonitor, NamesARoutingThatCollapsed) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(line_of(events[0]),
             "2 of 4 experts got less than a tenth of the mean load; block 2, "
-            "blocks.1.feed_forward.router.weight: the routing collapses: experts that no token "
-            "goes to learn nothing; try: a larger model.experts.balance, model.experts.bias_rate, "
+            "blocks.1.feed_forward.router.weight: the routing collapses: experts without tokens "
+            "learn nothing; try: a larger model.experts.balance, model.experts.bias_rate, "
             "or a lower schedule.peak");
 }
 

@@ -43,6 +43,9 @@ SchemeSource find_scheme(const std::string& name_or_file);
 /// \throws as find_scheme()
 SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& base_folder);
 
+/// Whether the catalogue has this scheme under this name, with equal keys and values.
+bool is_of_catalogue(const SchemeSource& scheme);
+
 /// The merged table of a scheme in one line of TOML: equal texts, equal schemes.
 std::string scheme_text(const SchemeSource& source);
 

@@ -126,7 +126,7 @@ std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme
         return fixed != nullptr && fixed->names().empty() && fixed->value({}) == 1;
       });
   if (lost != scheme.blocks.end())
-    notes.emplace_back("damp = 1 takes the whole stream away, and the token with it");
+    notes.emplace_back("damp = 1 removes the whole stream, the token included");
   return notes;
 }
 

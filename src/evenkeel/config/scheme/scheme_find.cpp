@@ -60,7 +60,7 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
   const auto known = catalogue();
   if (std::count(known.begin(), known.end(), name) > 0) return from_catalogue(name);
   refuse("unknown_parent", {child.name, "extends"}, node,
-         text("there is no scheme \"", name, "\" beside this one, in ./", kSchemesFolder,
+         text("there is no scheme \"", name, "\" in the folder of this one, in ./", kSchemesFolder,
               " or in the catalogue",
               did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
 }
@@ -144,6 +144,12 @@ SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path
 
 SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& base_folder) {
   return inline_scheme(parse_toml(toml, ""), base_folder);
+}
+
+bool is_of_catalogue(const SchemeSource& scheme) {
+  const auto names = catalogue();
+  if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
+  return table_of(find_scheme(scheme.name)) == table_of(scheme);
 }
 
 const toml::table& table_of(const SchemeSource& source) {

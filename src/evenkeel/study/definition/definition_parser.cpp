@@ -85,7 +85,7 @@ void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<
     const auto name = prefix + config::key_text(key.str());
     if (name == "seed") {
       throw Error(Exit::usage, text(place(node),
-                                    "the seeds of a study stand above the grid: "
+                                    "the seeds of a study are a key above [grid]: "
                                     "seeds = [1, 2, 3]"));
     }
     if (const auto* const inner = node.as_table()) {
@@ -121,7 +121,7 @@ void check_conflicts(const Study& study, const std::string& where) {
     if (key == "train.threads" && !study.exclusive) {
       throw Error(Exit::usage,
                   text(where, ": train.threads has no effect in ", owner,
-                       ": runs side by side share the cores; set alone = true, or leave it out"));
+                       ": parallel runs share the cores; set alone = true, or leave it out"));
     }
     for (const auto& [other, by] : owners) {
       if (!is_same_key(key, other) || by == owner) continue;
@@ -201,7 +201,7 @@ toml::table at_size(toml::table tree, const std::string& where, const std::strin
   const auto* const sizes = sizes_in(tree, where);
   if (sizes == nullptr) {
     if (size.empty()) return tree;
-    throw Error(Exit::usage, text(where, " has no sizes, but --size ", size, " is asked for"));
+    throw Error(Exit::usage, text(where, " has no sizes, but --size is ", size));
   }
   std::vector<std::string> known;
   for (const auto& [key, node] : *sizes) known.emplace_back(key.str());

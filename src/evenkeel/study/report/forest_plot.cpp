@@ -108,11 +108,11 @@ std::string forest_plot_note_of(const std::vector<Row>& rows) {
   std::set<std::string> baselines;
   for (const auto& row : rows) baselines.insert(row.verdict->reference);
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
-  return text("Difference to ", to,
-              " with 95 % interval, paired by seed; below zero is lower. Blue: lower, orange: "
-              "higher, grey: not told apart, after correction, or not judged. An arrow: it reaches "
-              "further. Where "
-              "fewer than two pairs finished there is none.");
+  return text(
+      "Difference to ", to,
+      " with 95 % interval, paired by seed; below zero is lower. Blue: lower, orange: "
+      "higher, grey: not significant after correction, or not tested. An arrow: the interval "
+      "continues. Fewer than two finished pairs have no mark.");
 }
 
 }  // namespace

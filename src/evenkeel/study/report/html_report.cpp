@@ -76,7 +76,7 @@ std::string fairness_section(const Results& results) {
   if (!items.empty()) out += element("ul", items) + "\n";
   out += html_paragraph(search_text(results)) + html_paragraph(times_text(results), "times");
   if (!results.search_results.empty())
-    out += collapsible("All tries of the search", to_html(search_table(results)));
+    out += collapsible("All trials of the search", to_html(search_table(results)));
   return section("Fairness", out);
 }
 

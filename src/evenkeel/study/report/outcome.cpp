@@ -92,7 +92,7 @@ std::string outcome_summary(const Results& results) {
   const auto all = results.verdicts.size();
   if (results.study.claims.empty()) return "The study makes no claim.";
   if (all == 0) return "No claim is measured yet.";
-  auto out = text("Of ", all, all == 1 ? " outcome" : " outcomes");
+  auto out = text(all, all == 1 ? " outcome:" : " outcomes:");
   const char* before = " ";
   for (const auto outcome : {Outcome::supported, Outcome::contradicted, Outcome::inconclusive,
                              Outcome::not_measured, Outcome::not_tested}) {

@@ -26,7 +26,7 @@ std::string css_class(SeedRun::State state);
 /// "figure 2 (no numbers)", "arXiv 2410.16682".
 bool is_published(const Claim& claim);
 
-/// "Of 5 outcomes 2 hold, 1 is contradicted, 1 is undecided, 1 is not measured."
+/// "5 outcomes: 2 hold, 1 is contradicted, 1 is undecided, 1 is not measured."
 std::string outcome_summary(const Results& results);
 
 }  // namespace evenkeel::study

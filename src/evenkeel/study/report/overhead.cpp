@@ -70,12 +70,12 @@ ReportTable overhead_table(const Results& results) {
          {cpu_contention.empty() ? kNoValue : percent(*most)}});
   }
   table.footnote =
-      "FLOPs of norms: 4 for each value that is normed, forward, over those of matrix products, "
-      "the "
-      "head included, and causal attention. As the paper counts: n / (6 d + s) for n norms a "
+      "FLOPs of norms: 4 for each normalized value, forward, divided by those of matrix products "
+      "(with the head) and causal attention. As the paper counts: n / (6 d + s) for n norms a "
       "block. "
       "Times: medians over the logged steps of each run, and over the runs, each with the whole "
-      "machine. Others took: the largest share of the processors' time during one of the runs.";
+      "machine. Others took: the largest share of processor time that other processes took during "
+      "a run.";
   return table;
 }
 

@@ -96,8 +96,8 @@ void keep_extremes(const Results& results, Panel& panel) {
   }
   panel.curve_specs = std::move(selected);
   panel.note =
-      text("Of ", all, " curves the ", kBest, " lowest, ",
-           results.study.baseline.empty() ? "" : "the baseline ", "and the ", kWorst, " highest.");
+      text("The ", kBest, " lowest, ", results.study.baseline.empty() ? "" : "the baseline ",
+           "and the ", kWorst, " highest of ", all, " curves.");
 }
 
 /// The colour tells the first varied axis, over all charts; the pattern the rest, within this one.

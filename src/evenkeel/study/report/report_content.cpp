@@ -111,9 +111,9 @@ ReportTable arms_table(const Results& results) {
         " Difference: to the baseline",
         has_several_baselines(results) ? " that shares all other axes" : "",
         ", paired by seed, with its 95 % interval; effect: mean over "
-        "deviation of the differences; p: two-sided, of the shares that failed (Fisher) where that "
-        "tells more, corrected (Holm) with the claims if one asks for it, else with the other "
-        "comparisons; seeds needed: to tell such a difference apart four times in five.");
+        "deviation of the differences; p: two-sided, or Fisher's test of the failed shares where "
+        "that p is smaller, corrected (Holm) with the claims if one states the comparison, else "
+        "with the other comparisons; seeds needed: for 80 % power at this effect.");
   }
   return table;
 }
@@ -124,15 +124,15 @@ std::vector<OutcomeLine> outcome_lines(const Results& results, std::size_t claim
     if (verdict.claim != claim) continue;
     out.push_back({verdict.outcome, verdict.where, sentence(results, verdict)});
   }
-  if (out.empty()) out.push_back({Verdict::Outcome::not_measured, "", "no runs of it are there"});
+  if (out.empty()) out.push_back({Verdict::Outcome::not_measured, "", "it has no runs yet"});
   return out;
 }
 
 std::string confounders_text(const Results& results) {
   return results.confounders.empty()
-             ? "Tokens, parameters without those of norms, initialisation and precision differ "
-               "nowhere but where just that is compared."
-             : "Arms that are compared for something else differ, too, in";
+             ? "Tokens, parameters outside of norms, initialization and precision differ only "
+               "where a comparison is about them."
+             : "Compared arms differ, apart from the compared setting, in";
 }
 
 std::string failures_text(const Results& results) {
@@ -174,8 +174,8 @@ ReportTable paper_table(const Results& results) {
     row.insert(row.end(), {{paper_text(claim)}, {ours}, {direction, direction}, {claim.source}});
   }
   table.footnote =
-      "Differences, as published and as measured here with 95 % intervals, which are at other "
-      "sizes: only the direction is compared. Undecided: ours is not told apart from none.";
+      "Published differences, and those measured here with 95 % intervals at other sizes: only "
+      "the direction is compared. Inconclusive: the measured difference is not significant.";
   return table;
 }
 
@@ -237,15 +237,15 @@ std::string times_text(const Results& results) {
 
 std::string unfinished_text(const Results& results) {
   if (results.is_complete) return "";
-  if (results.arms.empty()) return "This study is not whole: no run of its grid is there yet.";
+  if (results.arms.empty()) return "This study is incomplete: its grid has no run yet.";
   std::int64_t missing = 0, all = 0;
   for (const auto& arm : results.arms) {
     missing += run_count(arm, State::missing) + run_count(arm, State::crashed);
     all += static_cast<std::int64_t>(arm.seed_runs.size());
   }
-  return text("This study is not whole: ", missing, " of ", all,
+  return text("This study is incomplete: ", missing, " of ", all,
               missing == 1 ? " runs is missing." : " runs are missing.",
-              " What follows is of those that are there.");
+              " The results below are those of the finished runs.");
 }
 
 std::string definition_changes_text(const Results& results) {

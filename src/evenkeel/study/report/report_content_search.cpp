@@ -77,16 +77,15 @@ std::string search_text(const Results& results) {
     for (const auto& each : search_result.trials) runs += each.share;
   }
   if (trials == 0) return "";
-  auto out =
-      text("The search for each arm's own value made ", trials,
-           " tries, whose steps add up to those of ", report::fixed(runs, 1), " whole runs.");
+  auto out = text("The search for each arm's own value made ", trials,
+                  " trials; their steps equal those of ", report::fixed(runs, 1), " whole runs.");
   if (edges > 0) {
     out += text(" In ", edges, edges == 1 ? " arm" : " arms",
                 " the best value is at the edge of the range: a better one may lie beyond.");
   }
   if (ties > 0) {
     out += text(" In ", ties, ties == 1 ? " arm" : " arms", " the two best are less than ",
-                shortest(kTie), " nats apart, which the one seed of a search does not tell.");
+                shortest(kTie), " nats apart; one seed cannot decide between them.");
   }
   return out;
 }

@@ -65,7 +65,7 @@ std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm
     if (both) ++pairs;
   }
   if (pairs >= 2) {
-    return text(arm.name, " and ", reference.name, " have finished, but have no ", measure.name());
+    return text(arm.name, " and ", reference.name, " finished without a finite ", measure.name());
   }
   const auto failed = run_count(arm, SeedRun::State::failed);
   const auto reference_failed = run_count(reference, SeedRun::State::failed);
@@ -110,7 +110,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
   if (!verdict.difference) return no_difference_text(verdict, arm, reference, measure) + failed;
   const auto& difference = *verdict.difference;
   if (verdict.is_failure_test) {
-    return arm_difference_text(difference, arm, reference, measure) + " of those that finished" +
+    return arm_difference_text(difference, arm, reference, measure) + " over the finished runs" +
            failed + fisher_text(verdict.p, arm, reference);
   }
   if (verdict.p < kSignificanceLevel || verdict.outcome == Verdict::Outcome::supported) {
@@ -120,7 +120,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
                 " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
                 number(difference.effect_size), ")", failed);
   }
-  return text(arm.name, " and ", reference.name, " are not told apart with ",
+  return text(arm.name, " and ", reference.name, " do not differ significantly with ",
               seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
               "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
 }
@@ -133,7 +133,7 @@ std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const A
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
   return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure),
-              "; that it is within ", number(display_difference(claim.margin, claim.measure)),
+              "; difference within ", number(display_difference(claim.margin, claim.measure)),
               is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
               is_open && failed.empty() ? required_seeds_note(verdict) : "", failed,
               verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
@@ -145,16 +145,16 @@ std::string not_tested_text(const NotTested& reason) {
     case NotTested::Kind::missing_runs: {
       std::string out;
       for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and ", "runs of ", arm);
-      return out + " are missing, and a verdict waits for all";
+      return out + " are missing; a verdict needs all of them";
     }
     case NotTested::Kind::cpu_contention:
-      return text("others took up to ", percent(reason.max_share),
+      return text("other processes took up to ", percent(reason.max_share),
                   " of the processors' time while ", reason.contended, " of ", reason.total,
                   " runs were timed; remove their folders from the pool, and give the "
                   "command again on a quiet machine");
     case NotTested::Kind::zero_variance:
-      return "no seed changes what either arm comes to, and runs that do not scatter cannot show "
-             "that two arms are alike";
+      return "the results of neither arm depend on the seed; equivalence cannot be tested without "
+             "variance";
   }
   return {};
 }
@@ -162,7 +162,7 @@ std::string not_tested_text(const NotTested& reason) {
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   return text(arm_difference_text(*verdict.difference, arm, reference, measure),
-              "; not judged: ", not_tested_text(*verdict.not_tested), failures(arm),
+              "; not tested: ", not_tested_text(*verdict.not_tested), failures(arm),
               failures(reference));
 }
 
@@ -172,7 +172,7 @@ std::string failure_rate_sentence(const Arm& arm, const Study& study) {
   const auto failed = run_count(arm, SeedRun::State::failed);
   const auto finished = run_count(arm, SeedRun::State::finished);
   const auto all = failed + finished;
-  if (all == 0) return text("no run of ", arm.name, " is there");
+  if (all == 0) return text(arm.name, " has no run yet");
   const auto share = clopper_pearson_interval(failed, all);
   auto out =
       text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
@@ -182,7 +182,8 @@ std::string failure_rate_sentence(const Arm& arm, const Study& study) {
     if (seed_run.state != SeedRun::State::failed) continue;
     reasons += text(reasons.empty() ? ": " : ", ", seed_run.reason);
   }
-  if (all < static_cast<std::int64_t>(study.seeds.size())) reasons += "; the others are missing";
+  if (all < static_cast<std::int64_t>(study.seeds.size()))
+    reasons += "; the remaining runs are missing";
   return out + reasons;
 }
 
@@ -202,7 +203,7 @@ std::string max_trainable_sentence(const Verdict& verdict, const Claim& claim) {
 std::string sign_test_text(const Verdict& verdict) {
   auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
   if (verdict.p < kSignificanceLevel || !verdict.required_seeds) return out;
-  return out + text(", ", *verdict.required_seeds, " seeds that all agree would tell");
+  return out + text(", ", *verdict.required_seeds, " seeds that all agree would be significant");
 }
 
 /// Of the kinds `trains`, `fails` and `further`.

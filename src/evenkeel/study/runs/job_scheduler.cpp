@@ -91,7 +91,7 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
     const auto aside = rename_damaged(run);
     progress_table.warn(text(job.name, ": ", run.string(),
                              " has no record of its last evaluation; it is now ",
-                             aside.filename().string(), ", and runs once more"));
+                             aside.filename().string(), ", and the run starts again"));
   }
   const bool has_diverged = state == RunStatus::State::diverged;
   if (state != RunStatus::State::finished && !has_diverged) return false;
@@ -225,7 +225,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
                             code == static_cast<int>(Exit::differs);
   const auto reason = text("exit code ", code, ": ", last_log_line(log));
   if (++queued.attempts < kMaxAttempts && !is_permanent) {
-    progress_table.warn(text(job.name, ": ended with ", reason, "; it is tried once more"));
+    progress_table.warn(text(job.name, ": ended with ", reason, "; it starts again"));
     return queue.push_back(queued);
   }
   progress_table.warn(text(job.name, ": ended with ", reason, "; its folder is ", run.string()));

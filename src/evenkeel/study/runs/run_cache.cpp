@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/keys.h"
+#include "evenkeel/config/scheme/released_titles.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/digest.h"
 #include "evenkeel/store/json_lines.h"
@@ -27,8 +28,8 @@ std::string data_section(const config::Config& config) {
   return out;
 }
 
-/// The configuration without what changes neither numbers nor, of a run that is timed, its time;
-/// and without the name of its preset.
+/// The configuration without what changes neither numbers nor, for a timed run, its time; without
+/// the name of its preset; with the released titles in a scheme outside of the catalogue.
 config::Config canonical_config(config::Config config, bool is_timed) {
   config.preset = "any";
   config.train.precision = "auto";  // what it comes to is named by itself
@@ -39,6 +40,8 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   }
   config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
   config.data.ood.clear();                                    // so is its own
+  // A scheme of the catalogue is a name here, which needs the table as it is.
+  if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
   return config;
 }
 
@@ -63,10 +66,10 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
     digest = corpora.train.digest + corpora.validation.digest;
     if (corpora.ood) digest += corpora.ood->digest;
   }
-  const auto whole =
-      text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
-           is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
-           config::to_toml(canonical_config(config, is_timed)), config::scheme_text(config.scheme));
+  const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
+                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
+                          config::to_toml(canonical_config(config, is_timed)),
+                          config::scheme_text(config::with_released_titles(config.scheme)));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
 }

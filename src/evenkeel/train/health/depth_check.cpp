@@ -91,7 +91,7 @@ HealthEvent exploding_event(const norm::Scheme& scheme, double ratio) {
           .layer = 1,
           .observation = text("the gradient of block 1 is ", with_digits(ratio, 3),
                               " times the smallest block's"),
-          .explanation = "the stream grows with depth, and late blocks no longer count",
+          .explanation = "the stream grows with depth, so that late blocks change it little",
           .remedy = text("scheme ",
                          other_schemes(scheme, {"hybrid_norm", "layer_norm_scaling", "peri_ln"}),
                          ", or a lower schedule.peak")};
@@ -100,12 +100,12 @@ HealthEvent exploding_event(const norm::Scheme& scheme, double ratio) {
 /// \param ratio  gradient norm of the feed-forward sublayers over that of attention
 HealthEvent feed_forward_event(const norm::Scheme& scheme, double ratio) {
   return {.kind = "feed_forward",
-          .observation = text("the gradients of the feed-forward halves are ",
+          .observation = text("the gradients of the feed-forward sublayers are ",
                               with_digits(ratio, 3), " times those of attention"),
           .explanation = has_normalized_skip(scheme)
                              ? "the branch is too large against a normed skip"
-                             : "attention hardly learns beside them",
-          .remedy = "a lower schedule.peak, and a look at feed_forward.skip of the scheme"};
+                             : "attention hardly learns",
+          .remedy = "a lower schedule.peak; check feed_forward.skip of the scheme"};
 }
 
 }  // namespace

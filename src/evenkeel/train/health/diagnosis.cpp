@@ -168,7 +168,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
   for (const auto& parameter : parameters.all()) {
     if (is_finite(parameter.master)) continue;
     auto event = event_at(model, parameter.name);
-    event.explanation = "the weight itself holds numbers that are not finite";
+    event.explanation = "the weight is not finite";
     event.remedy = "go back to an earlier checkpoint";
     return event;
   }
@@ -217,7 +217,7 @@ HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parame
           : text("its gradient is ", with_digits(gradient.second, 3), " times the usual");
   if (!sequences.empty()) event.explanation += text(", the loss is that of ", sequences);
   event.remedy = sequences.empty() ? "a lower schedule.peak, or a longer schedule.warmup"
-                                   : "a look at that text, or a lower schedule.peak";
+                                   : "check that text, or a lower schedule.peak";
   return event;
 }
 

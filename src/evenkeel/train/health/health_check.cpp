@@ -75,7 +75,7 @@ void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>&
            .tensor = router,
            .observation = text(underloaded, " of ", tokens.size(),
                                " experts got less than a tenth of the mean load"),
-           .explanation = "the routing collapses: experts that no token goes to learn nothing",
+           .explanation = "the routing collapses: experts without tokens learn nothing",
            .remedy = "a larger model.experts.balance, model.experts.bias_rate, or a lower "
                      "schedule.peak"});
     } else if (routing.largest_logit[i] > kLarge) {
@@ -84,8 +84,7 @@ void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>&
            .layer = l,
            .tensor = router,
            .observation = text("router logits up to ", with_digits(routing.largest_logit[i], 3)),
-           .explanation =
-               "the choice of experts is final, and a router without doubt no longer learns",
+           .explanation = "the router's probabilities are saturated, so that it no longer learns",
            .remedy = "a larger model.experts.router_z, or a lower schedule.peak"});
     }
   }
@@ -139,7 +138,7 @@ void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events
        .tensor = "residual stream",
        .observation = text("the stream of all positions points the same way, mean cosine ",
                            with_digits(cosine, 4)),
-       .explanation = "what the blocks add no longer depends on the text",
+       .explanation = "the branches no longer depend on the text",
        .remedy = "a lower schedule.peak, or a longer schedule.warmup"});
 }
 
@@ -203,15 +202,15 @@ void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
            .layer = slot.block,
            .tensor = name,
            .observation = text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
-           .explanation = "what the norm gives is lost to the layers behind it",
+           .explanation = "later layers no longer receive the norm's output",
            .remedy = "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
     } else if (furthest > kFar) {
       events.push_back({.kind = "far_gain",
                         .layer = slot.block,
                         .tensor = name,
                         .observation = text("a gain is ", with_digits(furthest, 3),
-                                            " times its start away from it"),
-                        .explanation = "the norm undoes itself",
+                                            " times its initial value away from it"),
+                        .explanation = "the gain cancels the norm",
                         .remedy = "a lower schedule.peak, or decay of the gains"});
     }
   }
@@ -224,13 +223,12 @@ void HealthCheck::check_frozen(const std::vector<at::Tensor>& gradients,
     if (!parameters_->find(name).defined()) continue;
     const auto& parameter = parameters_->at(name);
     if (parameter.slice_of(gradients[parameter.group]).any().item<bool>()) continue;
-    events.push_back(
-        {.kind = "frozen_gain",
-         .layer = slot.block,
-         .tensor = name,
-         .observation = "a gain has no gradient at all",
-         .explanation = "nothing behind the norm listens to it, or its numbers are too small",
-         .remedy = "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
+    events.push_back({.kind = "frozen_gain",
+                      .layer = slot.block,
+                      .tensor = name,
+                      .observation = "a gain has no gradient at all",
+                      .explanation = "no later layer uses the norm, or its gradient underflows",
+                      .remedy = "a lower schedule.peak; check the scheme: evenkeel schemes show"});
   }
 }
 
