@@ -53,6 +53,11 @@ class NormLayer {
   /// all of them. \param rows  of the dtype of the heads
   std::optional<ops::HeadNorm> head_norm(const at::Tensor& rows) const;
 
+  /// Evaluates the formulas of the norm anew.
+  /// \param variables  of its block, or of the model; without `width`
+  /// \return whether a formula names t, the step
+  bool set_step(norm::Variables variables);
+
  private:
   NormPath path_for(const at::Tensor& rows, Mode mode) const;
   at::Tensor apply(NormPath path, const at::Tensor& rows, Mode mode) const;
