@@ -18,21 +18,21 @@ using norm::Norm;
 
 constexpr double kProgram = 200e6;  // libraries, and the built-in corpus (150 to 220 were measured)
 
-constexpr std::int64_t kManyHeads = 2;  // heads: what is saved is the same for any number above 1
+constexpr std::int64_t kManyHeads = 2;  // any number of heads above 1 saves the same
 
-/// Whether queries, keys and values are split for it, and concatenated again, before they are
-/// rotated.
+/// Whether the norm splits queries, keys and values and concatenates them again before the
+/// rotation: ops::qkv_norm_rope() does not have it.
 bool splits_heads(const std::optional<Norm>& norm) {
   return norm && norm->rope != norm::Rope::before && !has_fused_head_norm(*norm, kManyHeads);
 }
 
-/// Bytes of one value where the arithmetic is at least float32.
+/// Bytes of one value of master_dtype().
 double wide_bytes(const FootprintOptions& options) {
   return std::max(4.0, static_cast<double>(options.compute_bytes));
 }
 
-/// Bytes that a norm over `width` values of a token adds to those of its input: an operator saves
-/// only the rows it reads, a formula its steps: in double where there is no operator.
+/// Bytes a token that a norm over `width` values saves besides its input. An operator saves none. A
+/// formula saves its intermediate tensors, in double where the norm has no operator.
 double saved_by(const std::optional<Norm>& norm, double width, const FootprintOptions& options) {
   constexpr double kSteps = 4;  // x, x^2 and two products, of 8 bytes
   const auto heads = norm && norm->scope == norm::Scope::head ? kManyHeads : 1;
@@ -57,22 +57,22 @@ SavedBytes score_bytes(const norm::Block& block, const norm::Shape& shape, doubl
       tokens * static_cast<double>(shape.context) * static_cast<double>(shape.heads);
   const double wide = wide_bytes(options);
   const auto bytes = static_cast<double>(options.compute_bytes);
-  const double weights = wide + (bytes < wide ? bytes : 0);  // and rounded, beside bfloat16
+  const double weights = wide + (bytes < wide ? bytes : 0);  // and a copy in bfloat16
   return {.saved = values * (weights + (softcap ? wide : 0)), .temporary = 3 * values * wide};
 }
 
-/// What the allocator takes for a tensor of so many bytes.
+/// The bytes that the allocator reserves for a tensor of `bytes` bytes.
 double allocated_bytes(double bytes) {
   const auto asked = static_cast<std::size_t>(bytes);
   return asked == 0 ? 0 : static_cast<double>(memory::class_bytes(memory::size_class(asked)));
 }
 
-/// What one block saves for every token: values of the compute dtype, and bytes of the steps
-/// of norms that run as formulas.
+/// The activations of one block that are saved for the backward pass, for each token.
 struct SavedActivations {
-  double values = 0, bytes = 0;
+  double values = 0;  // values of the compute dtype
+  double bytes = 0;   // bytes of tensors in other dtypes
 
-  /// The input of a norm that would not be saved without it.
+  /// Adds the input of a norm, which is saved because of the norm, and its formula's tensors.
   void add_norm_input(const std::optional<Norm>& norm, double width,
                       const FootprintOptions& options) {
     if (!norm) return;
@@ -81,8 +81,8 @@ struct SavedActivations {
   }
 };
 
-/// What a mixture saves besides its shared experts: a token's row once for every expert it goes to:
-/// what enters the expert, its products, and its hidden values before and after their weight.
+/// The activations of a mixture without its shared experts. For each of its top-k experts, a token
+/// saves the expert's input, the products, and the hidden values before and after the factor p.
 SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const norm::Shape& shape,
                                   const FootprintOptions& options) {
   const auto d = static_cast<double>(shape.width);
@@ -96,7 +96,7 @@ SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const n
   }
   saved.bytes +=
       3 * 4 * static_cast<double>(experts.count);       // logits, their softmax, its logarithm
-  if (options.compute_bytes < 4) saved.bytes += 4 * d;  // what the router reads
+  if (options.compute_bytes < 4) saved.bytes += 4 * d;  // the router's input in float32
   return saved;
 }
 
