@@ -22,6 +22,14 @@ at::Tensor training_logits(const nn::Model& model) {
   return model.logits(model.hidden(fixed_token_ids(2, 8), {.mode = nn::Mode::training}));
 }
 
+/// The options of a TinyModel.
+nn::ModelOptions options_of(const norm::Scheme& scheme) {
+  nn::ModelOptions options;
+  options.tied = scheme.tied.value_or(options.tied);
+  options.vocabulary = scheme.shape.vocabulary;
+  return options;
+}
+
 // A mark that no build would set shows that a block is the same object.
 TEST(Model, KeepsItsBlocksFromStepToStep) {
   for (const std::string name : {"pre_norm", "prores"}) {
@@ -48,15 +56,13 @@ TEST(Model, DoesNothingAtAStepWhereNoFormulaNamesIt) {
 
 struct StepCase {
   const char* name;
-  const char* toml;  // on top of pre_norm
+  const char* toml;
 };
 
 // Each place of a scheme that may name t, alone.
 const std::vector<StepCase> kStepCases = {
     {"EmbeddingScale", "embedding = { scale = '1 + t' }"},
-    {"EmbeddingNorm",
-     "embedding = { norm = { kind = 'rms_norm', out_scale = '1 + t' } }\n"
-     "norm_parameters = '2*N*d + 2*d'"},
+    {"EmbeddingNorm", "embedding = { norm = { kind = 'rms_norm', out_scale = '1 + t' } }"},
     {"LogitsScale", "logits = { scale = '1 + t' }"},
     {"LogitsSoftCap", "logits = { softcap = '1 + t' }"},
     {"FinalNorm", "final = { kind = 'rms_norm', out_scale = '1 + t' }"},
@@ -64,26 +70,28 @@ const std::vector<StepCase> kStepCases = {
     {"BranchScale", "feed_forward = { branch_scale = '1 + t' }"},
     {"ScoreScale", "attention = { score_scale = '1 + t' }"},
     {"ScoreSoftCap", "attention = { softcap = '1 + t' }"},
-    {"StoredGain", "attention = { input = { gain_init = '1 + t', stored_at = 2 } }"},
-    {"OutScale", "feed_forward = { input = { out_scale = '1 + t' } }"},
-    {"HeadWidth",
-     "attention = { q = { kind = 'rms_norm', scope = 'head', out_scale = 'width*t' } }\n"
-     "norm_parameters = '2*N*d + d + N*dk'"},
-    {"HiddenNorm",
-     "feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }\n"
-     "norm_parameters = 'N*(2*d + f) + d'"},
+    {"StoredGain",
+     "attention = { input = { kind = 'rms_norm', gain_init = '1 + t', stored_at = 2 } }"},
+    {"OutScale", "feed_forward = { input = { kind = 'rms_norm', out_scale = '1 + t' } }"},
+    {"OutScaleOfHeads",
+     "attention = { q = { kind = 'rms_norm', scope = 'head', out_scale = 'width*t' } }"},
+    {"HiddenNorm", "feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }"},
     {"Groups", "attention = { input = { kind = 'group_norm', groups = '1 + min(t, 1)' } }"},
     {"ProductScale", "feed_forward = { up_gate_scale = '1 + t' }"},
-    {"AtMost",
-     "attention = { branch_scale = { learned = 'scalar', init = 0.1,"
-     " at_most = '0.2 + t/100' } }"},
+    {"AtMost", R"([attention.branch_scale]
+                  learned = "scalar"
+                  init = 0.1
+                  at_most = "0.3 - t/10")"},
     {"Damp", "damp = '1/(2 + t)'"},
     {"AngleDecay", "extends = 'geo_norm'\nattention = { angle_decay = '1/(1 + t)' }"},
     {"SecondStream", "extends = 'resi_dual'\ndual = { write_y = '1 + t' }"},
     {"SecondStreamAtStart", "extends = 'resi_dual'\ndual = { y_init = '1 + t' }"},
-    {"RenormLimits",
-     "extends = 'batch_renorm'\nnorm = { kind = 'batch_renorm', allow_leakage = true,"
-     " rate_max = '1 + t', shift_max = 't' }"},
+    {"RenormLimits", R"(extends = "batch_renorm"
+                        [norm]
+                        kind = "batch_renorm"
+                        allow_leakage = true
+                        rate_max = "1 + t"
+                        shift_max = "t")"},
 };
 
 void PrintTo(const StepCase& each, std::ostream* out) {
@@ -94,14 +102,12 @@ class StepFormula : public ::testing::TestWithParam<StepCase> {};
 
 // at_step() and the constructor agree bit by bit.
 TEST_P(StepFormula, GivesAtAStepWhatAModelGivesThatIsBuiltForIt) {
-  std::string toml = GetParam().toml;
-  if (!toml.starts_with("extends")) toml = "extends = 'pre_norm'\n" + toml;
-  const auto source = config::inline_scheme(toml::parse(toml), ".");
-  const nn::ModelOptions options = {.vocabulary = tiny_shape(3).vocabulary};
+  const auto source = config::inline_scheme(toml::parse(GetParam().toml), ".");
   const TinyModel stepped(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel same(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel other(source, Precision::float64, {}, tiny_shape(3));
-  const nn::Model built(other.model->scheme(), options, *other.parameters, kLater);
+  const auto& scheme = other.model->scheme();
+  const nn::Model built(scheme, options_of(scheme), *other.parameters, kLater);
   stepped.model->at_step(kLater);
   const auto after = training_logits(*stepped.model);
   EXPECT_TRUE(after.equal(training_logits(built)));
@@ -116,13 +122,10 @@ TEST(Model, FollowsTheStepInTheNormsOfExperts) {
   auto shape = tiny_shape(2);
   shape.experts = {.count = 4, .active = 2, .shared = 1, .dense_layers = 1};
   const auto source = config::inline_scheme(
-      toml::parse("extends = 'pre_norm'\n"
-                  "feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }\n"
-                  "norm_parameters = 'N*(2*d + f) + d'\n"),
-      ".");
+      toml::parse("feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }\n"), ".");
   const TinyModel stepped(source, Precision::float64, {}, shape);
-  const nn::Model built(stepped.model->scheme(), {.vocabulary = shape.vocabulary},
-                        *stepped.parameters, kLater);
+  const auto& scheme = stepped.model->scheme();
+  const nn::Model built(scheme, options_of(scheme), *stepped.parameters, kLater);
   const auto before = training_logits(*stepped.model);
   stepped.model->at_step(kLater);
   EXPECT_TRUE(training_logits(*stepped.model).equal(training_logits(built)));
