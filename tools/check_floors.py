@@ -8,12 +8,17 @@
 4. Nobody includes <torch/torch.h>: it costs 12 seconds and a gigabyte for each file.
 5. Nothing lies around: a source is named in the CMakeLists.txt of its folder or of one above it
    (CUDA sources are found by tools/check_cuda.sh), a header is included somewhere.
+6. A floor uses every floor on its line of FLOORS.
+7. CMake files have lines of at most 120 characters.
+8. tools/unit_rules.py: hidden names are unique in a floor; chains of includes are short.
 
 Usage: tools/check_floors.py [ROOT]
 """
 import pathlib
 import re
 import sys
+
+import unit_rules
 
 FLOORS = {  # from the ground up; a floor lists everything it may include
     "base": [],
@@ -34,9 +39,11 @@ FLOORS = {  # from the ground up; a floor lists everything it may include
 FLOORS["train"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["bench"] = sorted({*FLOORS, "toml", "torch"})
 FLOORS["study"] = ["base", "norm", "config", "toml", "store", "data", "report"]
+FLOORS["verify"] = ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"]
 FLOORS["cli"] = sorted({*FLOORS, "toml", "torch"})
 
 MAX_LINES = 350
+MAX_CMAKE_COLUMNS = 120
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
@@ -112,6 +119,34 @@ def idle_complaints(root, texts):
             yield f"{name}: nobody includes it"
 
 
+def unused_complaints(texts):
+    """Rule 6; only of a tree that has all floors."""
+    used = {floor: set() for floor in FLOORS}
+    present = set()
+    for name, text in texts.items():
+        parts = pathlib.PurePath(name).parts
+        if name.startswith("src/evenkeel/") and parts[2] in FLOORS:
+            present.add(parts[2])
+            for _, include in includes(text):
+                target = include.split("/")[1] if include.startswith("evenkeel/") else library_of(include)
+                used[parts[2]].add(target)
+    if present == set(FLOORS):
+        for floor, allowed in FLOORS.items():
+            for each in sorted({*allowed} - used[floor] - {floor}):
+                yield f"tools/check_floors.py: floor {floor} may include {each}, but does not; take it out"
+
+
+def cmake_complaints(root):
+    """Rule 7."""
+    files = [*root.glob("CMakeLists.txt"), *root.glob("cmake/*.cmake"), *root.glob("src/**/CMakeLists.txt"),
+             *root.glob("src/**/*.cmake"), *root.glob("tests/**/CMakeLists.txt")]
+    for path in sorted(files):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if len(line) > MAX_CMAKE_COLUMNS:
+                name = path.relative_to(root).as_posix()
+                yield f"{name}:{number}: {len(line)} characters ({MAX_CMAKE_COLUMNS} at most)"
+
+
 def read(root, folders, suffixes):
     """Text by path, of all files with one of the suffixes."""
     files = (p for folder in folders for p in (root / folder).rglob("*"))
@@ -128,6 +163,12 @@ def complaints(root):
             yield from floor_complaints(name, text)
     sources = {path: text for path, text in texts.items() if path.suffix in SOURCES}
     yield from idle_complaints(root, sources)
+    named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}
+    yield from unused_complaints(named)
+    yield from cmake_complaints(root)
+    for floor, of_floor in unit_rules.by_floor(named).items():
+        yield from unit_rules.unit_complaints(floor, of_floor)
+    yield from unit_rules.chain_complaints({name.removeprefix("src/"): text for name, text in named.items()})
     if not sources:
         yield f"{root}: no sources here"
 

@@ -24,5 +24,13 @@ TEST(Utf8, NamesTheFirstByteThatIsNotWellFormed) {
   }
 }
 
+TEST(Utf8, CountsTheBytesOfACharacter) {
+  EXPECT_EQ(utf8_character_length("a\xff"), 1U);
+  EXPECT_EQ(utf8_character_length("\xc3\xa9x"), 2U);
+  EXPECT_EQ(utf8_character_length("\xe2\x82\xac"), 3U);
+  EXPECT_EQ(utf8_character_length("\xf0\x9f\x98\x80"), 4U);
+  EXPECT_EQ(utf8_character_length("\xe2\x82z"), 0U);
+}
+
 }  // namespace
 }  // namespace evenkeel

@@ -17,9 +17,12 @@ from program import folder_of, lines_of, metrics, saved_steps, settings, small, 
 class Damage(program.Case):
     """docs/checkpoints.md: from the highest step whose manifest, sizes and digests all hold."""
 
+    def prepare(self):
+        self.train("whole", train_steps=6, checkpoint_every=2, checkpoint_keep=10)
+
     def setUp(self):
         super().setUp()
-        self.whole = self.train("whole", train_steps=6, checkpoint_every=2, checkpoint_keep=10)
+        self.whole = self.folder / "whole"
         self.arguments = ["train", "--run", "run"]
 
     def copy(self):
@@ -128,9 +131,12 @@ class Damage(program.Case):
 
 
 class Change(program.Case):
+    def prepare(self):
+        self.train("run", train_steps=4)
+
     def setUp(self):
         super().setUp()
-        self.run_folder = self.train("run", train_steps=4)
+        self.run_folder = self.folder / "run"
 
     def refuse_change(self, message, *arguments):
         before = {path: path.read_bytes() for path in self.run_folder.rglob("*")

@@ -126,7 +126,7 @@ class Documentation(program.Case):
 
     def check(self, command, blocks):
         """Runs one command, or finds it among those that are not run."""
-        arguments = [filled_in(word) for word in command.arguments] or ["--help"]  # ./ek alone gives its help
+        arguments = [filled_in(word) for word in command.words] or ["--help"]  # ./ek alone gives its help
         line = " ".join(arguments)
         if any(re.search(pattern, line) for pattern, _ in NOT_RUN):
             if arguments[:1] == ["python"] and "/" in arguments[1]:

@@ -109,9 +109,12 @@ class Start(program.Case):
 
 
 class Extend(program.Case):
+    def prepare(self):
+        self.train("run", **SHORT)
+
     def setUp(self):
         super().setUp()
-        self.run_folder = self.train("run", **SHORT)
+        self.run_folder = self.folder / "run"
 
     def rates(self):
         return {line["step"]: line["lr"] for line in metrics(self.run_folder) if "lr" in line}

@@ -6,6 +6,7 @@ Used by the tests beside it, each of which is started as `NAME_test.py PATH_OF_E
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -13,11 +14,16 @@ import sys
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
 STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
 OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ from run to run
+
+# The names of the norm kinds: one row each in the table of the source.
+NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).parents[2] /
+                                                     "src/evenkeel/norm/kinds.cpp").read_text()))
 
 # Threads that wait for one another by spinning take seconds a step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
@@ -71,13 +77,36 @@ def state_at(run, step):
     return {name: (folder_of(run, step) / name).read_bytes() for name in STATE_FILES}
 
 
+def empty_folder():
+    return pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-"))
+
+
 class Case(unittest.TestCase):
-    """A test with a folder of its own, where book.txt lies and the program runs."""
+    """A test with a folder of its own, where book.txt lies and the program runs.
+
+    A class with prepare() runs it once; each of its tests gets a copy of the folder that it left.
+    """
+    prepare = None
+    prepared = None  # that folder
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-"))
+        self.folder = empty_folder()
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        if self.prepared:
+            shutil.copytree(self.prepared, self.folder, symlinks=True, dirs_exist_ok=True)
+            return
         self.write("book.txt", BOOK)
+        if self.prepare:
+            self.prepare()
+            type(self).prepared = shutil.copytree(self.folder, empty_folder(), symlinks=True,
+                                                  dirs_exist_ok=True)
+            self.addClassCleanup(shutil.rmtree, self.prepared, ignore_errors=True)
+
+    @staticmethod
+    def each(function, values):
+        """What the function gives for each value, two at a time."""
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(function, values))
 
     def write(self, name, content):
         path = self.folder / name
@@ -102,6 +131,19 @@ class Case(unittest.TestCase):
         done = self.evenkeel(*arguments, **options)
         self.assertEqual((done.returncode, done.stderr.decode(), done.stdout),
                          (code, f"evenkeel: {message}\n", b""))
+
+    def refuse_each(self, refusals):
+        """refuse() with each tuple of arguments, two at a time; all failures are reported."""
+        def refused(arguments):
+            try:
+                self.refuse(*arguments)
+            except AssertionError as failure:
+                return failure
+            return None
+        for arguments, failure in zip(refusals, self.each(refused, refusals)):
+            with self.subTest(arguments=arguments):
+                if failure:
+                    raise failure
 
     def train(self, run, *arguments, **changed):
         """A small run to its end; returns its folder."""

@@ -7,8 +7,7 @@ import re
 import program
 from program import metrics, small
 
-KINDS = ("batch_norm, batch_renorm, derf, dyt, group_norm, instance_norm, l2, layer_norm, rms_norm, "
-         "scale, scale_norm, seed_norm")
+KINDS = ", ".join(program.NORM_KINDS)
 NEXT = """{0}: written; as it stands it is {1}. Edit it, then
   evenkeel schemes check {0}
   evenkeel schemes show {0}

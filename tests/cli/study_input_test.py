@@ -8,22 +8,14 @@ import program
 from study_runs_test import study
 
 
-class BadInput(program.Case):
-    def setUp(self):
-        super().setUp()
+class Begun(program.Case):
+    """A study of two steps that has been run."""
+
+    def prepare(self):
         self.write("two.toml", study(steps=2))
-
-    def test_no_such_study(self):
-        self.refuse(64, 'no study is named "placment"; did you mean "placement"? known: '
-                    + ", ".join(sorted(self.catalogue()))
-                    + "; one of your own is a path that ends with .toml", "study", "placment")
-
-    def catalogue(self):
-        out, _ = self.succeed("study")
-        return [line.split()[0] for line in out.splitlines()]
+        self.succeed("study", "two.toml")
 
     def test_a_file_that_changed(self):
-        self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=2).replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))
         self.refuse(78, "runs/studies/two: the study was begun with something else: seeds was "
                     "[1,2], but is [1,2,3]; name another folder with --run (finished runs are "
@@ -32,7 +24,6 @@ class BadInput(program.Case):
 
     def test_a_claim_that_changed(self):
         """Whoever asks something else of runs that are there says so, and the report does, too."""
-        self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=2).replace("[[claims]]", '[[claims]]\nis = "alike"\n'
                                                       'margin = 1'))
         self.refuse(78, "runs/studies/two: the study was begun with something else: [[claims]] had "
@@ -47,7 +38,6 @@ class BadInput(program.Case):
             self.assertEqual(page.count("The study was changed after it was begun"), 1)
 
     def test_all_changes_are_reported(self):
-        self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=3).replace("paper = -0.014", "at = {}").replace(
             "seeds = [1, 2]", "seeds = [1, 2, 3]").replace("[[claims]]", '[[claims]]\nis = "alike"\n'
                                                            'margin = 1'))
@@ -60,14 +50,12 @@ class BadInput(program.Case):
             self.assertIn(change, page)
 
     def test_a_setting_that_changed(self):
-        self.succeed("study", "two.toml")
         self.write("two.toml", study(steps=3))
         self.refuse(78, "runs/studies/two: the study was begun with something else: [settings] had "
                     '["train.steps=2"], but has ["train.steps=3"]; name another folder with --run '
                     "(finished runs are shared), or allow it with --override", "study", "two.toml")
 
     def test_more_seeds_than_the_file_has(self):
-        self.succeed("study", "two.toml")
         self.refuse(78, "runs/studies/two: the study was begun with something else: seeds was "
                     "[1,2], but is [1,2,3]; name another folder with --run (finished runs are "
                     "shared), or allow it with --override", "study", "two.toml", "--seeds", "3",
@@ -78,18 +66,32 @@ class BadInput(program.Case):
         self.assertEqual(len((own / "runs.csv").read_text().splitlines()), 1 + 6)
         self.assertEqual(len(list(self.folder.glob("runs/studies/pool/*"))), 6)
 
-    def test_options_of_a_study_without_one(self):
-        for option in (("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
-                       ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs")):
-            self.refuse(64, "all options but --json are a study's, but none is named; the names: "
-                        "evenkeel study", "study", *option)
-
     def test_the_folder_of_another_study(self):
-        self.succeed("study", "two.toml")
         self.write("other.toml", study(steps=2))
         done = self.evenkeel("study", "other.toml", "--run", "runs/studies/two")
         self.assertEqual(done.returncode, 78)
         self.assertIn(b'the study was "two", but is "other"', done.stderr)
+
+
+class BadInput(program.Case):
+    def setUp(self):
+        super().setUp()
+        self.write("two.toml", study(steps=2))
+
+    def test_no_such_study(self):
+        self.refuse(64, 'no study is named "placment"; did you mean "placement"? known: '
+                    + ", ".join(sorted(self.catalogue()))
+                    + "; one of your own is a path that ends with .toml", "study", "placment")
+
+    def catalogue(self):
+        out, _ = self.succeed("study")
+        return [line.split()[0] for line in out.splitlines()]
+
+    def test_options_of_a_study_without_one(self):
+        self.refuse_each([(64, "all options but --json are a study's, but none is named; the names: "
+                           "evenkeel study", "study", *option) for option in (
+                               ("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
+                               ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs"))])
 
     def test_a_folder_that_is_no_study(self):
         (self.folder / "mine").mkdir()

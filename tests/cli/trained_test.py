@@ -10,8 +10,7 @@ from program import folder_of, metrics
 class TrainedModel(program.Case):
     """One model for all of these: they only read."""
 
-    def setUp(self):
-        super().setUp()
+    def prepare(self):
         self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0)
 
     def generate(self, *arguments, tokens=40, **options):

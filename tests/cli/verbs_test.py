@@ -27,9 +27,8 @@ class Help(program.Case):
             self.assertRegex(out, rf"\n  {verb} +\w.+\n")
 
     def test_of_each_verb_fits_a_screen_and_has_examples(self):
-        for verb in VERBS:
+        for verb, (out, _) in zip(VERBS, self.each(lambda verb: self.succeed(verb, "--help"), VERBS)):
             with self.subTest(verb=verb):
-                out = self.succeed(verb, "--help")[0]
                 self.check_fits(out)
                 self.assertRegex(out, rf"\nExamples:\n  evenkeel {verb}")
 
@@ -99,11 +98,14 @@ class Schemes(program.Case):
 
 class Plan(program.Case):
     def test_it_names_the_parameters(self):
-        for preset in ("tiny", "151m"):
-            out = self.succeed("plan", "--preset", preset)[0]
-            self.assertRegex(out, r"(?m)^parameters +\d")
-            self.assertIsInstance(json.loads(self.succeed("plan", "--preset", preset, "--json")[0]),
-                                  dict)
+        calls = [["plan", "--preset", preset, *more] for preset in ("tiny", "151m")
+                 for more in ([], ["--json"])]
+        for call, (out, _) in zip(calls, self.each(lambda call: self.succeed(*call), calls)):
+            with self.subTest(call):
+                if "--json" in call:
+                    self.assertIsInstance(json.loads(out), dict)
+                else:
+                    self.assertRegex(out, r"(?m)^parameters +\d")
 
     def test_it_names_what_of_a_mixture_works_on_a_token(self):
         result = json.loads(self.succeed("plan", "--preset", "moe_1b_7b", "--json")[0])
@@ -173,8 +175,12 @@ class Runs(program.Case):
         self.assertEqual(self.succeed("runs")[0], "no runs in runs yet; `evenkeel train` makes one\n")
         self.assertEqual(json.loads(self.succeed("runs", "--json")[0]), [])
 
-    def test_report_of_two(self):
+
+class Report(program.Case):
+    def prepare(self):
         self.train("one", train_steps=2)
+
+    def test_of_two(self):
         self.train("two", "--scheme", "pre_norm", train_steps=2)
         self.assertEqual(self.succeed("report", "one", "two", "--output", "both.html")[0], "both.html\n")
         page = (self.folder / "both.html").read_text()
@@ -184,8 +190,7 @@ class Runs(program.Case):
         out = self.succeed("report", "one", "--json")[0]
         self.assertEqual(json.loads(out), {"report": "one/report.html"})
 
-    def test_report_into_a_device(self):
-        self.train("one", train_steps=1)
+    def test_into_a_device(self):
         device = self.folder / "full"
         os.symlink("/dev/stdout", device)
         self.assertIn("<html", self.succeed("report", "one", "--output", device)[0])

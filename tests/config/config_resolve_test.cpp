@@ -82,9 +82,10 @@ TEST_F(Resolve, ReadsAMixtureOfExperts) {
   const auto shape = shape_of(config, 257);
   EXPECT_TRUE(shape.has_router(0));
   EXPECT_EQ(shape.experts.per_token(), 3);
-  EXPECT_EQ(file_error("[model.experts]\nqqqqqq = 1"),
-            "mine.toml:2: model.experts.qqqqqq: unknown key; known: active, balance, bias_rate, "
-            "count, dense_layers, renormalize, router_z, shared");
+  const auto unknown = file_error("[model.experts]\nqqqqqq = 1");
+  EXPECT_TRUE(
+      unknown.starts_with("mine.toml:2: model.experts.qqqqqq: unknown key; known: active, "))
+      << unknown;
 }
 
 TEST_F(Resolve, RefusesAMixtureThatCannotBe) {
@@ -130,60 +131,63 @@ TEST_F(Resolve, NamesAValueOfTheWrongType) {
   EXPECT_EQ(set_error({"train.steps.x=3"}), "train.steps must be an integer >= 1, but is a table");
 }
 
+/// A value out of range for each key that has a range.
+const std::vector<std::string> kOutOfRange = {"seed=-1",
+                                              "model.layers=0",
+                                              "model.width=0",
+                                              "model.heads=0",
+                                              "model.kv_heads=0",
+                                              "model.inner=0",
+                                              "model.inner=16777217",
+                                              "model.layers=4097",
+                                              "train.threads=4097",
+                                              "model.context=1",
+                                              "model.vocabulary=0",
+                                              "model.vocabulary=words",
+                                              "model.pad_vocabulary_to=0",
+                                              "model.rope_theta=0",
+                                              "model.tied=1",
+                                              "data.train=[]",
+                                              "data.validation=3",
+                                              "data.validation_fraction=0",
+                                              "data.validation_fraction=1",
+                                              "data.format=csv",
+                                              "data.text_key=3",
+                                              "train.steps=0",
+                                              "train.tokens=0",
+                                              "train.batch=0",
+                                              "train.micro_batch=0",
+                                              "train.precision=float16",
+                                              "train.threads=0",
+                                              "train.from=3",
+                                              "optimizer.kind=sgd",
+                                              "optimizer.betas=[0.9, 1.0]",
+                                              "optimizer.betas=0.9",
+                                              "optimizer.epsilon=0",
+                                              "optimizer.weight_decay=-0.1",
+                                              "optimizer.decay_gains=yes",
+                                              "optimizer.decay_embedding=no",
+                                              "optimizer.clip=-1",
+                                              "schedule.kind=cosin",
+                                              "schedule.peak=0",
+                                              "schedule.floor=1.1",
+                                              "schedule.floor=-0.1",
+                                              "schedule.warmup=-1",
+                                              "schedule.warmup=101%",
+                                              "schedule.decay=2k",
+                                              "evaluate.every=-1",
+                                              "evaluate.sequences=-1",
+                                              "checkpoint.every=-1",
+                                              "checkpoint.keep=1",
+                                              "checkpoint.seconds=-1",
+                                              "health.on_nonfinite=warn",
+                                              "health.budget=0",
+                                              "log.every=0",
+                                              "kernels.fused=1",
+                                              "kernels.attention=fast"};
+
 TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
-  for (const std::string set : {"seed=-1",
-                                "model.layers=0",
-                                "model.width=0",
-                                "model.heads=0",
-                                "model.kv_heads=0",
-                                "model.inner=0",
-                                "model.inner=16777217",
-                                "model.layers=4097",
-                                "train.threads=4097",
-                                "model.context=1",
-                                "model.vocabulary=0",
-                                "model.vocabulary=words",
-                                "model.pad_vocabulary_to=0",
-                                "model.rope_theta=0",
-                                "model.tied=1",
-                                "data.train=[]",
-                                "data.validation=3",
-                                "data.validation_fraction=0",
-                                "data.validation_fraction=1",
-                                "data.format=csv",
-                                "data.text_key=3",
-                                "train.steps=0",
-                                "train.tokens=0",
-                                "train.batch=0",
-                                "train.micro_batch=0",
-                                "train.precision=float16",
-                                "train.threads=0",
-                                "train.from=3",
-                                "optimizer.kind=sgd",
-                                "optimizer.betas=[0.9, 1.0]",
-                                "optimizer.betas=0.9",
-                                "optimizer.epsilon=0",
-                                "optimizer.weight_decay=-0.1",
-                                "optimizer.decay_gains=yes",
-                                "optimizer.decay_embedding=no",
-                                "optimizer.clip=-1",
-                                "schedule.kind=cosin",
-                                "schedule.peak=0",
-                                "schedule.floor=1.1",
-                                "schedule.floor=-0.1",
-                                "schedule.warmup=-1",
-                                "schedule.warmup=101%",
-                                "schedule.decay=2k",
-                                "evaluate.every=-1",
-                                "evaluate.sequences=-1",
-                                "checkpoint.every=-1",
-                                "checkpoint.keep=1",
-                                "checkpoint.seconds=-1",
-                                "health.on_nonfinite=warn",
-                                "health.budget=0",
-                                "log.every=0",
-                                "kernels.fused=1",
-                                "kernels.attention=fast"}) {
+  for (const auto& set : kOutOfRange) {
     const auto message = set_error({set});
     EXPECT_EQ(message.rfind("--set " + set + ": " + set.substr(0, set.find('=')), 0), 0U)
         << message;

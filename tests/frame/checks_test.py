@@ -10,8 +10,10 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import check_floors
 import doc_commands
 import text_rules
+import unit_rules
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 EK = "#!/bin/sh\nprintf '  train      train a model\\n'\n"
@@ -101,6 +103,46 @@ class Floors(Checks):
     def test_a_header_that_nobody_includes_goes(self):
         self.write("src/evenkeel/base/b.h", SPDX)
         self.expect("src/evenkeel/base/b.h: nobody includes it")
+
+    def test_a_hidden_name_that_another_source_uses_is_refused(self):
+        hidden = 'namespace {\nint twice(int x) {\n  return 2 * x;\n}\n}  // namespace\n'
+        both = "ek_floor(norm SOURCES b.cpp c.cpp)\n"
+        self.write("src/evenkeel/norm/b.cpp", SPDX + hidden)
+        for text in [hidden, "int four() { return twice(2); }\n"]:
+            self.write("src/evenkeel/norm/c.cpp", SPDX + text)
+            self.write("src/evenkeel/norm/CMakeLists.txt", both)
+            code, lines = run("check_floors.py", self.root)
+            self.assertEqual(code, 1)
+            self.assertEqual(lines[0], "src/evenkeel/norm/b.cpp: twice() hides in a name that "
+                                       "src/evenkeel/norm/c.cpp uses; both are in one unit")
+        self.write("src/evenkeel/norm/c.cpp", SPDX + "int four() { return number.twice(2) + a::twice(2); }\n")
+        self.assertEqual(run("check_floors.py", self.root)[0], 0)
+
+    def test_long_chains_of_includes_are_refused(self):
+        longest = unit_rules.MAX_CHAIN
+        names = [f"h{i}.h" for i in range(longest + 1)]
+        for name, after in zip(names, names[1:]):
+            self.write(f"src/evenkeel/base/{name}", SPDX + f'#include "evenkeel/base/{after}"\n')
+        self.write(f"src/evenkeel/base/{names[-1]}", SPDX)
+        self.add_source("src/evenkeel/base/b.cpp", "")
+        self.write("src/evenkeel/base/a.h", SPDX + '#include "evenkeel/base/h0.h"\n')
+        code, lines = run("check_floors.py", self.root)
+        self.assertEqual(code, 1)
+        self.assertIn(f"a chain of {longest + 3} includes ({longest} at most)", lines[0])
+
+    def test_long_lines_of_cmake_are_refused(self):
+        self.write("src/evenkeel/base/CMakeLists.txt", "ek_floor(base SOURCES a.cpp" + " " * 100 + ")\n")
+        self.expect("src/evenkeel/base/CMakeLists.txt:1: 128 characters (120 at most)")
+
+    def test_an_edge_that_nobody_uses_is_refused(self):
+        names = {f"src/evenkeel/{floor}/a.cpp": "".join(
+            f'#include "evenkeel/{each}/a.h"\n' if each not in ("torch", "toml") else
+            {"torch": "#include <ATen/ATen.h>\n", "toml": "#include <toml++/toml.h>\n"}[each]
+            for each in allowed) for floor, allowed in check_floors.FLOORS.items()}
+        self.assertEqual(list(check_floors.unused_complaints(names)), [])
+        names["src/evenkeel/norm/a.cpp"] = ""
+        self.assertEqual(list(check_floors.unused_complaints(names)), [
+            "tools/check_floors.py: floor norm may include base, but does not; take it out"])
 
     def test_an_empty_tree_is_not_a_good_one(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/nn/grouped_linear.h"
-#include "evenkeel/nn/scale_rows.h"
+#include "evenkeel/ops/moe/scale_rows.h"
 #include "support/close.h"
 #include "support/lists.h"
 
@@ -133,7 +133,7 @@ TEST(ScaleRows, MultipliesEachRowByItsWeight) {
   const auto x = at::randn({70, 37}, at::kDouble).requires_grad_();
   const auto weights = at::randn({70}, at::kDouble).requires_grad_();
   const auto dy = at::randn({70, 37}, at::kDouble);
-  const auto y = nn::scale_rows(x, weights);
+  const auto y = ops::scale_rows(x, weights);
   y.backward(dy);
   EXPECT_TRUE(y.equal(x * weights.unsqueeze(1)));
   EXPECT_TRUE(x.grad().equal(dy * weights.unsqueeze(1)));
@@ -144,7 +144,7 @@ TEST(ScaleRows, RoundsBfloat16Once) {
   const auto x = at::randn({70, 37}).to(at::kBFloat16).requires_grad_();
   const auto weights = at::rand({70}).requires_grad_();
   const auto dy = at::randn({70, 37}).to(at::kBFloat16);
-  const auto y = nn::scale_rows(x, weights);
+  const auto y = ops::scale_rows(x, weights);
   y.backward(dy);
   EXPECT_TRUE(y.equal((x.to(at::kFloat) * weights.unsqueeze(1)).to(at::kBFloat16)));
   EXPECT_TRUE(x.grad().equal((dy.to(at::kFloat) * weights.unsqueeze(1)).to(at::kBFloat16)));

@@ -48,10 +48,10 @@ TEST(Flops, OfAModelThatCanBeCountedByHand) {
 TEST(Flops, OfAHiddenNormAreThoseOfAllFeedForwardsOfAToken) {
   auto shape = testing::countable_shape();
   shape.experts = {.count = 4, .active = 2, .shared = 1, .dense_layers = 1};
-  const auto source =
-      config::inline_scheme(toml::parse("extends = \"pre_norm\"\nfeed_forward.hidden = \"norm\"\n"
-                                        "norm_parameters = \"N*(2*d + f) + d\"\n"),
-                            ".");
+  const auto source = config::inline_scheme(
+      "extends = \"pre_norm\"\nfeed_forward.hidden = \"norm\"\n"
+      "norm_parameters = \"N*(2*d + f) + d\"\n",
+      ".");
   EXPECT_EQ(nn::norm_flops_per_token(config::bind(source, shape)), 12 * (40 + 2 * 3 * 12));
 }
 

@@ -150,7 +150,7 @@ void PrintTo(const Case& each, std::ostream* out) {
 class Gradients : public ::testing::TestWithParam<Case> {
  protected:
   Gradients()
-      : tiny_(config::inline_scheme(toml::parse(GetParam().toml), "."), Precision::float64, {},
+      : tiny_(config::inline_scheme(GetParam().toml, "."), Precision::float64, {},
               testing::tiny_shape(2)) {}
 
   at::Tensor loss() const {

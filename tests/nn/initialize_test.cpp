@@ -121,11 +121,11 @@ TEST(Initialize, KeepsTheBitsOfTheCutAtThree) {
 // gain_init, gain_form and stored_at decide the initial value of a gain; a bias starts at 0.
 TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
   const auto source = config::inline_scheme(
-      toml::parse("extends = \"pre_norm\"\n"
-                  "norm_parameters = \"N*3*d + d\"\n"
-                  "final = { gain_init = \"width/64\", gain_form = \"1+w\" }\n"
-                  "attention.input = { kind = \"layer_norm\", gain_init = \"1/l\" }\n"
-                  "feed_forward.input = { gain_init = 3, stored_at = \"1/T\" }\n"),
+      "extends = \"pre_norm\"\n"
+      "norm_parameters = \"N*3*d + d\"\n"
+      "final = { gain_init = \"width/64\", gain_form = \"1+w\" }\n"
+      "attention.input = { kind = \"layer_norm\", gain_init = \"1/l\" }\n"
+      "feed_forward.input = { gain_init = 3, stored_at = \"1/T\" }\n",
       ".");
   const auto scheme = config::bind(source, kShape);
   nn::Parameters parameters(nn::parameter_specs(scheme, 320, true), nn::Precision::float64);

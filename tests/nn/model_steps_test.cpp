@@ -102,7 +102,7 @@ class StepFormula : public ::testing::TestWithParam<StepCase> {};
 
 // at_step() and the constructor agree bit by bit.
 TEST_P(StepFormula, GivesAtAStepWhatAModelGivesThatIsBuiltForIt) {
-  const auto source = config::inline_scheme(toml::parse(GetParam().toml), ".");
+  const auto source = config::inline_scheme(GetParam().toml, ".");
   const TinyModel stepped(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel same(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel other(source, Precision::float64, {}, tiny_shape(3));
@@ -122,7 +122,7 @@ TEST(Model, FollowsTheStepInTheNormsOfExperts) {
   auto shape = tiny_shape(2);
   shape.experts = {.count = 4, .active = 2, .shared = 1, .dense_layers = 1};
   const auto source = config::inline_scheme(
-      toml::parse("feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }\n"), ".");
+      "feed_forward = { hidden = { kind = 'rms_norm', out_scale = '1 + t' } }\n", ".");
   const TinyModel stepped(source, Precision::float64, {}, shape);
   const auto& scheme = stepped.model->scheme();
   const nn::Model built(scheme, options_of(scheme), *stepped.parameters, kLater);

@@ -117,11 +117,11 @@ TEST(Model, SeesNoLaterToken) {
 // E1: feed_forward.input with a normed skip equals attention.residual with a plain skip:
 //   x' = n(y) + F(n(y)), y = x + A(x)   =   y' = n(x + A(x)), x' = y' + F(y')
 TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
-  const auto other =
-      config::inline_scheme(toml::parse("extends = \"hybrid_norm\"\n"
-                                        "attention = { residual = \"norm\" }\n"
-                                        "feed_forward = { input = \"none\", skip = \"stream\" }\n"),
-                            ".");
+  const auto other = config::inline_scheme(
+      "extends = \"hybrid_norm\"\n"
+      "attention = { residual = \"norm\" }\n"
+      "feed_forward = { input = \"none\", skip = \"stream\" }\n",
+      ".");
   TinyModel hybrid("hybrid_norm");
   TinyModel moved(other, Precision::float64, {}, tiny_shape(3));
   const at::NoGradGuard no_grad;
@@ -176,8 +176,7 @@ TEST(Model, KeepsBfloat16NearFloat32) {
 
 TEST(Model, FollowsExpressionsOfTheStep) {
   const auto source = config::inline_scheme(
-      toml::parse("extends = \"pre_norm\"\nattention = { branch_scale = \"min(t/10, 1)\" }\n"),
-      ".");
+      "extends = \"pre_norm\"\nattention = { branch_scale = \"min(t/10, 1)\" }\n", ".");
   TinyModel growing(source, Precision::float64, {}, tiny_shape(3));
   const TinyModel grown("pre_norm");
   const auto ids = fixed_token_ids(1, 8);
@@ -191,15 +190,15 @@ TEST(Model, FollowsExpressionsOfTheStep) {
 // 1.25.
 TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
   const auto source = config::inline_scheme(
-      toml::parse("extends = \"pre_norm\"\n"
-                  "embedding = { scale = \"100/T\" }\n"
-                  "logits = { scale = \"100/T\" }\n"
-                  "base_init = \"normal(30/T)\"\n"
-                  "init = [{ weights = [\"attention.q\"], factor = \"100/T\" }]\n"
-                  "[attention]\n"
-                  "branch_scale = \"100/T\"\n"
-                  "score_scale = \"50/T\"\n"
-                  "input = { gain_init = \"125/T\", out_scale = \"100/T\" }\n"),
+      "extends = \"pre_norm\"\n"
+      "embedding = { scale = \"100/T\" }\n"
+      "logits = { scale = \"100/T\" }\n"
+      "base_init = \"normal(30/T)\"\n"
+      "init = [{ weights = [\"attention.q\"], factor = \"100/T\" }]\n"
+      "[attention]\n"
+      "branch_scale = \"100/T\"\n"
+      "score_scale = \"50/T\"\n"
+      "input = { gain_init = \"125/T\", out_scale = \"100/T\" }\n",
       ".");
   const TinyModel planned(source, Precision::float64, {}, tiny_shape(3));
   TinyModel plain("pre_norm");

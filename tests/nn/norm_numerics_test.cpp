@@ -10,7 +10,7 @@
 #include <string>
 
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kinds.h"
 #include "nn/norm_reference.h"
 
 // Every norm kind, forward and all gradients, on rows that ordinary arithmetic gets wrong: each
@@ -45,10 +45,8 @@ std::vector<Case> cases() {
   };
   const auto outside = [](norm::Norm& norm) { norm.epsilon_at = EpsilonAt::outside; };
   std::vector<Case> all;
-  for (const auto kind :
-       {Kind::layer_norm, Kind::rms_norm, Kind::l2, Kind::scale_norm, Kind::dyt, Kind::derf,
-        Kind::seed_norm, Kind::scale, Kind::batch_norm, Kind::batch_renorm, Kind::instance_norm}) {
-    all.push_back({std::string(norm::name_of(kind)), with(kind)});
+  for (const auto& row : norm::kinds()) {
+    if (row.axis != norm::StatisticAxis::group) all.push_back({row.name, with(row.kind)});
   }
   all.push_back({"group_norm", with(Kind::group_norm, [](auto& n) { n.groups = 2; }), 1, 2});
   all.push_back({"rms_norm_outside", with(Kind::rms_norm, outside)});

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "support/row_reference.h"
 
 // Every norm kind and its gradients in long double, from the table of docs/schemes.md.
@@ -39,7 +40,8 @@ inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std:
         norm.affine == norm::Affine::scalar ? head : head * features + j % features);
   };
   if (over_tokens) {
-    const auto length = norm.kind == norm::Kind::instance_norm ? positions : count / width;
+    const bool is_sequence = norm::row_of(norm.kind).axis == norm::StatisticAxis::sequence;
+    const auto length = is_sequence ? positions : count / width;
     for (std::int64_t first = 0; first < count / width; first += length) {
       for (std::int64_t j = 0; j < width; ++j) {
         StatisticGroup group;
@@ -66,10 +68,9 @@ inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std:
 
 inline Statistic statistic_of(const norm::Norm& norm) {
   using norm::EpsilonAt;
-  using norm::Kind;
-  const bool length = norm.kind == Kind::l2 || norm.kind == Kind::scale_norm;
-  return {.centred = norm.kind != Kind::rms_norm && norm.kind != Kind::seed_norm && !length,
-          .sum = length,
+  const auto operation = norm::row_of(norm.kind).operation;
+  return {.centred = operation == norm::Operation::standardize,
+          .sum = operation == norm::Operation::unit_length,
           .partial = norm.partial,
           .epsilon = norm.epsilon,
           .at = norm.epsilon_at == EpsilonAt::inside    ? Statistic::At::inside
@@ -145,8 +146,7 @@ class NormEquations {
       add_affine(group.at[i], group.gain[i], row.x_hat[i], row.error);
       g.push_back(in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]]);
     }
-    const bool centred = norm_.kind != norm::Kind::scale && statistic_of(norm_).centred;
-    const auto dx = gradient_of(row, g, centred);
+    const auto dx = gradient_of(row, g, statistic_of(norm_).centred);
     for (std::size_t i = 0; i < group.at.size(); ++i) {
       auto& each = reference_.dx[group.at[i]];
       each.add(dx[i].value / eighth, dx[i].error_scale / eighth, dx[i].terms / eighth);

@@ -78,10 +78,10 @@ TEST(ParameterSpecs, ListsTheTensorsOfHybridNormStarInTheOrderOfTheForwardPass) 
 
 // One dyt at each of 2 N + 1 places: a gain and a bias of d values, and one alpha.
 TEST(ParameterSpecs, ListsEveryParameterOfANorm) {
-  const auto source =
-      config::inline_scheme(toml::parse("extends = \"pre_norm\"\nnorm = \"dyt\"\n"
-                                        "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n"),
-                            ".");
+  const auto source = config::inline_scheme(
+      "extends = \"pre_norm\"\nnorm = \"dyt\"\n"
+      "norm_parameters = \"(2*N + 1)*(2*d + 1)\"\n",
+      ".");
   const auto specs =
       nn::parameter_specs(config::bind(source, testing::countable_shape()), 10, /*tied=*/true);
   EXPECT_EQ(nn::parameter_counts(specs).norms, 5 * 17);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::norm {
@@ -25,8 +26,34 @@ TEST(Kind, HasItsOwnDefaults) {
 
 TEST(Kind, IsSpelledAsInToml) {
   for (const auto& name : kind_names()) EXPECT_EQ(name_of(kind_named(name)), name);
-  EXPECT_EQ(kind_names().size(), 12u);
   EXPECT_EQ(default_norm(kind_named("derf")).kind, Kind::derf);
+}
+
+TEST(Kind, HasOneRowInTheOrderOfTheEnumerators) {
+  std::size_t i = 0;
+  for (const auto& row : kinds()) {
+    EXPECT_EQ(static_cast<std::size_t>(row.kind), i++) << row.name;
+    EXPECT_EQ(row.defaults.kind, row.kind) << row.name;
+    EXPECT_NE(std::string(row.formula), "") << row.name;
+  }
+}
+
+TEST(Kind, SeesOtherTokensByItsAxisAndItsRunningValues) {
+  const auto count = [](bool (*sees)(Kind)) {
+    std::string names;
+    for (const auto& row : kinds()) {
+      if (sees(row.kind)) names = joined(names, row.name, ", ");
+    }
+    return names;
+  };
+  EXPECT_EQ(count(sees_other_tokens), "batch_norm, batch_renorm, instance_norm");
+  EXPECT_EQ(count(sees_other_tokens_in_evaluation), "instance_norm");
+  for (const auto& row : kinds()) {
+    const auto fields = allowed_fields(row.kind);
+    EXPECT_EQ(std::count(fields.begin(), fields.end(), "allow_leakage"),
+              sees_other_tokens(row.kind) ? 1 : 0)
+        << row.name;
+  }
 }
 
 TEST(Kind, HasOnlyTheFieldsThatMeanSomething) {

@@ -18,6 +18,8 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+import ops_check_layers
+
 torch.ops.load_library(sys.argv[1])
 ops = torch.ops.evenkeel
 EPSILON = 1e-5
@@ -127,6 +129,7 @@ def check_operators():
         check_heads(dtype, wide)
         check_head_of_model(dtype)
         check_attention(dtype)
+        ops_check_layers.check_kernels(ops, dtype, wide)
     check_update(torch.float, torch.bfloat16, torch.empty(9, dtype=torch.bfloat16))
     check_update(torch.double, torch.double, None)
 
@@ -317,6 +320,8 @@ def main():
     check_reference()
     check_operators()
     check_gradients()
+    ops_check_layers.check_operators(ops)
+    ops_check_layers.check_gradients(ops)
     check_writes()
     check_refusals()
     check_frozen()

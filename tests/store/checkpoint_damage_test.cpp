@@ -4,9 +4,10 @@
 #include <functional>
 
 #include "evenkeel/store/checkpoint_save.h"
+#include "evenkeel/store/digest.h"
 #include "evenkeel/store/json_text.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"
-#include "evenkeel/store/run_folder.h"
 #include "store/faulty_system_calls.h"
 #include "store/support.h"
 

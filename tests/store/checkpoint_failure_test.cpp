@@ -6,8 +6,8 @@
 #include <array>
 
 #include "evenkeel/store/checkpoint_save.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"
-#include "evenkeel/store/run_folder.h"
 #include "store/faulty_system_calls.h"
 #include "store/support.h"
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/store/checkpoint.h"
-
 namespace evenkeel::store {
 namespace {
 

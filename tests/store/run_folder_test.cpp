@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/lock.h"
 #include "store/support.h"
 
 namespace evenkeel::store {

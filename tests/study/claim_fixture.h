@@ -20,6 +20,7 @@ inline SeedRun seed_run(std::int64_t seed, double loss) {
   return out;
 }
 
+/// An arm whose runs ended with these losses, for the seeds 1, 2, ...
 inline Arm arm(const std::map<std::string, std::string>& labels,
                const std::vector<double>& losses) {
   Arm out{.name = labels.at("scheme"), .labels = labels};
@@ -29,12 +30,14 @@ inline Arm arm(const std::map<std::string, std::string>& labels,
   return out;
 }
 
+/// An axis whose values are labels of one key.
 inline Axis axis(const std::string& name, const std::vector<std::string>& labels) {
   Axis out{name, {}};
   for (const auto& label : labels) out.values.push_back({label, {name + "=" + label}});
   return out;
 }
 
+/// The claim that hybrid is lower than pre, with the losses of both.
 inline Results two_arms(const std::vector<double>& ours, const std::vector<double>& theirs) {
   Results results;
   results.study.axes = {axis("scheme", {"hybrid", "pre"})};
@@ -50,6 +53,22 @@ inline Results two_arms(const std::vector<double>& ours, const std::vector<doubl
   return results;
 }
 
+/// That hybrid trains at greater depth than post; without runs.
+inline Results depth_study(const std::vector<std::string>& layers,
+                           const std::vector<std::int64_t>& seeds) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "post"}), axis("model.layers", layers)};
+  results.study.seeds = seeds;
+  Claim claim;
+  claim.kind = Claim::Kind::further;
+  claim.of = {{"scheme", "hybrid"}};
+  claim.than = {{"scheme", "post"}};
+  claim.along = "model.layers";
+  results.study.claims = {claim};
+  return results;
+}
+
+/// The first verdict of the study, once analyzed.
 inline Verdict first_verdict(Results results) {
   analyze_claims(results);
   return results.verdicts.at(0);

@@ -186,7 +186,9 @@ Results sample_results(const SampleOptions& options) {
     results.arms.push_back(std::move(arm));
   }
   analyze_claims(results);
-  results.confounders = {"hybrid_norm has 768 parameters more"};
+  results.confounders = {
+      {.covariate = "initialisation",
+       .groups = {{"normal", {"pre_norm"}}, {"megatron", {"hybrid_norm", "post_norm"}}}}};
   results.provenance = "evenkeel 0.1.0 (abc1234) on a processor, float32";
   results.command = "./ek study sample --size smoke";
   results.seconds = 3723;

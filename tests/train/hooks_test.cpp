@@ -13,8 +13,8 @@
 #include "evenkeel/train/learner.h"
 #include "evenkeel/train/tensor_file.h"
 #include "support/close.h"
+#include "support/golden_files.h"
 #include "support/tiny_model.h"
-#include "train/golden_files.h"
 
 namespace evenkeel::train {
 namespace {
@@ -22,10 +22,11 @@ namespace {
 using nn::Precision;
 using testing::close;
 using testing::fixed_token_ids;
+using testing::golden_file;
 using testing::TinyModel;
 
 config::SchemeSource scheme_of(const std::string& toml) {
-  return config::inline_scheme(toml::parse(toml), ".");
+  return config::inline_scheme(toml, ".");
 }
 
 constexpr const char* kClipping =

@@ -7,13 +7,12 @@
 
 namespace evenkeel {
 
-/// The whole file.
+/// The content of a file, all bytes.
 /// \throws Error (Exit::io) that names the file and the reason
 std::string read_file(const std::filesystem::path& path);
 
-/// Replaces the file by `content` atomically: a temporary file in the same folder,
-/// fsync, rename. For a symbolic link the
-/// target is replaced. A device or a pipe is written in place.
+/// Replaces the file by `content` atomically: a temporary file in the same folder, fsync, rename.
+/// Of a symbolic link the target is replaced. A device or a pipe is written in place.
 /// \throws Error (Exit::io) that names the file and the reason; the old file is then intact
 void write_file(const std::filesystem::path& path, std::string_view content);
 

@@ -10,6 +10,7 @@ namespace evenkeel {
 
 namespace {
 
+/// `value` divided by `step` until it is below `step` or the units end, with the unit: "1.5 KiB".
 std::string scaled(double value, double step, const std::array<const char*, 5>& units) {
   std::size_t unit = 0;
   while (std::abs(value) >= step && unit + 1 < units.size()) {

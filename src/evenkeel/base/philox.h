@@ -12,9 +12,9 @@ namespace evenkeel {
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 
-/// Random numbers as a pure function of (seed, name of the stream, counter): nothing is carried
-/// from draw to draw, so a resumed run, another number of threads or another order of drawing
-/// sees the same numbers.
+/// Random numbers as a pure function of (seed, name of the stream, counter). There is no state from
+/// draw to draw, so the numbers are equal in a resumed run, with any number of threads and in any
+/// order of drawing.
 class Philox {
  public:
   /// \param name  what the numbers are for: "init/embedding.weight", "data", "sample"

@@ -18,29 +18,29 @@ constexpr Row kTable[] = {
     {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
 
+/// The byte as a number in 0 .. 255; `char` may be signed.
 unsigned value(char byte) {
   return static_cast<unsigned char>(byte);
 }
 
-/// Bytes of the character that `rest` begins with; 0 if it is not well-formed.
-std::size_t character_length(std::string_view rest) {
-  const auto first = value(rest[0]);
+}  // namespace
+
+std::size_t utf8_character_length(std::string_view bytes) {
+  const auto first = value(bytes[0]);
   const auto* const row = std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& each) {
     return each.from <= first && first <= each.to;
   });
-  if (row == std::end(kTable) || rest.size() < row->length) return 0;
+  if (row == std::end(kTable) || bytes.size() < row->length) return 0;
   if (row->length == 1) return 1;
-  const auto second = value(rest[1]);
+  const auto second = value(bytes[1]);
   if (second < row->second_from || second > row->second_to) return 0;
-  const auto tail = rest.substr(2, row->length - 2);
+  const auto tail = bytes.substr(2, row->length - 2);
   return std::all_of(tail.begin(), tail.end(), is_utf8_continuation) ? row->length : 0;
 }
 
-}  // namespace
-
 std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
-    const auto length = character_length(bytes.substr(at));
+    const auto length = utf8_character_length(bytes.substr(at));
     if (length == 0) return at;
     at += length;
   }

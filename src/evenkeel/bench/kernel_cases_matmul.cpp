@@ -19,6 +19,7 @@ namespace {
 
 using at::Tensor;
 
+/// Query [rows, positions, heads, width]; key and value with kv_heads in place of heads.
 struct AttentionShape {
   std::int64_t rows, positions, heads, kv_heads, width;
 };
@@ -28,12 +29,14 @@ Tensor transposed_heads(const Tensor& x) {
   return x.transpose(1, 2);
 }
 
+/// LibTorch's flash attention, causal. \param in  query, key, value
 Tensors flash(const Tensors& in, double scale) {
   return {transposed_heads(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0,
       /*is_causal=*/true, {}, scale)))};
 }
 
+/// Causal attention of random operands, against LibTorch's flash attention.
 KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::ScalarType dtype) {
   const auto& [rows, positions, heads, kv_heads, width] = shape;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
@@ -64,8 +67,8 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   return result;
 }
 
-/// Forward and backward at once, as the operator computes them, beside its three products: logits,
-/// and the gradients of rows and weights.
+/// Loss of the head, forward and backward at once, against its three products: the logits and the
+/// gradients of rows and weights. x [rows, width], weight [vocabulary, width].
 KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabulary,
                      at::ScalarType dtype) {
   KernelCase result{
@@ -104,59 +107,85 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabul
   return result;
 }
 
-/// A feed-forward half as a mixture of experts, forward and backward with all gradients; its probe
-/// is the dense half of the same FLOPs a token, the formula goes from expert to expert.
-KernelCase mixture_case(std::int64_t tokens, std::int64_t width, std::int64_t inner,
-                        std::int64_t experts, std::int64_t active, at::ScalarType dtype) {
-  const auto values = static_cast<double>(tokens * width) * static_cast<double>(inner * active);
-  KernelCase result{
-      .op = "mixture",
-      .pass = "both",
-      .dtype = ops::dtype_name(dtype),
-      .shape = text(tokens, " x ", width, ", ", active, " of ", experts, " x ", inner),
-      .flops = 6.0 * 3.0 * values,
-      .allowed = 1.15};
-  result.arms = [=] {
-    const auto leaf = [&](at::IntArrayRef sizes) {
-      return (0.05 * at::randn(sizes)).to(dtype).requires_grad_();
-    };
-    const auto x = at::randn({1, tokens, width}).to(dtype).requires_grad_();
-    const auto dy = at::randn({1, tokens, width}).to(dtype);
-    const auto router = (0.05 * at::randn({experts, width})).requires_grad_();
-    const auto up_gate = leaf({experts, 2 * inner, width}), down = leaf({experts, width, inner});
-    const auto dense_up_gate = leaf({2 * active * inner, width});
-    const auto dense_down = leaf({width, active * inner});
-    // As in training: products add to float32 gradients themselves.
-    const auto sums = std::make_shared<std::vector<ops::GradientBuffer>>();
-    const auto summed = [&](const Tensor& weight) {
-      sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
-      return nn::Matrix(weight, {}, sums->back());
-    };
-    const auto run = [=](const std::function<Tensor()>& forward) {
-      return [=] {
-        forward().backward(dy);
-        for (const auto& sum : *sums) sum.reset();
-        for (const auto& each : {x, router, up_gate, down}) each.mutable_grad().reset();
-      };
-    };
-    nn::MixtureOfExperts mixture;
-    mixture.router = router;
-    mixture.up_gate = summed(up_gate);
-    mixture.down = summed(down);
-    mixture.top_k = active;
-    auto loop = mixture;
-    loop.up_gate = nn::Matrix(up_gate);
-    loop.down = nn::Matrix(down);
-    loop.fused = false;
-    nn::FeedForward dense;
-    dense.up_gate = summed(dense_up_gate);
-    dense.down = summed(dense_down);
-    constexpr auto kMode = nn::Mode::training;
-    return std::vector<Arm>{{"ours", run([=] { return mixture(x, kMode); })},
-                            {"probe", run([=] { return dense(x, kMode); })},
-                            {"formula", run([=] { return loop(x, kMode); })}};
+/// Sizes of a feed-forward sublayer that is a mixture of experts.
+struct MixtureShape {
+  std::int64_t tokens, width, inner, experts, top_k;
+};
+
+/// The sublayer as operands of one benchmark; all but `dy` are leaves of the graph.
+struct MixtureTensors {
+  Tensor x;                          // [1, tokens, width]
+  Tensor dy;                         // [1, tokens, width]
+  Tensor router;                     // [experts, width], float32
+  Tensor up_gate;                    // [experts, 2 * inner, width]
+  Tensor down;                       // [experts, width, inner]
+  Tensor dense_up_gate, dense_down;  // [2 * top_k * inner, width], [width, top_k * inner]
+};
+
+MixtureTensors mixture_tensors(const MixtureShape& shape, at::ScalarType dtype) {
+  const auto& [tokens, width, inner, experts, top_k] = shape;
+  const auto leaf = [&](at::IntArrayRef sizes) {
+    return (0.05 * at::randn(sizes)).to(dtype).requires_grad_();
   };
-  return result;
+  MixtureTensors all;
+  all.x = at::randn({1, tokens, width}).to(dtype).requires_grad_();
+  all.dy = at::randn({1, tokens, width}).to(dtype);
+  all.router = (0.05 * at::randn({experts, width})).requires_grad_();
+  all.up_gate = leaf({experts, 2 * inner, width});
+  all.down = leaf({experts, width, inner});
+  all.dense_up_gate = leaf({2 * top_k * inner, width});
+  all.dense_down = leaf({width, top_k * inner});
+  return all;
+}
+
+/// The mixture, the dense sublayer of equal FLOPs, and a loop over the experts.
+std::vector<Arm> mixture_arms(const MixtureShape& shape, at::ScalarType dtype) {
+  const auto all = mixture_tensors(shape, dtype);
+  // As in training: products add to float32 gradients themselves.
+  const auto sums = std::make_shared<std::vector<ops::GradientBuffer>>();
+  const auto summed = [&](const Tensor& weight) {
+    sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
+    return nn::Matrix(weight, {}, sums->back());
+  };
+  const auto run = [=](const std::function<Tensor()>& forward) {
+    return [=] {
+      forward().backward(all.dy);
+      for (const auto& sum : *sums) sum.reset();
+      for (const auto& each : {all.x, all.router, all.up_gate, all.down}) {
+        each.mutable_grad().reset();
+      }
+    };
+  };
+  nn::MixtureOfExperts mixture;
+  mixture.router = all.router;
+  mixture.up_gate = summed(all.up_gate);
+  mixture.down = summed(all.down);
+  mixture.top_k = shape.top_k;
+  auto loop = mixture;
+  loop.up_gate = nn::Matrix(all.up_gate);
+  loop.down = nn::Matrix(all.down);
+  loop.fused = false;
+  nn::FeedForward dense;
+  dense.up_gate = summed(all.dense_up_gate);
+  dense.down = summed(all.dense_down);
+  constexpr auto kMode = nn::Mode::training;
+  return {{"ours", run([=] { return mixture(all.x, kMode); })},
+          {"probe", run([=] { return dense(all.x, kMode); })},
+          {"formula", run([=] { return loop(all.x, kMode); })}};
+}
+
+/// A feed-forward sublayer as a mixture of experts, forward and backward with all gradients. Its
+/// probe is the dense sublayer of equal FLOPs a token; its formula loops over the experts.
+KernelCase mixture_case(const MixtureShape& shape, at::ScalarType dtype) {
+  const auto& [tokens, width, inner, experts, top_k] = shape;
+  const auto values = static_cast<double>(tokens * width) * static_cast<double>(inner * top_k);
+  return {.op = "mixture",
+          .pass = "both",
+          .dtype = ops::dtype_name(dtype),
+          .shape = text(tokens, " x ", width, ", ", top_k, " of ", experts, " x ", inner),
+          .flops = 6.0 * 3.0 * values,
+          .allowed = 1.15,
+          .arms = [=] { return mixture_arms(shape, dtype); }};
 }
 
 }  // namespace
@@ -173,8 +202,8 @@ std::vector<KernelCase> matmul_cases() {
       }
     }
     cases.push_back(head_case(4096, 768, 32'000, dtype));
-    cases.push_back(mixture_case(4096, 512, 256, 64, 8, dtype));
-    cases.push_back(mixture_case(2048, 128, 176, 8, 2, dtype));
+    cases.push_back(mixture_case({4096, 512, 256, 64, 8}, dtype));
+    cases.push_back(mixture_case({2048, 128, 176, 8, 2}, dtype));
   }
   return cases;
 }

@@ -8,18 +8,19 @@
 #include "evenkeel/bench/buffers.h"
 #include "evenkeel/bench/timing.h"
 
-/// Arms out of functions of tensors.
+/// Makes arms of a benchmark from functions of tensors.
 namespace evenkeel::bench {
 
+/// An operator: inputs to outputs.
 using Function = std::function<Tensors(const Tensors&)>;
 
-/// f without a graph.
+/// Times f without recording an autograd graph; the inputs rotate, so that they are not in cache.
 Arm forward_arm(const std::string& name, const Function& f,
                 std::shared_ptr<RotatingBuffers<Tensors>> inputs);
 
-/// The gradient of f with respect to all its inputs, of graphs that were made before.
-/// \param make   inputs
-/// \param bytes  that one pass moves: there are so many graphs that none is in cache
+/// Times the gradients of f with respect to all its inputs. The graphs are recorded beforehand.
+/// \param make   gives new inputs
+/// \param bytes  memory traffic of one pass; so many graphs are made that none is in cache
 Arm backward_arm(const std::string& name, const Function& f, const std::function<Tensors()>& make,
                  double bytes);
 

@@ -18,11 +18,13 @@ using norm::Expression;
 using norm::Norm;
 using norm::Number;
 
+/// Places whose norms the script knows.
 constexpr std::array<const char*, 9> kPlaces = {
     "embedding.norm",     "attention.input",       "attention.q",
     "attention.k",        "attention.v",           "attention.residual",
     "feed_forward.input", "feed_forward.residual", "final"};
 
+/// \throws Error (usage) always: "scheme NAME has WHAT, which the PyTorch script does not know"
 [[noreturn]] void refuse(const norm::Scheme& scheme, const std::string& what) {
   throw Error(Exit::usage,
               text("bench peers: scheme ", scheme.info.name, " has ", what,
@@ -30,6 +32,7 @@ constexpr std::array<const char*, 9> kPlaces = {
                    "head on q, k and v, as in pre_norm, post_norm, hybrid_norm, hybrid_norm_star"));
 }
 
+/// RMSNorm with a gain, per head inside attention; its epsilon is free.
 bool is_plain(const Norm& norm, bool in_attention) {
   auto plain = norm::default_norm(norm::Kind::rms_norm);
   plain.epsilon = norm.epsilon;
@@ -41,11 +44,13 @@ bool is_one(const Number& number) {
   return number == Number(Expression(1));
 }
 
+/// The sublayer's output is added to its input, or to the normed input, without scales.
 bool is_plain(const norm::Residual& add) {
   return add.skip.size() == 1 && add.skip.front() != norm::Tap::block_input &&
          is_one(add.skip_scale) && is_one(add.branch_scale) && add.update == norm::Update::add;
 }
 
+/// \throws Error (usage) for anything but norms that the script does not know
 void check_rules(const norm::Scheme& scheme) {
   for (const auto& block : scheme.blocks) {
     if (!is_plain(block.attention.add) || !is_plain(block.feed_forward.add)) {
@@ -66,6 +71,33 @@ void check_rules(const norm::Scheme& scheme) {
   }
 }
 
+/// Where norms are, and the taps of the normed stream: place -> epsilon, 0 for a tap.
+struct PeerSlots {
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();  // an object a block
+  nlohmann::ordered_json outside_blocks = nlohmann::ordered_json::object();
+};
+
+/// \throws Error (usage) for a norm that the script does not know
+PeerSlots peer_slots(const norm::Scheme& scheme) {
+  PeerSlots all;
+  for (const auto& block : scheme.blocks) {
+    nlohmann::ordered_json slots = nlohmann::ordered_json::object();
+    if (block.attention.add.skip.front() == norm::Tap::normed) slots["attention.skip"] = 0;
+    if (block.feed_forward.add.skip.front() == norm::Tap::normed) slots["feed_forward.skip"] = 0;
+    all.blocks.push_back(slots);
+  }
+  for (const auto& slot : norm::slots_of(scheme)) {
+    const bool is_known = std::find(kPlaces.begin(), kPlaces.end(), slot.place) != kPlaces.end();
+    if (!is_known || !is_plain(*slot.norm, slot.in_attention)) {
+      refuse(scheme, text("a ", norm::describe(*slot.norm), " at ", slot.place));
+    }
+    auto& slots =
+        slot.block == 0 ? all.outside_blocks : all.blocks[static_cast<std::size_t>(slot.block) - 1];
+    slots[slot.place] = slot.norm->epsilon;
+  }
+  return all;
+}
+
 }  // namespace
 
 nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Scheme& scheme,
@@ -76,23 +108,7 @@ nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Sche
                 "\"float64\"");
   }
   check_rules(scheme);
-  auto blocks = nlohmann::ordered_json::array();
-  for (const auto& block : scheme.blocks) {
-    nlohmann::ordered_json slots = nlohmann::ordered_json::object();
-    if (block.attention.add.skip.front() == norm::Tap::normed) slots["attention.skip"] = 0;
-    if (block.feed_forward.add.skip.front() == norm::Tap::normed) slots["feed_forward.skip"] = 0;
-    blocks.push_back(slots);
-  }
-  nlohmann::ordered_json outside_blocks = nlohmann::ordered_json::object();
-  for (const auto& slot : norm::slots_of(scheme)) {
-    const bool is_known = std::find(kPlaces.begin(), kPlaces.end(), slot.place) != kPlaces.end();
-    if (!is_known || !is_plain(*slot.norm, slot.in_attention)) {
-      refuse(scheme, text("a ", norm::describe(*slot.norm), " at ", slot.place));
-    }
-    auto& slots =
-        slot.block == 0 ? outside_blocks : blocks[static_cast<std::size_t>(slot.block) - 1];
-    slots[slot.place] = slot.norm->epsilon;
-  }
+  const auto [blocks, outside_blocks] = peer_slots(scheme);
   const auto& model = config.model;
   const auto& optimizer = config.optimizer;
   return {{"width", model.width},

@@ -136,21 +136,27 @@ config::Config comparable_config(config::Sources sources) {
   return config;
 }
 
-/// This process, and one for every way that PyTorch is asked to train, which says once it is ready.
-/// \param torch  gets their version
-std::vector<Contender> start(train::Trainer& trainer, const PeersOptions& options,
-                             const TemporaryFolder& scratch, std::string* torch) {
-  std::vector<Contender> contenders(1);
-  contenders.front() = {"evenkeel", nullptr, &trainer};
+/// The processes that are compared, ours first, and PyTorch's version.
+struct Contenders {
+  std::vector<Contender> all;
+  std::string torch;
+};
+
+/// Starts a PyTorch process for each mode. Waits until each has replied that it is ready.
+Contenders peers_start(train::Trainer& trainer, const PeersOptions& options,
+                       const TemporaryFolder& scratch) {
+  Contenders result;
+  auto& contenders = result.all;
+  contenders.push_back({"evenkeel", nullptr, &trainer});
   const auto script = write_script(scratch);
   for (const auto& mode : options.modes) {
     const std::vector<std::string> command = {options.python, script.string(),
                                               scratch.at("start.safetensors").string(), mode};
     contenders.push_back(
         {mode, std::make_unique<Subprocess>(command, scratch.at(mode + ".log")), nullptr});
-    *torch = contenders.back().process->read_reply().value("torch", "");
+    result.torch = contenders.back().process->read_reply().value("torch", "");
   }
-  return contenders;
+  return result;
 }
 
 /// The first steps of each, whose losses are compared.
@@ -164,7 +170,8 @@ std::vector<Peer> first_steps(const std::vector<Contender>& contenders) {
   return peers;
 }
 
-void time_steps(const std::vector<Contender>& contenders, int rounds, std::vector<Peer>& peers) {
+void peers_time_steps(const std::vector<Contender>& contenders, int rounds,
+                      std::vector<Peer>& peers) {
   constexpr int kWarmups = 1;
   std::vector<Arm> arms;
   std::vector<double> faults;
@@ -207,13 +214,14 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
     result.parameters += static_cast<double>(each.master.numel());
   }
 
-  const auto contenders = start(trainer, options, scratch, &result.torch);
+  const auto [contenders, torch] = peers_start(trainer, options, scratch);
+  result.torch = torch;
   result.peers = first_steps(contenders);
   compare_losses(result);
 
   const auto gemms = gemm_arms(shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
-  time_steps(contenders, options.rounds, result.peers);
+  peers_time_steps(contenders, options.rounds, result.peers);
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
   return result;
 }

@@ -12,6 +12,7 @@
 /// The same training in Evenkeel and in PyTorch: one process each, in turn.
 namespace evenkeel::bench {
 
+/// One of the processes that are compared.
 struct Peer {
   std::string name;            // "evenkeel", "eager", "compile"
   std::vector<double> losses;  // nats a token, of the steps that all take before any is timed
@@ -21,6 +22,7 @@ struct Peer {
   double faults = 0;      // minor page faults a timed step
 };
 
+/// The result of `bench peers`.
 struct PeersResult {
   train::Machine machine;
   std::string torch;  // the peers' version
@@ -33,14 +35,15 @@ struct PeersResult {
   std::vector<Peer> peers;         // ourselves first
 };
 
+/// How PyTorch is started, and how often each step is timed.
 struct PeersOptions {
   std::string python = "python3";  // one that can import torch
   std::vector<std::string> modes = {"eager", "compile"};
   int rounds = 9;
 };
 
-/// Trains the model of `sources` with constant rate in all of them, from one set of weights on one
-/// row of batches; compares the losses of the first steps, then times whole steps.
+/// Trains the model of `sources` with a constant learning rate in all processes, from equal weights
+/// on equal batches. Compares the losses of the first steps, then times whole steps.
 /// \throws Error (usage) for a scheme that the PyTorch script does not know; (io) if there is no
 ///         such Python or no torch in it; (refuted) if the losses differ: then nothing is timed
 PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options);

@@ -14,7 +14,7 @@
 /// Memory-bound row operators.
 namespace evenkeel::bench {
 
-/// Streams of one direction, all of the size of x.
+/// Memory traffic of one direction in streams, each of the size of x.
 struct Traffic {
   int reads = 0, writes = 0;
 };
@@ -29,8 +29,8 @@ struct RowOp {
   double allowed_forward = 1.15, allowed_backward = 1.30;  // times the probe; 0: no goal
 };
 
-/// All of them: norms and SwiGLU of every width, heads of every width, and of the first width what
-/// has no goal.
+/// Norms and SwiGLU of every width, operators of heads of every head width, and in the first width
+/// the operators without a goal.
 std::vector<RowOp> row_ops(const KernelOptions& options);
 
 }  // namespace evenkeel::bench

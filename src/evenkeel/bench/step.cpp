@@ -24,8 +24,8 @@ struct ActiveRun {
   std::unique_ptr<train::Trainer> trainer;
 };
 
-ActiveRun start(config::Sources sources, const std::string& scheme, const data::Corpora& corpora,
-                nn::Precision precision) {
+ActiveRun step_start(config::Sources sources, const std::string& scheme,
+                     const data::Corpora& corpora, nn::Precision precision) {
   sources.scheme = scheme;
   ActiveRun running;
   running.config = config::resolve(sources);
@@ -50,7 +50,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   std::vector<ActiveRun> running;
   std::vector<Arm> arms;
   for (const auto& scheme : schemes) {
-    running.push_back(start(sources, scheme, corpora, result.machine.precision));
+    running.push_back(step_start(sources, scheme, corpora, result.machine.precision));
     arms.push_back({scheme, [trainer = running.back().trainer.get()] { trainer->step(); }});
   }
   const auto gemms =

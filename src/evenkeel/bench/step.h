@@ -23,6 +23,7 @@ struct StepArm {
   double faults = 0;          // minor page faults a step
 };
 
+/// The result of `bench step`.
 struct StepResult {
   train::Machine machine;
   std::int64_t tokens = 0;  // a step

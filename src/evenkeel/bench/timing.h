@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-/// Comparing durations honestly: all arms in one process, in turn, round by round.
+/// Comparison of durations: all arms run in one process, in turn, round by round, so that a change
+/// of the machine's speed affects all of them.
 namespace evenkeel::bench {
 
 /// One of the things that are compared.
@@ -14,12 +15,12 @@ struct Arm {
   std::function<void()> run;
 };
 
-/// Seconds of one arm, one number a round.
+/// The times of one arm.
 struct Timing {
   std::string name;
-  std::vector<double> seconds;
-  double least() const;
-  double median() const;
+  std::vector<double> seconds;  // of one call, a number a round
+  double least() const;         // seconds
+  double median() const;        // seconds
 };
 
 /// How one arm compares with another.
@@ -35,10 +36,10 @@ struct Ratio {
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups = 2,
                                         int calls = 1);
 
-/// Of one arm over another, round by round. Both have as many rounds.
+/// The ratio of one arm over another, round by round. Both must have equally many rounds.
 Ratio ratio(const Timing& one, const Timing& other);
 
-/// As many calls as take about this long together; at least one.
+/// The number of calls, 1 to 1000, that take about so many seconds together.
 int calls_for(const Arm& arm, double seconds);
 
 }  // namespace evenkeel::bench

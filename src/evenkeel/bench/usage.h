@@ -5,7 +5,7 @@
 
 namespace evenkeel::bench {
 
-/// What this process has used so far.
+/// Resources that this process has used so far (getrusage).
 struct Usage {
   double peak_bytes = 0;  // of memory
   double faults = 0;      // minor page faults

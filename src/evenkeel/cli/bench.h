@@ -11,18 +11,24 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/train/machine.h"
 
-/// What the benchmarks share: options, the contention monitor, and lines of JSON.
+/// Shared by the subcommands of `bench`: options, the contention monitor, and the JSON records.
 namespace evenkeel::cli {
 
+/// Options of every subcommand of `bench`.
 struct BenchOptions {
-  int rounds = 9;
-  bool json = false;
+  int rounds = 9;                            // how often each arm runs
+  bool json = false;                         // the records as JSON on standard output
   std::optional<std::filesystem::path> out;  // a file of JSON lines to append to
 };
 
+/// Whether EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and short samples, so that a
+/// bench ends within a second. Its figures mean nothing.
+bool is_bench_small();
+
+/// --rounds, --json, --out
 void add_bench_options(const Command& command, BenchOptions& options);
 
-/// Before minutes are spent: whether results can be written where they are wanted.
+/// Checks, before the benchmark runs, that --out can be written.
 /// \throws Error (io)
 void check_out(const BenchOptions& options);
 
@@ -32,8 +38,9 @@ class ContentionMonitor {
   /// Takes a short sample before anything is timed.
   ContentionMonitor();
 
-  /// Of the time since then: a line for the user if others took too much of the machine; the
-  /// figures are shown, but not judged. Empty on a quiet machine, or where the kernel says nothing.
+  /// A line for the user if other processes took more than CpuContention::kMaxShare since the
+  /// start: the figures are then printed, but not judged. "" on a quiet machine, or without
+  /// /proc/stat.
   std::string verdict() const;
   bool is_quiet() const { return verdict().empty(); }
 
@@ -45,13 +52,13 @@ class ContentionMonitor {
 /// "[0.971, 1.031]"
 std::string interval_of(const bench::Ratio& ratio);
 
-/// How a bench ends after this verdict: done, or busy, which standard error then says.
+/// The exit code for a verdict: done if it is "", else busy, with the verdict on standard error.
 Exit exit_of_verdict(const std::string& verdict);
 
-/// Processor, instruction set, threads, versions, date: what every line of JSON begins with.
+/// The first fields of every record: processor, instruction set, threads, versions, date.
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);
 
-/// Appends one line a record to the file, or prints them all as an array, as the options say.
+/// Appends one line a record to the file of --out, and prints all as an array with --json.
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
 Verb add_bench_kernels(const Command& bench);

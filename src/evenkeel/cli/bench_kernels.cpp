@@ -22,16 +22,19 @@ constexpr const char* kBenchKernelsExamples = R"(Examples:
 Columns: ms is the median; G/s are bytes moved, of attention and the loss head FLOPs; probe moves the same memory without arithmetic, formula is the same in
 plain LibTorch operations, torch is LibTorch's own fused operator: ours over each of them.)";
 
+/// Options of `bench kernels`; `only` names operators, none: all.
 struct BenchKernelsOptions {
   BenchOptions bench;
   std::vector<std::string> only;
 };
 
+/// One kernel case and the timings of its arms.
 struct Row {
   bench::KernelCase kernel;
   std::vector<bench::Timing> timings;  // ours first
 
   const bench::Timing& ours() const { return timings.front(); }
+  /// Our time over that of an arm; none if the case has no such arm.
   std::optional<bench::Ratio> over(const std::string& arm) const {
     for (const auto& timing : timings) {
       if (timing.name == arm) return bench::ratio(ours(), timing);
@@ -52,22 +55,33 @@ void check_names(const std::vector<std::string>& only,
   }
 }
 
+/// The default sizes; in the tests a smaller optimizer.
+bench::KernelOptions kernel_options() {
+  bench::KernelOptions options;
+  if (is_bench_small()) options.parameters = 1'000'000;
+  return options;
+}
+
+/// Times the arms in turn, with so many calls a round that a round takes kMinSeconds.
 Row time(const bench::KernelCase& kernel, int rounds) {
-  constexpr double kMinSeconds = 0.03;  // seconds: long beside the clock and the start of threads
+  constexpr double kMinSeconds = 0.03;  // long against the clock's and the threads' overhead
   const auto arms = kernel.arms();
   return {kernel, bench::interleaved_timings(arms, rounds, /*warmups=*/2,
                                              bench::calls_for(arms.front(), kMinSeconds))};
 }
 
+/// The median with three significant digits; "-" without such an arm.
 std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
 
+/// The largest ratio to the probe that is allowed; "-" without a goal.
 std::string goal(const bench::KernelCase& kernel) {
   return kernel.allowed == 0 ? "-" : with_digits(kernel.allowed, 3);
 }
 
-void print(const Row& row, bool is_quiet) {
+/// One line of the table. On a busy machine the goal is not judged.
+void bench_kernels_print(const Row& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""
                            : row.kernel.allowed == 0             ? ""
@@ -82,8 +96,9 @@ void print(const Row& row, bool is_quiet) {
   std::fflush(stdout);
 }
 
-nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& header,
-                               const std::string& verdict) {
+/// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
+nlohmann::ordered_json bench_kernels_as_json(const Row& row, const nlohmann::ordered_json& header,
+                                             const std::string& verdict) {
   auto record = header;
   record.update({{"op", row.kernel.op},
                  {"pass", row.kernel.pass},
@@ -103,10 +118,12 @@ nlohmann::ordered_json as_json(const Row& row, const nlohmann::ordered_json& hea
   return record;
 }
 
+/// Exit::busy if other processes took much of the machine: the figures are then not judged.
+/// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
-  const auto cases = bench::kernel_cases({});
+  const auto cases = bench::kernel_cases(kernel_options());
   check_names(options.only, cases);
   check_out(options.bench);
   const ContentionMonitor monitor;
@@ -121,11 +138,11 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
                                                           each.op) != options.only.end();
     if (!wanted) continue;
     rows.push_back(time(each, options.bench.rounds));
-    if (!options.bench.json) print(rows.back(), monitor.is_quiet());
+    if (!options.bench.json) bench_kernels_print(rows.back(), monitor.is_quiet());
   }
   const auto verdict = monitor.verdict();
   auto records = nlohmann::ordered_json::array();
-  for (const auto& row : rows) records.push_back(as_json(row, header, verdict));
+  for (const auto& row : rows) records.push_back(bench_kernels_as_json(row, header, verdict));
   write_records(options.bench, records);
   return exit_of_verdict(verdict);
 }

@@ -20,13 +20,15 @@ constexpr const char* kBenchPeersExamples = R"(Examples:
 The same weights, batches, precision, optimizer and constant rate in all processes; losses of the first
 steps are compared, and nothing is timed if they differ. The PyTorch side is bench/peers/torch_peer.py.)";
 
+/// Options of `bench peers`.
 struct BenchPeersOptions {
   CommonOptions common;
   BenchOptions bench;
   bench::PeersOptions peers;
 };
 
-void print(const bench::PeersResult& result) {
+/// A heading with the machine and the model, and one line a process.
+void bench_peers_print(const bench::PeersResult& result) {
   std::printf(
       "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens a step; losses of the first "
       "steps differ by %s at most\n\n",
@@ -47,7 +49,9 @@ void print(const bench::PeersResult& result) {
   }
 }
 
-nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::string& verdict) {
+/// One record a process, ours first.
+nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
+                                           const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("peers", result.machine);
   for (const auto& peer : result.peers) {
@@ -74,6 +78,7 @@ nlohmann::ordered_json as_json(const bench::PeersResult& result, const std::stri
   return records;
 }
 
+/// \throws Error (refuted) if the losses of the first steps differ between the processes
 Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
@@ -81,8 +86,8 @@ Exit run_bench_peers(const BenchPeersOptions& options) {
   const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
   const auto verdict = monitor.verdict();
-  if (!options.bench.json) print(result);
-  write_records(options.bench, as_json(result, verdict));
+  if (!options.bench.json) bench_peers_print(result);
+  write_records(options.bench, bench_peers_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }
 

@@ -22,16 +22,19 @@ constexpr const char* kBenchStepExamples = R"(Examples:
 A step is everything: data, forward, backward, clipping, update, health monitor. The floor is its
 FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
 
+/// Options of `bench step`; the first scheme is the one that the ratios refer to.
 struct BenchStepOptions {
   CommonOptions common;
   BenchOptions bench;
   std::vector<std::string> schemes = {"pre_norm", "hybrid_norm", "hybrid_norm_star"};
 };
 
+/// The parts of a step, in the order of the table.
 constexpr std::array<const char*, 8> kParts = {"products", "attention", "norms", "activation",
                                                "loss",     "optimizer", "other", "between"};
 
-/// Seconds; "between" is what LibTorch's operators are not: its autograd, our C++, the data.
+/// Seconds of a step by part. "between" is the time outside LibTorch's operators: autograd, our
+/// C++, the data.
 std::map<std::string, double> by_part(const bench::StepArm& arm) {
   std::map<std::string, double> parts;
   for (const char* part : kParts) parts[part] = 0;
@@ -44,6 +47,7 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
+/// Two tables: the parts of a step for each scheme, and the longest operators of the first.
 void print_parts(const bench::StepResult& result) {
   std::printf("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s",
               "");
@@ -65,7 +69,8 @@ void print_parts(const bench::StepResult& result) {
   }
 }
 
-void print(const bench::StepResult& result) {
+/// A heading with the machine, one line a scheme, and print_parts().
+void bench_step_print(const bench::StepResult& result) {
   std::printf("%s\n%s tokens a step; products at %s FLOP/s; peak memory of all arms %s\n\n",
               result.machine.description.c_str(), with_commas(result.tokens).c_str(),
               with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
@@ -83,7 +88,9 @@ void print(const bench::StepResult& result) {
   print_parts(result);
 }
 
-nlohmann::ordered_json as_json(const bench::StepResult& result, const std::string& verdict) {
+/// One record a scheme.
+nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
+                                          const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
   const auto header = bench_header("step", result.machine);
   for (const auto& arm : result.arms) {
@@ -113,8 +120,8 @@ Exit run_bench_step(const BenchStepOptions& options) {
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
   const auto verdict = monitor.verdict();
-  if (!options.bench.json) print(result);
-  write_records(options.bench, as_json(result, verdict));
+  if (!options.bench.json) bench_step_print(result);
+  write_records(options.bench, bench_step_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }
 

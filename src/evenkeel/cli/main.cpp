@@ -23,17 +23,43 @@ constexpr const char* kFooter = R"(Start with:
   evenkeel schemes                     what there is to choose from
 Exit codes: docs/exit_codes.md. Every verb: evenkeel VERB --help)";
 
+/// Prints "evenkeel: WHAT" on standard error.
 void complain(const char* what) {
   std::fprintf(stderr, "evenkeel: %s\n", what);
 }
 
-/// CLI11 would only say that a verb is missing.
+/// CLI11 would only say that a verb is missing, not which one is near.
 /// \throws Error (usage)
 void check_verb(const std::string& word, const std::vector<std::string>& verbs) {
   if (word.starts_with('-') || std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
+/// A verb and whether it runs a model: only then does MKL need its warm-up.
+struct ProgramVerb {
+  Verb verb;
+  bool computes = false;
+};
+
+/// All verbs, added to the program in the order of its help.
+std::vector<ProgramVerb> verbs_of(const Command& program) {
+  constexpr bool kComputes = true;
+  return {{add_train(program), kComputes},
+          {add_generate(program), kComputes},
+          {add_eval(program), kComputes},
+          {add_schemes(program)},
+          {add_probe(program), kComputes},
+          {add_plan(program)},
+          {add_config(program)},
+          {add_report(program)},
+          {add_runs(program)},
+          {add_verify(program), kComputes},
+          {add_bench(program), kComputes},
+          {add_study(program)}};
+}
+
+/// Parses the command line and runs its verb.
+/// \throws Error
 int run(int argc, char** argv) {
   const Program whole("evenkeel",
                       "Trains decoder transformers and measures what normalization does to them.",
@@ -41,32 +67,33 @@ int run(int argc, char** argv) {
   const auto program = whole.command();
   program.footer(kFooter);
   program.require_subcommand();
-  const Verb verbs[] = {add_train(program),   add_generate(program), add_eval(program),
-                        add_schemes(program), add_probe(program),    add_plan(program),
-                        add_config(program),  add_report(program),   add_runs(program),
-                        add_verify(program),  add_bench(program),    add_study(program)};
+  const auto verbs = verbs_of(program);
   std::vector<std::string> names;
-  for (const auto& verb : verbs) names.push_back(verb.command.name());
+  for (const auto& each : verbs) names.push_back(each.verb.command.name());
   if (argc > 1) check_verb(argv[1], names);
   if (const auto code = whole.parse(argc, argv)) return *code;
-  for (const auto& verb : verbs) {
-    if (verb.command.parsed()) return static_cast<int>(verb.body());
+  for (const auto& each : verbs) {
+    if (!each.verb.command.parsed()) continue;
+    if (each.computes) ops::warm_up_mkl();
+    return static_cast<int>(each.verb.body());
   }
   return static_cast<int>(Exit::usage);
 }
 
+/// Exit code 75 (busy): another machine, or a smaller configuration, may have the memory.
 int out_of_memory() {
   complain("out of memory; `evenkeel plan` shows what a configuration needs");
   return static_cast<int>(Exit::busy);
 }
 
+/// A bug of ours: the message, and a request to report it.
 int internal_error(const char* what) {
   complain(what);
   complain("this is our own fault; please report it with the line above");
   return static_cast<int>(Exit::internal);
 }
 
-/// Every exception becomes an exit code and a line.
+/// Runs the program; an exception becomes a line on standard error and an exit code.
 int run_with_errors_reported(int argc, char** argv) {
   try {
     return run(argc, argv);
@@ -87,7 +114,7 @@ int run_with_errors_reported(int argc, char** argv) {
   }
 }
 
-/// A result that nobody can read is no success.
+/// The exit code; Exit::io in place of 0 if standard output could not be written in full.
 int with_output_checked(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   complain("standard output: not all could be written; make room where it leads and run again");
@@ -101,6 +128,5 @@ int with_output_checked(int code) {
 int main(int argc, char** argv) {
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::install_caching_allocator();
-  evenkeel::ops::warm_up_mkl();
   return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
 }

@@ -61,6 +61,7 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
   return what;
 }
 
+/// Measures a model with initial weights on one batch of training text.
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
@@ -71,6 +72,8 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
+/// Measures a checkpoint on validation text, appends the result to the run's probes.jsonl and
+/// renews its report.
 ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
@@ -94,7 +97,8 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   return output;
 }
 
-nlohmann::ordered_json as_json(const ProbeOutput& output) {
+/// The loss, and a profile for each measure and part.
+nlohmann::ordered_json probe_as_json(const ProbeOutput& output) {
   auto profiles = nlohmann::ordered_json::array();
   for (const auto& profile : output.result.profiles) {
     profiles.push_back(probe::record(output.step, output.split, profile));
@@ -110,7 +114,7 @@ Exit run_probe(const ProbeOptions& options) {
   check_device(options.common);
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
-    print_json(as_json(output));
+    print_json(probe_as_json(output));
     return Exit::done;
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
@@ -119,7 +123,7 @@ Exit run_probe(const ProbeOptions& options) {
   return Exit::done;
 }
 
-/// The examples, and what can be measured, a line each.
+/// The end of the help: examples, and one line a measure.
 std::string footer() {
   auto out = text(kProbeExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;

@@ -5,7 +5,7 @@
 
 namespace evenkeel::cli {
 
-/// What the verb `probe` can do besides measuring a model: a subcommand each.
+/// Subcommands of `probe`, which check claims instead of measuring a model.
 Verb add_probe_theory(const Command& probe);
 Verb add_probe_invariance(const Command& probe);
 

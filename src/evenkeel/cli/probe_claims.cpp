@@ -12,15 +12,18 @@ namespace {
 using probe::Claim;
 using probe::Relation;
 
+/// At most four significant digits.
 std::string short_text(double value) {
   return with_digits(value, 4);
 }
 
+/// The word with spaces behind it, `width` characters in all.
 std::string padded(const std::string& word, std::size_t width) {
   return word + std::string(width > word.size() ? width - word.size() : 0, ' ');
 }
 
-const char* verdict(const Claim& claim) {
+/// The last column of the table.
+const char* probe_claims_verdict(const Claim& claim) {
   return claim.holds() ? "held" : "refuted";
 }
 
@@ -54,7 +57,7 @@ std::string claims_table(const probe::Claims& claims) {
   auto table = line("claim", "", "measured", "expected", "verdict");
   for (const auto& claim : claims) {
     table += line(claim.subject, claim.statement, short_text(claim.measured),
-                  expectation_text(claim), verdict(claim));
+                  expectation_text(claim), probe_claims_verdict(claim));
   }
   const auto refuted = probe::refuted_count(claims);
   return table + text(claims.size(), " claims: ", claims.size() - refuted, " held, ", refuted,

@@ -10,8 +10,8 @@
 
 namespace evenkeel::cli {
 
-/// Claims as an aligned table, a line each: subject, statement, measured, expected, verdict. Ends
-/// with the number that held, and of those that did not.
+/// Claims as an aligned table, one line each: subject, statement, measured, expected, verdict. The
+/// last line counts the claims that held and those that are refuted.
 std::string claims_table(const probe::Claims& claims);
 
 /// [{"subject", "statement", "measured", "expected", "limit", "held"}, ...]; null for a number
@@ -21,7 +21,7 @@ nlohmann::ordered_json claims_json(const probe::Claims& claims);
 /// "<= 1", ">= 0.001", "1 +- 0.05"
 std::string expectation_text(const probe::Claim& claim);
 
-/// 1 if any claim is refuted.
+/// Exit code 1 (refuted) if any claim is refuted, else 0.
 Exit claims_exit(const probe::Claims& claims);
 
 }  // namespace evenkeel::cli

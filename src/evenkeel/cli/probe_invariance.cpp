@@ -20,7 +20,7 @@ constexpr const char* kProbeInvarianceExamples = R"(Examples:
   evenkeel probe invariance --json
 Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the table.)";
 
-/// What was seen of one cell, after what was expected.
+/// One cell: "=" where the claim of invariance held, "x" where that of a change held, "!" refuted.
 char letter_of(const probe::Claim& claim) {
   if (!claim.holds()) return '!';
   return claim.relation == probe::Relation::at_most ? '=' : 'x';
@@ -45,6 +45,8 @@ std::string overview(const probe::Claims& claims) {
   return out + "\n\n";
 }
 
+/// Checks invariance of the norms, equal kinds, and causality of the schemes.
+/// \return refuted if one claim is
 Exit run_probe_invariance(bool json) {
   const auto table = probe::invariance_claims();
   auto claims = table;

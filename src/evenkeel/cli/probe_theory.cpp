@@ -22,17 +22,21 @@ Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the boun
 constexpr std::int64_t kMostSeeds = 1000;
 constexpr std::int64_t kMostSequence = 32, kMostWidth = 32;  // a Jacobian holds s d^3 numbers
 
+/// Options of `probe theory`.
 struct ProbeTheoryOptions {
   probe::TheoryOptions theory;
   bool json = false;
 };
 
-void check(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
+/// \throws Error (usage) if the value is outside [least, most]
+void probe_theory_check(const char* option, std::int64_t value, std::int64_t least,
+                        std::int64_t most) {
   if (value >= least && value <= most) return;
   throw Error(Exit::usage, text(option, " must be ", least, " to ", most, ", but is ", value));
 }
 
-void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
+/// The table of Jacobian norms and their bounds.
+void probe_theory_print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf(
       "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
       "norm and bounds are of the seed nearest its corrected bound, shares the largest of any\n"
@@ -49,6 +53,7 @@ void print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf("\n");
 }
 
+/// The rows as JSON, one object a pair of setting and matrix.
 nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {
@@ -64,11 +69,13 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   return list;
 }
 
+/// Compares Jacobians of random heads with their bounds, and checks the coupling claims.
+/// \throws Error (usage) for sizes out of range
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
   const auto& sizes = options.theory;
-  check("--seeds", sizes.seeds, 1, kMostSeeds);
-  check("--sequence", sizes.sequence, 2, kMostSequence);
-  check("--width", sizes.width, 2, kMostWidth);
+  probe_theory_check("--seeds", sizes.seeds, 1, kMostSeeds);
+  probe_theory_check("--sequence", sizes.sequence, 2, kMostSequence);
+  probe_theory_check("--width", sizes.width, 2, kMostWidth);
   auto [rows, claims] = probe::theory(sizes);
   const auto coupling = probe::coupling_claims(/*seed=*/1);
   claims.insert(claims.end(), coupling.begin(), coupling.end());
@@ -79,7 +86,7 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
         {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
     print_json(all, 2);
   } else {
-    print(rows, sizes);
+    probe_theory_print(rows, sizes);
     std::printf("%s", claims_table(claims).c_str());
   }
   return claims_exit(claims);

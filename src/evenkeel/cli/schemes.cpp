@@ -32,12 +32,14 @@ constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes check mine.toml                  is it sound, at every depth?
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
+/// Options of `schemes`; `family` and `kind` select, none: all.
 struct SchemesOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
   bool markdown = false;
 };
 
+/// \throws Error (usage) if no scheme of the catalogue is of this family
 void check_family(const std::string& family, const std::vector<CatalogueEntry>& catalogue) {
   std::set<std::string> families;
   for (const auto& each : catalogue) families.insert(each.info.family);
@@ -46,6 +48,7 @@ void check_family(const std::string& family, const std::vector<CatalogueEntry>& 
                                 did_you_mean(family, {families.begin(), families.end()})));
 }
 
+/// \throws Error (usage) if no norm kind has this name
 void check_kind(const std::string& kind) {
   try {
     norm::kind_named(kind);
@@ -54,7 +57,7 @@ void check_kind(const std::string& kind) {
   }
 }
 
-/// The part of the catalogue that is asked for.
+/// The part of the catalogue that the options select.
 /// \throws Error (usage) for a family or kind that does not exist
 std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   auto all = catalogue_entries();
@@ -69,7 +72,8 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   return all;
 }
 
-nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
+/// One object a scheme.
+nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [info, kinds, norm_parameters] : schemes) {
     all.push_back({{"name", info.name},
@@ -86,6 +90,7 @@ nlohmann::ordered_json as_json(const std::vector<CatalogueEntry>& schemes) {
   return all;
 }
 
+/// A heading, and one line a scheme: name and title.
 void print_family(const std::string& family, const std::vector<norm::SchemeInfo>& schemes) {
   std::printf("%s\n", family.c_str());
   for (const auto& info : schemes) {
@@ -95,7 +100,7 @@ void print_family(const std::string& family, const std::vector<norm::SchemeInfo>
   }
 }
 
-void print(const std::vector<CatalogueEntry>& schemes) {
+void schemes_print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
     std::printf("no scheme of this family has a norm of this kind\n");
     return;
@@ -110,14 +115,15 @@ void print(const std::vector<CatalogueEntry>& schemes) {
               schemes.size() == 1 ? "scheme" : "schemes");
 }
 
+/// `evenkeel schemes` without a subcommand: a list, JSON with --json, a page with --markdown.
 Exit list_schemes(const SchemesOptions& options) {
   const auto schemes = chosen(options);
   if (options.markdown) {
     std::printf("%s", catalogue_page(schemes).c_str());
   } else if (options.common->json) {
-    print_json(as_json(schemes));
+    print_json(schemes_as_json(schemes));
   } else {
-    print(schemes);
+    schemes_print(schemes);
   }
   return Exit::done;
 }
@@ -150,6 +156,10 @@ std::vector<CatalogueEntry> catalogue_entries() {
                    scheme.norm_parameters ? scheme.norm_parameters->formula() : ""});
   }
   return all;
+}
+
+void print_field(const char* name, const std::string& value, int width, int indent) {
+  if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
 Verb add_schemes(const Command& program) {

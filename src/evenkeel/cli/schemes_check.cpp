@@ -27,6 +27,7 @@ struct SchemesCheckOptions {
   std::vector<std::string> schemes;
 };
 
+/// The elements, with ", " between them.
 template <typename List>
 std::string joined(const List& list) {
   std::string out;
@@ -34,16 +35,20 @@ std::string joined(const List& list) {
   return out;
 }
 
+/// The names of the norm kinds that the scheme uses.
 std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
   std::vector<std::string> names;
   for (const auto kind : norm::kinds_of(scheme)) names.emplace_back(norm::name_of(kind));
   return names;
 }
 
-void print_check_line(const char* name, const std::string& value) {
-  if (!value.empty()) std::printf("  %-13s %s\n", name, value.c_str());
+/// "  kinds         rms_norm"; nothing where the value is empty.
+void print_finding(const char* name, const std::string& value) {
+  constexpr int kIndent = 2, kWidth = 13;
+  print_field(name, value, kWidth, kIndent);
 }
 
+/// A warning with its explanation, and the depths at which it arises unless these are all.
 std::string warning_text(const Findings& findings, const WarningOccurrence& each) {
   const auto where =
       each.depths == findings.depths
@@ -53,26 +58,27 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
               each.warning.explanation, where);
 }
 
-void print(const std::string& name, const Findings& findings) {
+/// "NAME: fine", then equations, kinds, parameter formula, equal schemes, leaks and warnings.
+void schemes_check_print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
-  print_check_line("attention", scheme.info.equation_attention);
-  print_check_line("feed-forward", scheme.info.equation_feed_forward);
-  print_check_line("elsewhere", scheme.info.equation_other);
+  print_finding("attention", scheme.info.equation_attention);
+  print_finding("feed-forward", scheme.info.equation_feed_forward);
+  print_finding("elsewhere", scheme.info.equation_other);
   const auto kinds = joined(kinds_in(scheme));
-  print_check_line("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
-  print_check_line("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
-  print_check_line("same as", joined(findings.same_as));
-  for (const auto& leak : norm::leaks_of(scheme)) print_check_line("leak", leak);
-  for (const auto& each : findings.warnings)
-    print_check_line("warning", warning_text(findings, each));
-  for (const auto& each : findings.notes) print_check_line("note", each);
+  print_finding("kinds", kinds.empty() ? "none: no norm anywhere" : kinds);
+  print_finding("parameters", findings.count.empty() ? "" : findings.count + " in the norms");
+  print_finding("same as", joined(findings.same_as));
+  for (const auto& leak : norm::leaks_of(scheme)) print_finding("leak", leak);
+  for (const auto& each : findings.warnings) print_finding("warning", warning_text(findings, each));
+  for (const auto& each : findings.notes) print_finding("note", each);
   for (const auto& code : findings.never_raised) {
-    print_check_line("note", text("`warnings` expects ", code, ", which does not arise"));
+    print_finding("note", text("`warnings` expects ", code, ", which does not arise"));
   }
 }
 
-nlohmann::ordered_json as_json(const std::string& name, const Findings& findings) {
+/// The findings of one scheme as an object.
+nlohmann::ordered_json schemes_check_as_json(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   auto warnings = nlohmann::ordered_json::array();
   for (const auto& each : findings.warnings) {
@@ -95,19 +101,20 @@ nlohmann::ordered_json as_json(const std::string& name, const Findings& findings
           {"layers", findings.depths}};
 }
 
-/// A mistake in the file's own text starts with its name already.
+/// The message with the scheme's name first, unless it begins with that name, as errors of a file
+/// do.
 std::string schemes_check_complaint(const std::string& name, const std::string& what) {
   return what.starts_with(name) ? what : text(name, ": ", what);
 }
 
-/// A scheme that is wrong is refuted; a name that leads nowhere, or a file, is no scheme.
-Exit verdict(const Error& error) {
+/// A wrong scheme is `refuted`; an unknown name or an unreadable file keeps its own exit code.
+Exit schemes_check_verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
   return error.exit() == Exit::usage ? Exit::refuted : error.exit();
 }
 
-/// A file that is wrong does not stop the others.
+/// Checks all schemes, also after one that is wrong.
 Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::catalogue_in_default_shape());
@@ -117,12 +124,12 @@ Exit check(const SchemesCheckOptions& options) {
     try {
       const auto findings = config::check_scheme(config::find_scheme(name), known);
       if (json) {
-        all.push_back(as_json(name, findings));
+        all.push_back(schemes_check_as_json(name, findings));
       } else {
-        print(name, findings);
+        schemes_check_print(name, findings);
       }
     } catch (const Error& error) {
-      const auto code = verdict(error);
+      const auto code = schemes_check_verdict(error);
       if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
       if (!json) std::printf("%s\n", schemes_check_complaint(name, error.what()).c_str());

@@ -22,6 +22,7 @@ constexpr const char* kSchemesDiffExamples = R"(Examples:
   evenkeel schemes diff pre_norm peri_ln
   evenkeel schemes diff hybrid_norm mine.toml --preset 151m)";
 
+/// Options of `schemes diff`: two names or .toml files.
 struct SchemesDiffOptions {
   std::shared_ptr<CommonOptions> common;
   std::string left, right;
@@ -35,6 +36,8 @@ struct Comparison {
   bool left_moved = false, right_moved = false;  // the table shows norms in other places
 };
 
+/// Binds both schemes to one model and compares them.
+/// \throws SchemeError, Error (usage)
 Comparison comparison_of(const SchemesDiffOptions& options) {
   auto common = *options.common;
   common.scheme = options.left;
@@ -48,7 +51,7 @@ Comparison comparison_of(const SchemesDiffOptions& options) {
           norm::relation(a, b), a.function != a.moved, b.function != b.moved};
 }
 
-/// What a table of differences does not say by itself; empty if nothing.
+/// How the two functions are related, as a sentence; "" if the table of differences says it.
 const char* relation_text(SchemeRelation relation) {
   switch (relation) {
     case SchemeRelation::same:
@@ -64,6 +67,7 @@ const char* relation_text(SchemeRelation relation) {
   return "";
 }
 
+/// The relation as JSON names it.
 const char* relation_name(SchemeRelation relation) {
   switch (relation) {
     case SchemeRelation::same:
@@ -80,7 +84,7 @@ const char* relation_name(SchemeRelation relation) {
   return "different";
 }
 
-/// Whose norms do not stand where its file puts them; empty if all do.
+/// Names the schemes whose norms the table shows in other places than their files; "" if none.
 std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison& comparison) {
   if (!comparison.left_moved && !comparison.right_moved) return "";
   return text("norms on a sum are shown as the input norm of the half that reads it, in ",
@@ -89,6 +93,7 @@ std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison
               comparison.right_moved ? options.right : "");
 }
 
+/// "block 1", "blocks 2-9"; outside the blocks "model", or "start" for initial values.
 std::string blocks(const SchemeDifference& each) {
   if (each.first == 0) return each.at_start ? "start" : "model";
   return each.first == each.last ? text("block ", each.first)
@@ -97,6 +102,7 @@ std::string blocks(const SchemeDifference& each) {
 
 using Row = std::array<std::string, 4>;  // blocks, place, left, right
 
+/// The table: a header, a row a difference, and the parameter counts.
 std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
   std::vector<Row> rows = {{"", "", options.left, options.right}};
   std::string group;
@@ -110,7 +116,8 @@ std::vector<Row> rows_of(const SchemesDiffOptions& options, const Comparison& co
   return rows;
 }
 
-void print(const SchemesDiffOptions& options, const Comparison& comparison) {
+/// The table with aligned columns, and sentences on the relation of the two.
+void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
   for (const auto& row : rows) {
@@ -132,7 +139,9 @@ void print(const SchemesDiffOptions& options, const Comparison& comparison) {
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparison& comparison) {
+/// Relation, parameter counts, and one object a difference.
+nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
+                                            const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
   for (const auto& each : comparison.differences) {
     nlohmann::ordered_json range;  // null outside the blocks
@@ -156,9 +165,9 @@ nlohmann::ordered_json as_json(const SchemesDiffOptions& options, const Comparis
 Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {
-    print_json(as_json(options, found));
+    print_json(schemes_diff_as_json(options, found));
   } else {
-    print(options, found);
+    schemes_diff_print(options, found);
   }
   return Exit::done;
 }

@@ -22,12 +22,13 @@ constexpr const char* kSchemesNewExamples = R"(Examples:
   evenkeel schemes new mine --extends peri_ln --out schemes/mine.toml)";
 constexpr std::string_view kSuffix = ".toml";
 
+/// Options of `schemes new`.
 struct SchemesNewOptions {
   std::string name, parent = "hybrid_norm";
   std::optional<fs::path> out;
 };
 
-/// A name becomes part of run folders.
+/// A scheme's name becomes part of the names of run folders: letters, digits and ._+- only.
 /// \throws Error (usage)
 void check_name(const std::string& name) {
   const auto is_fit = [](unsigned char letter) {
@@ -46,6 +47,8 @@ void check_name(const std::string& name) {
                                 "hide; name it otherwise"));
 }
 
+/// The file to write: --out, or NAME.toml in the current folder.
+/// \throws Error (usage) for a bad name or ending, and if the file exists
 fs::path file_of(const SchemesNewOptions& options) {
   auto name = options.name;
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
@@ -65,6 +68,7 @@ fs::path file_of(const SchemesNewOptions& options) {
   return file;
 }
 
+/// Writes the file and prints the next commands.
 Exit make(const SchemesNewOptions& options) {
   const auto file = file_of(options);
   const auto name = file.string();

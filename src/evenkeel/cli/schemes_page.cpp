@@ -10,6 +10,7 @@ namespace evenkeel::cli {
 
 namespace {
 
+/// `content` with a backslash before each of these letters.
 std::string escaped(const std::string& content, std::string_view letters) {
   std::string out;
   for (const char letter : content) {
@@ -19,15 +20,17 @@ std::string escaped(const std::string& content, std::string_view letters) {
   return out;
 }
 
-/// Words in a cell or a line: a bar would end the one, stars would slant the other.
+/// Text of a table cell or a paragraph in Markdown, with | and * escaped.
 std::string prose(const std::string& content) {
   return escaped(content, "|*");
 }
 
+/// `content` as code of a table cell; "" stays "".
 std::string code(const std::string& content) {
   return content.empty() ? "" : text("`", escaped(content, "|"), "`");
 }
 
+/// The table row of a scheme.
 std::string row(const CatalogueEntry& scheme) {
   const auto& info = scheme.info;
   return text("| ", code(info.name), " | ", prose(info.title), " | ", code(info.equation_attention),
@@ -35,7 +38,8 @@ std::string row(const CatalogueEntry& scheme) {
               prose(info.source), " |\n");
 }
 
-/// What has no column: steps outside the blocks, and the note. Nothing if there is neither.
+/// A list item with what has no column: the equation outside the blocks, and the note; "" without
+/// both.
 std::string remark(const norm::SchemeInfo& info) {
   if (info.equation_other.empty() && info.note.empty()) return "";
   auto line = text("- `", info.name, "`:");
@@ -58,7 +62,7 @@ std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue) {
                    families.size() == 1 ? " family.\n" : " families.\n");
   for (const auto& [family, schemes] : families) {
     page += text("\n### ", capitalized(family),
-                 "\n\n| scheme | what it is | attention half | feed-forward half | parameters of "
+                 "\n\n| scheme | what it is | attention | feed-forward | parameters of "
                  "the norms | source |\n|---|---|---|---|---|---|\n");
     std::string notes;
     for (const auto& each : schemes) {

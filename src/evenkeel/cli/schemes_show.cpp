@@ -22,39 +22,44 @@ constexpr const char* kSchemesShowExamples = R"(Examples:
   evenkeel schemes show hybrid_norm_star            block by block, and what it adds
   evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
 
-void print_show_line(const char* name, const std::string& value) {
-  if (!value.empty()) std::printf("%-14s %s\n", name, value.c_str());
+/// "scheme         hybrid_norm_star"; nothing where the value is empty.
+void print_row(const char* name, const std::string& value) {
+  constexpr int kWidth = 14;
+  print_field(name, value, kWidth);
 }
 
+/// Name, source and equations.
 void print_info(const norm::SchemeInfo& info) {
-  print_show_line("scheme", info.name + (info.title.empty() ? "" : ": " + info.title));
-  print_show_line("source", info.source);
-  print_show_line("attention", info.equation_attention);
-  print_show_line("feed-forward", info.equation_feed_forward);
-  print_show_line("elsewhere", info.equation_other);
-  print_show_line("note", info.note);
+  print_row("scheme", info.name + (info.title.empty() ? "" : ": " + info.title));
+  print_row("source", info.source);
+  print_row("attention", info.equation_attention);
+  print_row("feed-forward", info.equation_feed_forward);
+  print_row("elsewhere", info.equation_other);
+  print_row("note", info.note);
 }
 
+/// Whether the scheme declares this warning itself (`warnings = [...]`).
 bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
   const auto& expected = scheme.info.warnings;
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
 }
 
-void print(const BoundScheme& shown) {
+/// Name and equations, the diagram of the blocks, parameters, leaks and warnings.
+void schemes_show_print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_info(scheme.info);
   std::printf("\n%s\n", norm::diagram(scheme).c_str());
-  print_show_line("norms",
-                  text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
-                       " parameters (", model_summary(shown), ")"));
-  for (const auto& leak : norm::leaks_of(scheme)) print_show_line("leak", leak);
+  print_row("norms", text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
+                          " parameters (", model_summary(shown), ")"));
+  for (const auto& leak : norm::leaks_of(scheme)) print_row("leak", leak);
   for (const auto& warning : norm::validate(scheme)) {
-    print_show_line("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "",
-                                    ": ", warning.explanation));
+    print_row("warning", text(warning.code, is_expected(scheme, warning) ? " (expected)" : "", ": ",
+                              warning.explanation));
   }
 }
 
-nlohmann::ordered_json as_json(const BoundScheme& shown) {
+/// As print(), as an object.
+nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
   const auto& info = scheme.info;
   auto warnings = nlohmann::ordered_json::array();
@@ -85,9 +90,9 @@ nlohmann::ordered_json as_json(const BoundScheme& shown) {
 Exit show(const CommonOptions& common) {
   const auto shown = bound_scheme(common);
   if (common.json) {
-    print_json(as_json(shown));
+    print_json(schemes_show_as_json(shown));
   } else {
-    print(shown);
+    schemes_show_print(shown);
   }
   return Exit::done;
 }

@@ -16,17 +16,20 @@
 /// The command line. One file a verb; each adds itself to the program.
 namespace evenkeel::cli {
 
-/// The options that several verbs share; each verb adds those that mean something to it.
+/// The options that several verbs share; each verb adds those that have an effect on it.
 struct CommonOptions {
-  std::optional<std::string> preset, scheme;
-  std::vector<std::filesystem::path> files;
-  std::vector<std::string> sets;
-  std::optional<std::filesystem::path> run;
-  std::string device = "cpu";
-  bool json = false, quiet = false;
+  std::optional<std::string> preset;         // --preset: a name
+  std::optional<std::string> scheme;         // --scheme: a name or a .toml file
+  std::vector<std::filesystem::path> files;  // --config, in the order of the command line
+  std::vector<std::string> sets;             // --set: "train.steps=2000"
+  std::optional<std::filesystem::path> run;  // --run: a run folder
+  std::string device = "cpu";                // --device
+  bool json = false;                         // --json: results as JSON on standard output
+  bool quiet = false;                        // --quiet: no progress on standard error
 
+  /// The sources of the configuration, without the run's own.
   config::Sources sources() const { return {preset, files, scheme, sets}; }
-  /// The same, with the run's own configuration as the lowest file.
+  /// As sources(), with run.toml of --run as the first file, which later sources override.
   /// \throws Error (usage) if --run names no run folder
   config::Sources sources_with_run() const;
 };
@@ -37,23 +40,30 @@ struct Verb {
   std::function<Exit()> body;
 };
 
-void add_config_options(const Command& command,
-                        CommonOptions& common);  // --preset, --config, --scheme, --set
-void add_file_and_set_options(const Command& command, CommonOptions& common);  // --config, --set
+// Each function adds options that are bound to `common`, which must outlive the parsing.
+
+/// --preset, --config, --scheme, --set
+void add_config_options(const Command& command, CommonOptions& common);
+/// --config, --set
+void add_file_and_set_options(const Command& command, CommonOptions& common);
+/// --run, --device, --json, --quiet: one each
 void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
 void add_device(const Command& command, CommonOptions& common);
 void add_json(const Command& command, CommonOptions& common);
 void add_quiet(const Command& command, CommonOptions& common);
 
-/// \throws Error (usage) for a device this build does not have
+/// Checks --device.
+/// \throws Error (usage) for a device that this build does not support
 void check_device(const CommonOptions& common);
 
-/// The text itself; on a terminal with U+FFFD for control characters, which might upset it.
+/// The text with U+FFFD for control characters if standard output is a terminal; else unchanged.
 std::string terminal_safe(const std::string& text);
 
 /// Writes a result to standard output, with a line end; bytes that are not UTF-8 as U+FFFD.
-/// \param indent  of what stands inside; -1: one line
+/// \param indent  spaces a level; -1: one line
 void print_json(const nlohmann::ordered_json& result, int indent = -1);
+
+// Each function adds a verb to the program; its file is verb_NAME.cpp, or NAME.cpp with a header.
 
 Verb add_train(const Command& program);
 Verb add_generate(const Command& program);

@@ -12,6 +12,7 @@
 #include "evenkeel/config/init.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/merge_sources.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
@@ -22,7 +23,7 @@ namespace {
 constexpr std::int64_t kByteTokens = 257;  // 256 bytes and the end of text
 
 /// All keys but the scheme, each read strictly.
-Config read(const toml::table& tree) {
+Config config_resolve_read(const toml::table& tree) {
   Config config;
   TableReader top(tree, "");
   top.node("scheme");
@@ -50,7 +51,7 @@ Config read(const toml::table& tree) {
 constexpr const char* kFits =
     "a string of at most 100 bytes of UTF-8 without / and control characters";
 
-/// The name of a scheme becomes part of that of a run folder, and of its files.
+/// The name of a scheme becomes part of the names of run folders and their files.
 bool fits_a_folder(const std::string& name) {
   constexpr std::size_t kMostBytes = 100;
   return name.size() <= kMostBytes && !first_invalid_utf8(name) &&
@@ -59,7 +60,7 @@ bool fits_a_folder(const std::string& name) {
          });
 }
 
-/// A scheme by name or file, or a table, which may carry a `name` of its own.
+/// Reads the key `scheme`: a name, a file, or a table, which may have a `name`.
 SchemeSource scheme_of(toml::table& tree) {
   auto* const node = tree.get("scheme");
   EK_ASSERT(node != nullptr);  // every preset has one
@@ -90,8 +91,8 @@ void check_batch(const Train& train) {
                                 train.micro_batch, " does not divide ", train.batch));
 }
 
-/// A key of [schedule] that its kind does not read must not be there; run.toml, which holds all
-/// keys, may state it with its default.
+/// Refuses keys of [schedule] that its kind does not read. Default values are accepted: run.toml
+/// states all keys.
 void check_schedule(const Schedule& schedule, const toml::table& tree) {
   const Schedule defaults;
   const auto check = [&](std::string_view key, bool is_default) {
@@ -105,7 +106,8 @@ void check_schedule(const Schedule& schedule, const toml::table& tree) {
   if (schedule.kind != "wsd") check("decay", schedule.decay == defaults.decay);
 }
 
-/// The scheme's word on the head wins over a preset's; against the user's it is an error.
+/// The scheme's `head` overrides a preset's model.tied; against the user's model.tied it is an
+/// error.
 void resolve_head(Config& config, bool user_states_tied, const norm::Scheme& scheme) {
   if (!scheme.tied || *scheme.tied == config.model.tied) return;
   if (user_states_tied) {
@@ -116,8 +118,8 @@ void resolve_head(Config& config, bool user_states_tied, const norm::Scheme& sch
   config.model.tied = *scheme.tied;
 }
 
-/// What only a mixture reads must not be said of a dense model. A preset's may stay there, and so
-/// may defaults, which a complete run.toml states.
+/// Refuses keys of a mixture in a dense model. Keys of a preset and default values are accepted: a
+/// complete run.toml states them.
 void check_dense(const Config& config, const toml::table& tree) {
   const auto section = std::find_if(sections().begin(), sections().end(),
                                     [](const auto& each) { return each.name == "model.experts"; });
@@ -153,7 +155,7 @@ void check_experts(const Config& config, const toml::table& tree) {
 }
 
 Config resolved(MergedSources merged) {
-  auto config = read(merged.tree);
+  auto config = config_resolve_read(merged.tree);
   config.preset = merged.preset;
   config.scheme = scheme_of(merged.tree);
   check_batch(config.train);

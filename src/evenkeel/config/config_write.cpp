@@ -4,24 +4,25 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/keys.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
 
 namespace {
 
-/// The catalogue has a scheme of this name, and it is this one.
+/// Whether the catalogue has this scheme under this name.
 bool is_of_catalogue(const SchemeSource& scheme) {
   const auto names = catalogue();
   if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
-  return find_scheme(scheme.name).merged == scheme.merged;
+  return table_of(find_scheme(scheme.name)) == table_of(scheme);
 }
 
-/// The lines of a scheme that no name stands for.
+/// The table [scheme] of a scheme outside of the catalogue.
 std::string scheme_table(const SchemeSource& scheme) {
   std::string out =
       text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n");
-  for (const auto& [key, node] : scheme.merged) {
+  for (const auto& [key, node] : table_of(scheme)) {
     out += text(key_text(key.str()), " = ", toml_text(node), "\n");
   }
   return out;
@@ -47,9 +48,9 @@ std::string to_toml(const Config& config) {
 
 std::vector<KeyDifference> differences(const Config& before, const Config& after) {
   std::vector<KeyDifference> out;
-  if (before.scheme.merged != after.scheme.merged) {
+  if (table_of(before.scheme) != table_of(after.scheme)) {
     const auto shown = [](const SchemeSource& scheme) {
-      return is_of_catalogue(scheme) ? in_quotes(scheme.name) : toml_text(scheme.merged);
+      return is_of_catalogue(scheme) ? in_quotes(scheme.name) : scheme_text(scheme);
     };
     out.push_back({"scheme", shown(before.scheme), shown(after.scheme)});
   }

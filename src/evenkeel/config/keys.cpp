@@ -7,7 +7,8 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/length.h"
 #include "evenkeel/config/measures.h"
-#include "evenkeel/config/toml_text.h"
+#include "evenkeel/config/quote.h"
+#include "evenkeel/config/table_reader.h"
 
 namespace evenkeel::config {
 
@@ -24,15 +25,15 @@ constexpr IntegerRange kThreads = {1, 4096};
 constexpr IntegerRange kCheckpoints = {2,
                                        kCount.most};  // the newest may be the one that is damaged
 
-std::string list_text(const std::vector<std::string>& list) {
+std::string keys_list_text(const std::vector<std::string>& list) {
   if (list.size() == 1) return in_quotes(list.front());
   std::string out;
   for (const auto& each : list) out += (out.empty() ? "" : ", ") + in_quotes(each);
   return "[" + out + "]";
 }
 
-/// Adds keys that stand for the fields of one struct of Config. Each getter of TableReader has its
-/// twin here, which also knows how to write the value.
+/// Adds keys for the fields of one struct of Config. Each getter of TableReader has a function
+/// here, which also writes the value.
 template <typename Fields>
 class SectionBuilder {
  public:
@@ -93,7 +94,7 @@ class SectionBuilder {
         [key](TableReader& table, const std::vector<std::string>& value) {
           return table.strings(key, value);
         },
-        [](const std::vector<std::string>& value) { return list_text(value); });
+        [](const std::vector<std::string>& value) { return keys_list_text(value); });
   }
   void words(std::string_view key, std::vector<std::string> Fields::* field,
              std::vector<std::string> choices) {
@@ -103,7 +104,7 @@ class SectionBuilder {
                                             const std::vector<std::string>& value) {
           return table.words(key, value, choices);
         },
-        [](const std::vector<std::string>& value) { return list_text(value); });
+        [](const std::vector<std::string>& value) { return keys_list_text(value); });
   }
   void integers(std::string_view key, std::vector<int64_t> Fields::* field, IntegerRange range) {
     add(
@@ -137,7 +138,7 @@ class SectionBuilder {
   Fields Config::* fields_;
 };
 
-Section top() {
+Section keys_top() {
   return {"",
           "",
           {{"seed",
@@ -191,7 +192,7 @@ Section data() {
                  if (ood == std::vector<std::string>{"none"}) ood.clear();
                },
                [](const Config& config) {
-                 return config.data.ood.empty() ? std::string() : list_text(config.data.ood);
+                 return config.data.ood.empty() ? std::string() : keys_list_text(config.data.ood);
                }});
   keys.custom({"tokenizer",
                [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
@@ -320,7 +321,7 @@ std::string full_name(const Section& section, const Key& key) {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {
-      top(),      model(),      experts(), data(),   train(), optimizer(), schedule(),
+      keys_top(), model(),      experts(), data(),   train(), optimizer(), schedule(),
       evaluate(), checkpoint(), probe(),   health(), log(),   kernels()};
   return sections;
 }

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "evenkeel/base/number.h"
-#include "evenkeel/config/toml_text.h"
+#include "evenkeel/config/quote.h"
 
 namespace evenkeel::config {
 

@@ -6,17 +6,17 @@
 
 namespace evenkeel::config {
 
-/// A quantity that a probe measures.
+/// A quantity that a probe measures, as kurtosis or gradient norm.
 struct Measure {
   const char* name;
   const char* meaning;     // one line, with its unit
-  bool by_default = true;  // or only where it is named
+  bool by_default = true;  // part of "all"; else only if it is named
 };
 
-/// All of them, in the order of reports (docs/probes.md).
+/// All measures in the order of reports. docs/probes.md has their formulas.
 const std::vector<Measure>& measures();
 
-/// What `probe.what` may name: "all", and every measure.
+/// The words of the key `probe.what`: "all", and the name of every measure.
 std::vector<std::string> measure_names();
 
 }  // namespace evenkeel::config

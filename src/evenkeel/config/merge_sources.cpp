@@ -15,7 +15,7 @@ namespace evenkeel::config {
 
 namespace {
 
-/// The preset that the file asks for, if it does; the key is taken out of the file.
+/// Removes the key `preset` from the file and returns its value, if there is one.
 std::optional<std::string> take_preset(toml::table& file, const std::optional<std::string>& asked) {
   const auto* const node = file.get("preset");
   if (node == nullptr) return std::nullopt;
@@ -66,7 +66,7 @@ void merge_keys(toml::table& tree, toml::table&& source, bool is_top) {
   }
 }
 
-void merge(toml::table& tree, toml::table&& source) {
+void merge_sources_merge(toml::table& tree, toml::table&& source) {
   resolve_run_length(tree, source);
   resolve_schedule(tree, source);
   merge_keys(tree, std::move(source), /*is_top=*/true);
@@ -95,13 +95,14 @@ void merge_settings(MergedSources& merged, const std::vector<std::string>& sets)
       continue;
     }
     if (setting.path.size() == 1) {
-      merge(source, toml::table{{setting.path.front(), std::move(*setting.value.get("value"))}});
+      merge_sources_merge(
+          source, toml::table{{setting.path.front(), std::move(*setting.value.get("value"))}});
     } else {
       apply(std::move(setting), source);
     }
   }
   merged.states_tied = merged.states_tied || source.at_path("model.tied");
-  merge(merged.tree, std::move(source));
+  merge_sources_merge(merged.tree, std::move(source));
   for (auto& change : changes) change_scheme(merged.tree, std::move(change));
 }
 
@@ -114,7 +115,7 @@ MergedSources merge_files(const Sources& sources, std::vector<toml::table> files
   merged.tree = parse_toml(preset_source(merged.preset, "--preset"), "preset " + merged.preset);
   for (auto& file : files) {
     merged.states_tied = merged.states_tied || file.at_path("model.tied");
-    merge(merged.tree, std::move(file));
+    merge_sources_merge(merged.tree, std::move(file));
   }
   if (sources.scheme) merged.tree.insert_or_assign("scheme", *sources.scheme);
   merge_settings(merged, sources.sets);

@@ -7,7 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/config/config.h"
-#include "evenkeel/config/toml_text.h"
+#include "evenkeel/config/quote.h"
 
 namespace evenkeel::config {
 

@@ -10,7 +10,7 @@ namespace evenkeel::config {
 /// The preset that runs start from when none is named; its values are the defaults of Config.
 inline constexpr const char* kDefaultPreset = "tiny";
 
-/// The text of a preset, as it stands in presets/.
+/// The text of a preset file in presets/.
 /// \param where  the start of a message: "--preset", "mine.toml:1: preset"
 /// \throws Error (usage) with the nearest name and all names
 std::string_view preset_source(const std::string& name, std::string_view where);

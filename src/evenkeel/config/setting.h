@@ -14,13 +14,13 @@ struct Setting {
   toml::table value;              // the value under the key "value"
 };
 
-/// Takes a `--set` apart. The value is TOML; what is no TOML and does not begin like a string, a
-/// list or a table is a string as it stands: `a.txt`, `builtin:sentences`, `100Mt`, `5%`.
-/// \throws Error (usage)
+/// Parses a `--set`. The value is TOML. Other text is a string without quotes, as `a.txt`, `100Mt`
+/// or `5%`, unless it begins like a TOML string, list or table.
+/// \throws Error (usage): "--set KEY: a value is missing; ..."
 Setting parse_setting(const std::string& setting);
 
-/// Puts the value of `setting` into `tree`, which then also holds the tables of its path.
-/// \throws Error (usage) if something on the way is no table
+/// Puts the value of `setting` into `tree`; absent tables of its path are created.
+/// \throws Error (usage) if a part of the path is a value instead of a table
 void apply(Setting setting, toml::table& tree);
 
 }  // namespace evenkeel::config

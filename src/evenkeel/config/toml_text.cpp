@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/config/toml_text.h"
 
-#include <array>
-#include <cstdio>
 #include <sstream>
 
 #include "evenkeel/base/number.h"
@@ -11,19 +9,7 @@ namespace evenkeel::config {
 
 namespace {
 
-constexpr std::string_view kBareKey =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
-std::string escaped(char letter) {
-  const auto code = static_cast<unsigned char>(letter);
-  if (letter == '"' || letter == '\\') return {'\\', letter};
-  if (code >= 0x20 && code != 0x7f) return {letter};
-  std::array<char, 8> out{};
-  std::snprintf(out.data(), out.size(), "\\u%04X", static_cast<unsigned>(code));
-  return out.data();
-}
-
-std::string list_text(const toml::array& list) {
+std::string toml_text_list_text(const toml::array& list) {
   std::string out;
   for (const auto& each : list) out += (out.empty() ? "" : ", ") + toml_text(each);
   return "[" + out + "]";
@@ -39,20 +25,9 @@ std::string table_text(const toml::table& table) {
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char letter : text) out += escaped(letter);
-  return out + "\"";
-}
-
-std::string key_text(std::string_view key) {
-  const bool bare = !key.empty() && key.find_first_not_of(kBareKey) == std::string_view::npos;
-  return bare ? std::string(key) : in_quotes(key);
-}
-
 std::string toml_text(const toml::node& node) {
   if (const auto* const table = node.as_table()) return table_text(*table);
-  if (const auto* const list = node.as_array()) return list_text(*list);
+  if (const auto* const list = node.as_array()) return toml_text_list_text(*list);
   if (const auto* const string = node.as_string()) return in_quotes(string->get());
   if (const auto* const integer = node.as_integer()) return std::to_string(integer->get());
   if (const auto* const number = node.as_floating_point()) return shortest(number->get());

@@ -41,8 +41,8 @@ bool is_held_out(Numbers numbers) {
   return Philox(0, text_of(numbers)).words(0)[0] % kOneIn == 0;
 }
 
-Corpus generated(std::string_view stream, std::size_t count, const TermCounts& terms,
-                 bool held_out) {
+Corpus addition_corpus_generated(std::string_view stream, std::size_t count,
+                                 const TermCounts& terms, bool held_out) {
   Corpus corpus;
   corpus.has_known_entropy = true;
   corpus.answer_start_token = kAnswerStart;
@@ -59,13 +59,13 @@ Corpus generated(std::string_view stream, std::size_t count, const TermCounts& t
 
 Corpora addition_corpora(const TermCounts& terms) {
   Corpora corpora;
-  corpora.train = generated("addition/train", kTrainSums, terms, false);
+  corpora.train = addition_corpus_generated("addition/train", kTrainSums, terms, false);
   corpora.validation = addition_validation_corpus(terms);
   return corpora;
 }
 
 Corpus addition_validation_corpus(const TermCounts& terms) {
-  return generated("addition/validation", kValidationSums, terms, true);
+  return addition_corpus_generated("addition/validation", kValidationSums, terms, true);
 }
 
 }  // namespace evenkeel::data

@@ -60,7 +60,7 @@ const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* ke
   return &kBuiltins[static_cast<std::size_t>(known - names.begin())];
 }
 
-Corpus described(Corpus corpus, const std::string& what) {
+Corpus corpus_described(Corpus corpus, const std::string& what) {
   const auto documents = static_cast<std::int64_t>(corpus.documents.size());
   const auto tokens = static_cast<std::int64_t>(corpus.tokens.size());
   corpus.description =
@@ -74,10 +74,10 @@ Corpus described(Corpus corpus, const std::string& what) {
 Corpus evaluation_corpus(const std::vector<std::string>& inputs, const char* key,
                          const config::Data& data) {
   if (const auto* const builtin = builtin_of(inputs, key)) {
-    return described(builtin->generate_validation(), text(kBuiltin, builtin->name));
+    return corpus_described(builtin->generate_validation(), text(kBuiltin, builtin->name));
   }
   const auto texts = read_texts(inputs, data);
-  return described(tokens_of(texts.documents), texts.description);
+  return corpus_described(tokens_of(texts.documents), texts.description);
 }
 
 /// Whether the validation text comes from the same source as the training text.
@@ -93,8 +93,8 @@ Corpora corpora_unchecked(const config::Data& data) {
   if (builtin != nullptr) {
     auto [train, validation, none] = builtin->generate();
     const auto what = text(kBuiltin, builtin->name);
-    corpora.train = described(std::move(train), what);
-    if (split_off) corpora.validation = described(std::move(validation), what);
+    corpora.train = corpus_described(std::move(train), what);
+    if (split_off) corpora.validation = corpus_described(std::move(validation), what);
   } else {
     auto texts = read_texts(data.train, data);
     if (split_off) {
@@ -102,10 +102,10 @@ Corpora corpora_unchecked(const config::Data& data) {
       const auto [front, back] = split(std::move(texts.documents), data.validation_fraction);
       texts.documents = front;
       const double share = all > 0 ? 1 - static_cast<double>(texts.bytes()) / all : 0;
-      corpora.validation =
-          described(tokens_of(back), text("the last ", percent(share), " of ", texts.description));
+      corpora.validation = corpus_described(
+          tokens_of(back), text("the last ", percent(share), " of ", texts.description));
     }
-    corpora.train = described(tokens_of(texts.documents), texts.description);
+    corpora.train = corpus_described(tokens_of(texts.documents), texts.description);
   }
   if (!split_off) corpora.validation = evaluation_corpus(data.validation, "validation", data);
   return corpora;

@@ -20,8 +20,8 @@ void append(Corpus& corpus, const DocumentGenerator& generator) {
 }
 
 /// `count` documents of a stream that are not among `excluded`; adds them to `excluded`.
-Corpus generated(std::string_view stream, std::size_t count,
-                 std::unordered_set<std::string>& excluded) {
+Corpus sentences_corpus_generated(std::string_view stream, std::size_t count,
+                                  std::unordered_set<std::string>& excluded) {
   Corpus corpus;
   corpus.has_known_entropy = true;
   corpus.tokens.push_back(kEndOfText);
@@ -40,8 +40,9 @@ Corpus generated(std::string_view stream, std::size_t count,
 Corpora sentences_corpora() {
   std::unordered_set<std::string> seen;
   Corpora corpora;
-  corpora.train = generated("sentences/train", kTrainDocuments, seen);
-  corpora.validation = generated("sentences/validation", kValidationDocuments, seen);
+  corpora.train = sentences_corpus_generated("sentences/train", kTrainDocuments, seen);
+  corpora.validation =
+      sentences_corpus_generated("sentences/validation", kValidationDocuments, seen);
   return corpora;
 }
 

@@ -111,7 +111,7 @@ void read_into(Texts& texts, Counts& counts, const fs::path& file, const config:
   if (content.empty()) throw Error(Exit::data, text(name, ": must hold text, but is empty"));
 }
 
-std::string described(const std::vector<std::string>& inputs, const Counts& counts) {
+std::string texts_described(const std::vector<std::string>& inputs, const Counts& counts) {
   std::string names;
   for (const auto& input : inputs) names += (names.empty() ? "" : ", ") + input;
   std::string kinds;
@@ -139,7 +139,7 @@ Texts read_texts(const std::vector<std::string>& inputs, const config::Data& dat
   for (const auto& input : inputs) {
     for (const auto& file : files_of(input, counts)) read_into(texts, counts, file, data);
   }
-  texts.description = described(inputs, counts);
+  texts.description = texts_described(inputs, counts);
   return texts;
 }
 

@@ -14,12 +14,12 @@ inline constexpr std::int64_t kIgnoreIndex = -1;  // a target that is not scored
 
 /// Inputs and targets of some windows: targets[i] is the token after inputs[i].
 struct Batch {
-  std::vector<std::int64_t> inputs, targets;  // [rows, context]
+  std::vector<std::int64_t> inputs, targets;  // [B, T], int64: rows x context
   std::int64_t rows = 0, scored = 0;          // scored: targets that are not kIgnoreIndex
 };
 
-/// Rows `first` .. `first + rows - 1` of a batch. `scored` counts those of the whole batch: it is
-/// what a mean over the batch divides by.
+/// Rows `first` .. `first + rows - 1` of a batch. `scored` is the count of the whole batch, the
+/// divisor of a mean over it.
 Batch batch_slice(const Batch& batch, std::int64_t first, std::int64_t rows);
 
 /// Training windows: window `slot` of optimizer step `step` is a pure function of
@@ -46,7 +46,7 @@ class TrainingWindows {
 /// window starts at a document and holds whole documents (the rest is kIgnoreIndex), so what is
 /// scored is exactly the documents of `nats`; any other text, and one with a document longer than
 /// a window, is cut into consecutive windows. Of a text with answers only these are scored: what
-/// stands behind a mark in the same window, up to and with the end-of-text.
+/// follows a mark in the same window, up to and with the end-of-text.
 class ValidationWindows {
  public:
   /// \param sequences  windows to use, spread evenly; 0: all

@@ -46,7 +46,7 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
 }
 
 /// norm(x), or x without a norm. \param x  [B, T, heads, dk]
-at::Tensor normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
+at::Tensor attention_normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
   if (!norm) return x;
   return (*norm)(x.flatten(-2), mode).view(x.sizes());
 }
@@ -123,8 +123,8 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
   auto [q, k, v] =
       ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin, heads,
                          kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
-  if (q_norm_after_rotation) q = normed(q_norm, q, mode);
-  if (k_norm_after_rotation) k = normed(k_norm, k, mode);
+  if (q_norm_after_rotation) q = attention_normed(q_norm, q, mode);
+  if (k_norm_after_rotation) k = attention_normed(k_norm, k, mode);
   return {std::move(q), std::move(k), std::move(v)};
 }
 
@@ -139,11 +139,12 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
     return products.narrow(-1, from, width).unflatten(-1, {count, head_width});
   };
   const auto rotated = [&](const at::Tensor& z, const std::optional<NormLayer>& norm, bool first) {
-    return first ? normed(norm, rotary(z), mode) : rotary(normed(norm, z, mode));
+    return first ? attention_normed(norm, rotary(z), mode)
+                 : rotary(attention_normed(norm, z, mode));
   };
   return {rotated(part(0, query_width, heads), q_norm, q_norm_after_rotation),
           rotated(part(query_width, key_width, kv_heads), k_norm, k_norm_after_rotation),
-          normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
+          attention_normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
 }
 
 at::Tensor Attention::operator()(const Activation& x, const Positions& positions, Mode mode,
@@ -167,7 +168,7 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
   auto context = causal_attention(inputs, use_formula ? AttentionPath::explicit_scores : path);
   const auto context_by_token = context.transpose(1, 2);
   const auto normed_context = [this, mode](const at::Tensor& rows) {
-    return normed(context_norm, rows, mode).flatten(-2);
+    return attention_normed(context_norm, rows, mode).flatten(-2);
   };
   const bool recomputes_norm = context_norm && context_norm->is_recomputed(recompute, mode);
   if (!recomputes_norm) return linear(normed_context(context_by_token), output.weight(mode));

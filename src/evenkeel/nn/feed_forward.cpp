@@ -18,7 +18,8 @@ at::Tensor gated(const FeedForward& feed_forward, const at::Tensor& products) {
 }
 
 /// hidden_norm(hidden), for each expert apart. \param hidden  [..., F]
-at::Tensor normed(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
+at::Tensor feed_forward_normed(const FeedForward& feed_forward, const at::Tensor& hidden,
+                               Mode mode) {
   const auto& norm = *feed_forward.hidden_norm;
   if (feed_forward.expert_count == 1) return norm(hidden, mode);
   return norm(hidden.unflatten(-1, {feed_forward.expert_count, -1}), mode).flatten(-2);
@@ -27,10 +28,10 @@ at::Tensor normed(const FeedForward& feed_forward, const at::Tensor& hidden, Mod
 /// The input of `down` after a norm of the hidden values. Under Recompute::norms the backward pass
 /// computes it again from the hidden values, which are saved anyway.
 Activation normed_hidden(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
-  const auto value = normed(feed_forward, hidden, mode);
+  const auto value = feed_forward_normed(feed_forward, hidden, mode);
   if (!feed_forward.hidden_norm->is_recomputed(feed_forward.recompute, mode)) return value;
   return {value, hidden.detach(), [&feed_forward, mode](const at::Tensor& saved) {
-            return normed(feed_forward, saved, mode);
+            return feed_forward_normed(feed_forward, saved, mode);
           }};
 }
 

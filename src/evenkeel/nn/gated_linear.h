@@ -4,17 +4,16 @@
 #include <ATen/core/Tensor.h>
 
 #include "evenkeel/nn/matrix.h"
+#include "evenkeel/ops/linear/swiglu_linear.h"
 
 namespace evenkeel::nn {
 
-/// swiglu(products) W^T, with the gradients of linear() after ops::swiglu(), bit for bit; but the
-/// gate's output is not saved: the pass over memory that computes the gradient of the products
-/// recomputes it, for the gradient of w. Differentiable once:
-/// a second derivative is refused.
-///
-/// \param products  [..., 2 * F]: up in the first F values, gate in the others
+/// ops::swiglu_linear() of a weight and its gradient buffer: swiglu(products) W^T.
+/// \param products  [..., 2 * F]: up in the first F values, gate in the last
 /// \param w         [rows, F]
 /// \return [..., rows]
-at::Tensor gated_linear(const at::Tensor& products, const Weight& w);
+inline at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
+  return ops::swiglu_linear(products, w.value, w.gradient_buffer);
+}
 
 }  // namespace evenkeel::nn

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "evenkeel/nn/grouped_linear.h"
-#include "evenkeel/nn/scale_rows.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/swiglu.h"
+#include "evenkeel/ops/moe/scale_rows.h"
 
 namespace evenkeel::nn {
 
@@ -66,8 +66,9 @@ at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& rout
   auto hidden = ops::swiglu(products);
   if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
   const auto weights = routing.weights.flatten().index_select(0, assignment.permutation);
-  return combine(grouped_linear(scale_rows(hidden, weights), down.weight(mode), assignment.offsets),
-                 assignment);
+  return combine(
+      grouped_linear(ops::scale_rows(hidden, weights), down.weight(mode), assignment.offsets),
+      assignment);
 }
 
 /// The formula: each expert gathers its tokens and adds its outputs. \param rows  [N, D]

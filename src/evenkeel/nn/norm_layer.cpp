@@ -9,6 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/step_number.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/norms/add_rms_norm.h"
@@ -26,7 +27,6 @@ namespace {
 
 using norm::Affine;
 using norm::EpsilonAt;
-using norm::Kind;
 using norm::Scope;
 namespace reference = ops::reference;
 
@@ -74,6 +74,8 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
       shift_max_(norm.shift_max.value(variables)),
       tensors_(std::move(tensors)),
       fused_(fused),
+      row_(&norm::row_of(norm.kind)),
+      implementation_(&implementation_of(norm.kind)),
       path_(fused ? path_of(norm_, heads_) : NormPath::formula) {
   if (norm.groups) groups_ = static_cast<std::int64_t>(norm.groups->value(variables));
   EK_ASSERT(tensors_.gain.defined() == (norm.affine != Affine::none));
@@ -106,7 +108,7 @@ NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
   }
   if (!rows.is_cpu()) return NormPath::formula;
   if (is_scaled_layer) return NormPath::row_norm;
-  const bool by_running_values = norm_.kind != Kind::instance_norm && mode == Mode::evaluation;
+  const bool by_running_values = !row_->states.empty() && mode == Mode::evaluation;
   const bool is_column = path_ == NormPath::column_norm;
   return is_column && (by_running_values || rows.numel() == 0) ? NormPath::formula : path_;
 }
@@ -122,14 +124,15 @@ at::Tensor NormLayer::apply(NormPath path, const at::Tensor& rows, Mode mode) co
     case NormPath::affine:
     case NormPath::bounded:
     case NormPath::seed_norm:
-      return apply_row_operator(rows);
+      return apply_row_operator(path, rows);
     case NormPath::column_norm:
       return apply_column_operator(rows);
     case NormPath::formula:
       break;
   }
   const auto scaled = norm_.pre_scale == norm::PreScale::absmax8 ? scaled_by_absmax(rows) : rows;
-  return with_affine(norm_.kind == Kind::seed_norm ? seed_norm(scaled) : statistic(scaled, mode));
+  return with_affine(implementation_->has_dynamic_gain ? seed_norm(scaled)
+                                                       : statistic(scaled, mode));
 }
 
 std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::add_and_norm(
@@ -170,24 +173,23 @@ at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = in_double(tensors_.bias);
   if (bias && out_scale_ != 1) bias = *bias * out_scale_;
-  const bool has_gain = norm_.kind == Kind::seed_norm;  // by now
-  const auto gain = has_gain ? std::nullopt : in_double(effective_gain());
+  const auto gain = implementation_->has_dynamic_gain ? std::nullopt : in_double(effective_gain());
   return gain || bias ? ops::affine(wide, gain, bias) : wide;
 }
 
 /// The whole norm in one operator: what is a norm of rows, or their gain alone.
-at::Tensor NormLayer::apply_row_operator(const at::Tensor& rows) const {
+at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = tensors_.bias;
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
   const auto gain = in_wide_dtype(wide, effective_gain());
-  if (norm_.kind == Kind::scale) return ops::affine(wide, gain, in_wide_dtype(wide, bias));
-  if (path_ == NormPath::bounded) {
+  if (path == NormPath::affine) return ops::affine(wide, gain, in_wide_dtype(wide, bias));
+  if (path == NormPath::bounded) {
     return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
-                        in_wide_dtype(wide, bias), norm_.kind == Kind::derf);
+                        in_wide_dtype(wide, bias), implementation_->is_erf);
   }
-  if (path_ == NormPath::seed_norm) {
+  if (path == NormPath::seed_norm) {
     const auto alpha =
         out_scale_ == 1 ? tensors_.alpha : tensors_.alpha.to(at::kDouble) * out_scale_;
     return ops::seed_norm(wide, *in_wide_dtype(wide, alpha), *in_wide_dtype(wide, tensors_.beta),
@@ -195,53 +197,39 @@ at::Tensor NormLayer::apply_row_operator(const at::Tensor& rows) const {
   }
   return ops::row_norm(wide, gain, in_wide_dtype(wide, bias),
                        {.groups = groups_ * (every_head ? heads_ : 1),
-                        .centred = norm_.kind == Kind::layer_norm || norm_.kind == Kind::group_norm,
+                        .centred = row_->operation == norm::Operation::standardize,
                         .partial = norm_.partial,
-                        .length = norm_.kind == Kind::l2 || norm_.kind == Kind::scale_norm,
+                        .length = row_->operation == norm::Operation::unit_length,
                         .epsilon = norm_.epsilon,
                         .epsilon_at = epsilon_mode(norm_.epsilon_at),
                         .absmax8 = norm_.pre_scale == norm::PreScale::absmax8});
 }
 
-/// The part of the norm before its gain, in double.
+/// The rows and numbers that a formula of the kind takes.
+/// \param rows  in double
+FormulaInputs NormLayer::formula_inputs(const at::Tensor& rows) const {
+  return {.x = rows,
+          .epsilon = norm_.epsilon,
+          .epsilon_at = epsilon_mode(norm_.epsilon_at),
+          .partial = norm_.partial,
+          .groups = groups_,
+          .alpha = in_double(tensors_.alpha),
+          .shift = in_double(tensors_.shift),
+          .fixed_order = fused_};
+}
+
+/// The norm before its gain, in double.
 at::Tensor NormLayer::statistic(const at::Tensor& rows, Mode mode) const {
-  const auto at = epsilon_mode(norm_.epsilon_at);
   const auto wide = rows.to(at::kDouble);
-  switch (norm_.kind) {
-    case Kind::layer_norm:
-      return reference::layer_rows(wide, norm_.epsilon, at);
-    case Kind::rms_norm:
-      return reference::rms_rows(wide, norm_.epsilon, at, norm_.partial);
-    case Kind::l2:
-    case Kind::scale_norm:
-      return reference::unit_rows(wide, norm_.epsilon, at);
-    case Kind::group_norm:
-      return reference::group_rows(wide, groups_, norm_.epsilon, at);
-    case Kind::dyt:
-      if (!fused_) return reference::dyt_rows(wide, *in_double(tensors_.alpha));
-      return at::tanh(ops::affine(wide, in_double(tensors_.alpha)));
-    case Kind::derf:
-      if (!fused_) {
-        return reference::derf_rows(wide, *in_double(tensors_.alpha), *in_double(tensors_.shift));
-      }
-      return at::erf(ops::affine(wide, in_double(tensors_.alpha), in_double(tensors_.shift)));
-    case Kind::instance_norm:
-      return reference::instance_rows(wide.flatten(2), norm_.epsilon, at).view(rows.sizes());
-    case Kind::batch_norm:
-    case Kind::batch_renorm:
-      return batch_statistic(wide, mode);
-    case Kind::seed_norm:
-    case Kind::scale:
-      break;
-  }
-  return wide;
+  if (row_->axis == norm::StatisticAxis::batch) return batch_statistic(wide, mode);
+  return implementation_->formula(formula_inputs(wide));
 }
 
 /// (alpha * tanh(x . beta) + gain) * x / sqrt(mean(x^2) + epsilon)
 /// \source arXiv:2510.22777 (SeeDNorm)
 at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
   const auto wide = rows.to(at::kDouble);
-  const auto x_hat = reference::rms_rows(wide, norm_.epsilon, epsilon_mode(norm_.epsilon_at));
+  const auto x_hat = implementation_->formula(formula_inputs(wide));
   const auto alpha = in_double(tensors_.alpha), beta = in_double(tensors_.beta);
   const auto fixed_order = [&] {
     const auto dot = ops::affine(wide, beta).sum(-1, /*keepdim=*/true);
@@ -274,7 +262,7 @@ void NormLayer::update_running_stats(const reference::BatchMoments& batch,
   };
   const auto unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
   move(tensors_.running_mean, batch.mean);
-  move(tensors_.running_scale, norm_.kind == Kind::batch_renorm
+  move(tensors_.running_scale, implementation_->renormalizes
                                    ? (batch.variance + norm_.epsilon).sqrt()
                                    : batch.variance * unbiased);
 }
@@ -285,14 +273,13 @@ at::Tensor NormLayer::batch_statistic(const at::Tensor& rows, Mode mode) const {
   if (mode == Mode::evaluation) {
     const auto mean = tensors_.running_mean.to(at::kDouble);
     const auto scale = tensors_.running_scale.to(at::kDouble);
-    const bool renorm = norm_.kind == Kind::batch_renorm;
-    const auto deviation = renorm ? scale : (scale + norm_.epsilon).sqrt();
+    const auto deviation = implementation_->renormalizes ? scale : (scale + norm_.epsilon).sqrt();
     return ((flat - mean) / deviation).view(rows.sizes());
   }
   check_batch_size(flat.size(0));
-  auto y = reference::batch_rows(flat, norm_.epsilon);
+  auto y = implementation_->formula(formula_inputs(flat));
   const auto batch = reference::batch_moments(flat.detach());
-  if (norm_.kind == Kind::batch_renorm) {
+  if (implementation_->renormalizes) {
     const auto [rate, shift] = renorm_correction(batch);
     y = y * rate + shift;
   }
@@ -303,7 +290,7 @@ at::Tensor NormLayer::batch_statistic(const at::Tensor& rows, Mode mode) const {
 /// The whole norm over positions in one operator: all rows of the batch, in training, or those of
 /// each sequence.
 at::Tensor NormLayer::apply_column_operator(const at::Tensor& rows) const {
-  const bool is_instance = norm_.kind == Kind::instance_norm;
+  const bool is_instance = row_->axis == norm::StatisticAxis::sequence;
   const auto columns = is_instance ? rows.flatten(2) : rows.reshape({1, -1, features_});
   const auto width = columns.size(2);
   const auto of_columns = [width](const at::Tensor& vector) -> std::optional<at::Tensor> {
@@ -314,7 +301,7 @@ at::Tensor NormLayer::apply_column_operator(const at::Tensor& rows) const {
   auto gain = of_columns(effective_gain()), bias = of_columns(tensors_.bias);
   if (bias && out_scale_ != 1) bias = *bias * out_scale_;
   if (!is_instance) check_batch_size(columns.size(1));
-  if (norm_.kind == Kind::batch_renorm) {
+  if (implementation_->renormalizes) {
     const at::Tensor detached = columns.detach();
     const auto [unused, mean, variance] =
         ops::column_norm(detached, std::nullopt, std::nullopt, norm_.epsilon);

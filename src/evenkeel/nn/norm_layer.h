@@ -9,6 +9,7 @@
 
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/nn/norm_path.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/common/reference.h"
@@ -24,7 +25,8 @@ struct NormTensors {
                                            // deviation; moved in place by a training pass
 };
 
-/// One norm of a model with its parameters: x -> out_scale * (gain * statistic(x) + bias).
+/// One norm of a model with its parameters: x -> out_scale * (gain * statistic(x) + bias). The
+/// kind's facts are rows of norm/kinds.h and norm_path.h.
 class NormLayer {
  public:
   /// \param variables  of its place: norm::variables_of()
@@ -38,7 +40,8 @@ class NormLayer {
   /// \throws Error (usage) for batch statistics of a single token
   at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 
-  /// (residual + branch, norm of it) in one pass, where the norm allows it.
+  /// (residual + branch, norm of the sum) by ops::add_rms_norm; nothing for other norms.
+  /// \param residual, branch  [..., width]
   std::optional<std::tuple<at::Tensor, at::Tensor>> add_and_norm(const at::Tensor& residual,
                                                                  const at::Tensor& branch) const;
 
@@ -49,8 +52,9 @@ class NormLayer {
     return recompute == Recompute::norms && mode == Mode::training && !moves_a_state;
   }
 
-  /// What ops::qkv_norm_rope() needs to do this norm, if it can: a norm of heads, with one gain for
-  /// all of them. \param rows  of the dtype of the heads
+  /// The arguments of ops::qkv_norm_rope() for this norm; nothing unless it is an rms_norm of heads
+  /// with one gain for all heads.
+  /// \param rows  any tensor of the dtype of the heads
   std::optional<ops::HeadNorm> head_norm(const at::Tensor& rows) const;
 
   /// Evaluates the formulas of the norm anew.
@@ -62,7 +66,8 @@ class NormLayer {
   NormPath path_for(const at::Tensor& rows, Mode mode) const;
   at::Tensor apply(NormPath path, const at::Tensor& rows, Mode mode) const;
   at::Tensor effective_gain() const;
-  at::Tensor apply_row_operator(const at::Tensor& rows) const;
+  at::Tensor apply_row_operator(NormPath path, const at::Tensor& rows) const;
+  FormulaInputs formula_inputs(const at::Tensor& rows) const;
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;
   at::Tensor seed_norm(const at::Tensor& rows) const;
   at::Tensor batch_statistic(const at::Tensor& rows, Mode mode) const;
@@ -83,6 +88,8 @@ class NormLayer {
   double rate_max_ = 1, shift_max_ = 0;  // batch_renorm
   NormTensors tensors_;
   bool fused_;
+  const norm::KindRow* row_;
+  const NormImplementation* implementation_;
   NormPath path_;
 };
 

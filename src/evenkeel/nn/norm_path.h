@@ -1,30 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "evenkeel/norm/scheme.h"
+#include "evenkeel/ops/norms/row_norm.h"
 
+/// The second table of norm kinds: one row a kind with its operators and its formula in double. The
+/// first table, norm/kinds.h, has no torch.
 namespace evenkeel::nn {
 
 /// The operator that does a whole norm on the CPU, where kernels.fused is on; `formula`: there is
-/// none, and the steps of ops/reference.h run and are saved.
+/// none, and the tensor operations of ops/common/reference.h run, whose results are saved for the
+/// backward pass.
 enum class NormPath {
-  rms_norm,
-  layer_norm,
-  row_norm,
-  affine,
-  column_norm,
-  bounded,
-  seed_norm,
+  rms_norm,     // ops::rms_norm
+  layer_norm,   // ops::layer_norm
+  row_norm,     // ops::row_norm
+  affine,       // ops::affine
+  column_norm,  // ops::column_norm
+  bounded,      // ops::bounded
+  seed_norm,    // ops::seed_norm
   formula
 };
 
-/// What NormLayer runs, and what footprint() counts.
-/// \param heads  vectors that a norm of scope head sees apart; 1 for scope token
+/// The inputs of a formula: rows, and the fields of the norm as numbers.
+struct FormulaInputs {
+  at::Tensor x;  // [..., D], of kinds over a sequence [B, T, ...], over a batch [n, D]; float64
+  double epsilon = 0;
+  ops::EpsilonAt epsilon_at = ops::EpsilonAt::inside;
+  double partial = 1;
+  std::int64_t groups = 1;
+  std::optional<at::Tensor> alpha, shift;  // [1], float64
+  bool fixed_order = false;  // the gradients of alpha and shift are summed in a fixed order
+};
+
+/// How nn computes a norm of one kind.
+struct NormImplementation {
+  norm::Kind kind;
+  std::vector<NormPath> operators;              // in order of preference
+  at::Tensor (*formula)(const FormulaInputs&);  // before gain and bias; [..., D] float64
+  bool has_dynamic_gain = false;                // the gain depends on the row, as of SeeDNorm
+  bool renormalizes = false;  // over the batch: corrects the result towards running values
+  bool is_erf = false;        // of NormPath::bounded: erf, else tanh
+};
+
+/// The row of one kind.
+const NormImplementation& implementation_of(norm::Kind kind);
+
+/// The path that NormLayer runs and footprint() counts: the first operator of the kind that
+/// supports the fields of the norm.
+/// \param heads  vectors that a norm of scope head normalizes separately; 1 for scope token
 NormPath path_of(const norm::Norm& norm, std::int64_t heads);
 
-/// Whether qkv_norm_rope() has the norm: one of every head, with one gain for all of them.
+/// Whether ops::qkv_norm_rope() has the norm: an rms_norm of every head, with one gain for all
+/// heads.
 bool has_fused_head_norm(const norm::Norm& norm, std::int64_t heads);
 
 }  // namespace evenkeel::nn

@@ -3,9 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Weights that are computed from stored ones in each pass. Fused and on a CPU they are computed
-/// row by row, in double, rounded once: no intermediate is written to memory. Else by the formulas
-/// of ops/reference.h. All are differentiable once.
+/// Weights that are computed from stored ones in each pass. Fused and on a CPU they are the
+/// operators of ops/norms/, else the formulas of ops/common/reference.h. All are differentiable
+/// once.
 namespace evenkeel::nn {
 
 /// reference::weight_norm_rows().
@@ -16,14 +16,13 @@ at::Tensor weight_norm(const at::Tensor& v, const at::Tensor& row_gain, bool fus
 /// reference::sigma_rows().
 /// \param gamma        [1]
 /// \param left, right  [rows], [columns]: constants to the gradient; contiguous and of the dtype of
-///                     a row gain, as gamma is
+///                     gamma, which is that of a row gain
 at::Tensor sigma_reparam(const at::Tensor& v, const at::Tensor& gamma, const at::Tensor& left,
                          const at::Tensor& right, bool fused = true);
 
-/// One step towards the largest singular value of V, left . V right, in place and without gradient:
-///   left = unit(V right), right = unit(V^T left)
+/// ops::power_iteration_() without gradient: one step towards the largest singular value of V.
 /// \param v            [rows, columns]
-/// \param left, right  as above
+/// \param left, right  as above; changed
 void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
 
 }  // namespace evenkeel::nn

@@ -20,11 +20,8 @@ struct Rotary {
     return {cos_sin.narrow(0, first, count)};
   }
 
-  /// Rotates the pair (a, b) = (x_j, x_{j + dk/2}) of every head into (a cos - b sin, b cos + a
-  /// sin).
-  ///
+  /// ops::apply_rotary(x, cos_sin).
   /// \param x  [B, T, heads, dk], T positions; float32, bfloat16 (rotated in float32) or float64
-  /// \source Su et al. 2021, arXiv:2104.09864, eq. 34, with the halves of a head as pairs
   at::Tensor operator()(const at::Tensor& x) const;
 };
 

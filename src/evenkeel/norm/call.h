@@ -10,14 +10,16 @@
 
 namespace evenkeel::norm {
 
-/// A word with expressions in parentheses: `first(N/6)`, `trunc_normal(1/sqrt(2.5*d), 3)`.
+/// A name with expressions in parentheses, not yet evaluated: `first(N/6)`,
+/// `trunc_normal(1/sqrt(2.5*d), 3)`.
 struct Call {
   std::string name;
   std::vector<Expression> arguments;
 };
 
-/// \return nothing if the text is not `name(expression, ...)`
-/// \throws SchemeError of an argument that is no expression
+/// Parses `name(expression, ...)`; commas inside parentheses belong to an argument.
+/// \return nothing if the text has another form
+/// \throws SchemeError (bad_expression, ...) for an argument that is no expression
 std::optional<Call> parse_call(std::string_view text);
 
 }  // namespace evenkeel::norm

@@ -7,7 +7,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/distribution.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 
@@ -15,14 +17,15 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// Evaluates expressions at one place of a scheme: the model, a block, or a norm.
+/// Evaluates expressions at one place of a scheme (the model, a block or a norm), with that place
+/// in every message.
 class Evaluator {
  public:
   /// \param variables  of the place, at step 0
   Evaluator(const Scheme& scheme, std::int64_t l, Variables variables, std::int64_t last)
       : scheme_(scheme), l_(l), variables_(std::move(variables)), last_(last) {}
 
-  /// The least of all steps, where the formula names the step.
+  /// The value; of a formula of t the least over all steps.
   double value(const std::string& place, const Expression& formula) const {
     try {
       return formula.names().contains("t") ? least(formula) : formula.value(variables_);
@@ -45,7 +48,7 @@ class Evaluator {
       return;
     }
     const auto& learned = std::get<Learned>(number);
-    // Behind "exp" the parameter starts at the logarithm.
+    // Under "exp" the initial parameter is the logarithm.
     if (learned.transform == Learned::Transform::exp) {
       positive(place + ".init", learned.init);
     } else {
@@ -98,7 +101,8 @@ class Evaluator {
 
 void check_groups(const Slot& slot, const Evaluator& at, double width) {
   const auto place = slot.place + ".groups";
-  if (!slot.norm->groups) at.refuse(place, "a group_norm needs its number of groups");
+  if (!slot.norm->groups)
+    at.refuse(place, text("a ", name_of(slot.norm->kind), " needs its number of groups"));
   const double count = at.positive(place, *slot.norm->groups);
   if (count == std::floor(count) && std::fmod(width, count) == 0) return;
   at.refuse(place, text("must divide the width ", width, ", but is ", count));
@@ -108,7 +112,7 @@ Steps first(const Steps& last) {
   return {.done = 0, .planned = last.planned};
 }
 
-void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
+void check_values_check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
   const auto variables = variables_of(slot, scheme.shape, first(last));
   const Evaluator at(scheme, slot.block, variables, last.done);
   const auto& norm = *slot.norm;
@@ -120,7 +124,7 @@ void check_slot(const Scheme& scheme, const Slot& slot, const Steps& last) {
   at.value(slot.place + ".rate_max", norm.rate_max);
   at.value(slot.place + ".shift_max", norm.shift_max);
   if (norm.stored_at) at.positive(slot.place + ".stored_at", *norm.stored_at);
-  if (norm.kind == Kind::group_norm) check_groups(slot, at, variables.at("width"));
+  if (row_of(norm.kind).axis == StatisticAxis::group) check_groups(slot, at, variables.at("width"));
 }
 
 void check_residual(const std::string& sublayer, const Residual& add, const Evaluator& at) {
@@ -129,7 +133,8 @@ void check_residual(const std::string& sublayer, const Residual& add, const Eval
   at.value(sublayer + ".angle_decay", add.angle_decay);
 }
 
-void check_block(const Scheme& scheme, const Block& block, std::int64_t l, const Steps& last) {
+void check_values_check_block(const Scheme& scheme, const Block& block, std::int64_t l,
+                              const Steps& last) {
   const Evaluator at(scheme, l, scheme.shape.variables_of_block(l, first(last)), last.done);
   const auto& [attention, feed_forward, damp] = block;
   check_residual("attention", attention.add, at);
@@ -151,9 +156,9 @@ std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& pl
 }
 
 void check_values(const Scheme& scheme, const Steps& last) {
-  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot, last);
+  for (const auto& slot : slots_of(scheme)) check_values_check_slot(scheme, slot, last);
   std::int64_t l = 0;
-  for (const auto& block : scheme.blocks) check_block(scheme, block, ++l, last);
+  for (const auto& block : scheme.blocks) check_values_check_block(scheme, block, ++l, last);
   const Evaluator at(scheme, 0, scheme.shape.variables(first(last)), last.done);
   at.number("embedding.scale", scheme.embedding_scale);
   at.number("logits.scale", scheme.logits_scale);

@@ -5,14 +5,15 @@
 
 namespace evenkeel::norm {
 
-/// Computes every expression of the scheme as a run would: those of the step at every step from 0
-/// to `last` (of more than 100,000 steps at so many of them), since a run would die of the first
-/// that has no value.
+/// Evaluates every expression of the scheme as a run would. Formulas of t are evaluated at each
+/// step from 0 to `last.done`, at most at 100,000 evenly spaced steps: a run would stop at the
+/// first step without a value.
 /// \throws SchemeError unknown_variable (`l` outside a block), bad_expression, or bad_value where a
 ///         number must be positive or a count must fit
 void check_values(const Scheme& scheme, const Steps& last = {.done = 1000, .planned = 1000});
 
-/// Where a message points: "scheme keel, block 3, attention.input"; no block if `l` is 0.
+/// The start of a message about a scheme: "scheme keel, block 3, attention.input"; no block if `l`
+/// is 0.
 std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& place);
 
 }  // namespace evenkeel::norm

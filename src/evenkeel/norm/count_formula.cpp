@@ -11,23 +11,23 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// How often each size stands in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
+/// The count of each size in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
 using Terms = std::map<std::string, std::int64_t>;
 
-/// The size of a row as a formula.
-std::string row_of(const Slot& slot) {
+/// The number of features in a row, as a formula.
+std::string features_of(const Slot& slot) {
   if (slot.norm->scope == Scope::head) return "dk";
   if (slot.place == "feed_forward.hidden") return "f";
   return slot.place == "attention.k" || slot.place == "attention.v" ? "kv*dk" : "d";
 }
 
-/// The size of a gain, of which there may be one for each head.
+/// The number of values of a gain or bias, as a formula; one row, or one for each head.
 std::string gain_of(const Slot& slot) {
   const auto& norm = *slot.norm;
   const bool copies = norm.scope == Scope::head && !norm.heads_share;
   const bool of_keys = slot.place == "attention.k" || slot.place == "attention.v";
   if (norm.affine == Affine::scalar) return !copies ? "1" : of_keys ? "kv" : "h";
-  if (!copies) return row_of(slot);
+  if (!copies) return features_of(slot);
   return of_keys ? "kv*dk" : "d";
 }
 
@@ -36,32 +36,31 @@ Terms terms_of(const Scheme& scheme) {
   for (const auto& slot : slots_of(scheme)) {
     for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
       const bool is_affine = parameter.name == "gain" || parameter.name == "bias";
-      const bool is_row = slot.norm->kind == Kind::seed_norm;
-      ++terms[is_affine ? gain_of(slot) : is_row ? row_of(slot) : "1"];
+      ++terms[is_affine ? gain_of(slot) : parameter.per_feature ? features_of(slot) : "1"];
     }
   }
   return terms;
 }
 
-std::string product(std::int64_t count, const std::string& size) {
+std::string count_formula_product(std::int64_t count, const std::string& size) {
   if (size == "1") return text(count);
   return count == 1 ? size : text(count, "*", size);
 }
 
-void append(std::string& sum, std::int64_t count, const std::string& size) {
+void count_formula_append(std::string& sum, std::int64_t count, const std::string& size) {
   if (count == 0) return;
   const auto* const sign = count < 0 ? " - " : sum.empty() ? "" : " + ";
-  sum += text(sign, product(count < 0 ? -count : count, size));
+  sum += text(sign, count_formula_product(count < 0 ? -count : count, size));
 }
 
 /// A sum times N: "N*(d + 3*dk)", "2*N*d".
 std::string times_depth(const Terms& rises) {
   if (rises.size() == 1) {
     const auto& [size, rise] = *rises.begin();
-    return product(rise, size == "1" ? "N" : "N*" + size);
+    return count_formula_product(rise, size == "1" ? "N" : "N*" + size);
   }
   std::string sum;
-  for (const auto& [size, rise] : rises) append(sum, rise, size);
+  for (const auto& [size, rise] : rises) count_formula_append(sum, rise, size);
   return text("N*(", sum, ")");
 }
 
@@ -86,7 +85,7 @@ std::optional<std::string> count_formula(const std::vector<Scheme>& at_depths) {
       if (counts[i][size] != slope * layers(i) + rest) return std::nullopt;
     }
     if (slope != 0) rises[size] = slope;
-    append(fixed, rest, size);
+    count_formula_append(fixed, rest, size);
   }
   if (rises.empty()) return fixed.empty() ? "0" : fixed;
   if (fixed.empty()) return times_depth(rises);

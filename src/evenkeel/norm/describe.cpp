@@ -8,8 +8,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// What differs from the kind's defaults, as words after a comma.
-std::string differences(const Norm& norm) {
+/// The differences from the kind's defaults in words, each after a comma.
+std::string describe_differences(const Norm& norm) {
   const auto defaults = default_norm(norm.kind);
   std::string out;
   const auto add = [&](bool differs, const auto&... words) {
@@ -48,7 +48,8 @@ std::string joined(const std::string& list, const std::string& more, const char*
 }
 
 std::string describe(const Norm& norm) {
-  return text(name_of(norm.kind), norm.scope == Scope::head ? " per head" : "", differences(norm));
+  return text(name_of(norm.kind), norm.scope == Scope::head ? " per head" : "",
+              describe_differences(norm));
 }
 
 std::string describe(const Experts& experts) {

@@ -9,22 +9,24 @@
 
 namespace evenkeel::norm {
 
-/// The enumerators as they are spelled in TOML, both ways.
+/// The name of an enumerator, as in TOML.
 std::string_view name_of(Kind kind);
 std::string_view name_of(EpsilonAt at);
 std::string_view name_of(Update update);
 std::string_view name_of(Tap tap);
 std::string_view name_of(Learned::Size size);
 std::string_view name_of(Learned::Transform transform);
-/// \throws SchemeError unknown_kind with the nearest name
+/// The kind of a name.
+/// \throws SchemeError unknown_kind with the nearest name and all names
 Kind kind_named(std::string_view name);
+/// The names of all kinds, in the order of the enumerators.
 std::vector<std::string> kind_names();
 
-/// A list with one part more, the separator between them: "q", then "q, k".
+/// A list with one more item after the separator: "q", then "q, k".
 std::string joined(const std::string& list, const std::string& more, const char* between);
 
-/// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125". All that differs
-/// from the kind's defaults is said: norms in equal words are equal.
+/// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125". The words name
+/// every field that differs from the kind's defaults, so norms with equal words are equal.
 std::string describe(const Norm& norm);
 
 /// A number in a few words: its formula, or "learned vector from 0.05, through abs".
@@ -33,8 +35,8 @@ std::string describe(const Number& number);
 /// A mixture in a few words: "2 of 8 experts", "2 of 8 experts and 1 shared".
 std::string describe(const Experts& experts);
 
-/// Where the norms sit and what is added, block by block, as text for a terminal; equal neighbours
-/// in one group:
+/// The norms and residual rules block by block, as text for a terminal; equal neighbouring blocks
+/// form one group:
 ///   block 1      attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + stream
 ///                feed-forward  rms_norm -> feed-forward -> + stream
 ///   blocks 2-12  ...

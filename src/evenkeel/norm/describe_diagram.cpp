@@ -44,7 +44,7 @@ class Steps {
 };
 
 /// "q, k: rms_norm per head": neighbours with equal norms in one step.
-void add_heads(Steps& steps, const Attention& attention) {
+void describe_diagram_add_heads(Steps& steps, const Attention& attention) {
   const std::vector<std::pair<std::string, const std::optional<Norm>*>> slots = {
       {"q", &attention.q}, {"k", &attention.k}, {"v", &attention.v}};
   std::string names;
@@ -75,7 +75,7 @@ void add_sum(Steps& steps, const Residual& add, const std::optional<Norm>& resid
 std::string attention_line(const Attention& attention) {
   Steps steps;
   steps.add(attention.input);
-  add_heads(steps, attention);
+  describe_diagram_add_heads(steps, attention);
   std::string softmax = "attention";
   if (attention.score_scale) softmax += text(", scores times ", of_number(*attention.score_scale));
   if (attention.softcap) softmax += text(", capped at ", attention.softcap->formula());
@@ -128,12 +128,12 @@ std::string second_stream(const Dual& dual) {
                          : text("y + ", dual.write_y.formula(), " * branch");
   const auto start = dual.y_init.formula() == "1" ? "x" : text(dual.y_init.formula(), " * x");
   return text(padded("second stream", kFirstColumn), "y starts as ", start, ", becomes ", write,
-              " at each half; halves read ", dual.reads_norm_of_y ? "x + norm(y)" : "x",
+              " at each sublayer; sublayers read ", dual.reads_norm_of_y ? "x + norm(y)" : "x",
               "; at the end ", dual.norms_both_at_end ? "norm(norm(x) + norm(y))" : "x + norm(y)",
               "; norm: ", describe(dual.norm), "\n");
 }
 
-std::string list(const std::vector<std::string>& words) {
+std::string describe_diagram_list(const std::vector<std::string>& words) {
   std::string out;
   for (const auto& word : words) out += text(out.empty() ? "" : ", ", word);
   return out;
@@ -142,7 +142,7 @@ std::string list(const std::vector<std::string>& words) {
 std::string hook_line(const Hook& hook) {
   std::string what = hook.kind;
   if (hook.threshold > 0) what += text(" at ", shortest(hook.threshold));
-  if (!hook.weights.empty()) what += text(" of ", list(hook.weights));
+  if (!hook.weights.empty()) what += text(" of ", describe_diagram_list(hook.weights));
   if (!hook.axis.empty()) what += text(", along ", hook.axis);
   return text(padded("hook", kFirstColumn), what, "\n");
 }
@@ -166,13 +166,14 @@ std::string diagram(const Scheme& scheme) {
                        has_router(first) ? describe(scheme.shape.experts) : "feed-forward");
     first = last + 1;
   }
-  if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both halves at once\n");
+  if (scheme.parallel) out += text(padded("layout", kFirstColumn), "both sublayers at once\n");
   if (scheme.dual) out += second_stream(*scheme.dual);
   out += text(padded("final", kFirstColumn), ends(scheme.final, Expression(1), std::nullopt), "\n");
   out += text(padded("logits", kFirstColumn),
               ends(std::nullopt, scheme.logits_scale, scheme.logits_softcap), "\n");
   for (const auto& rule : scheme.reparameterize) {
-    out += text(padded("matrices", kFirstColumn), rule.rule, " of ", list(rule.weights), "\n");
+    out += text(padded("matrices", kFirstColumn), rule.rule, " of ",
+                describe_diagram_list(rule.weights), "\n");
   }
   for (const auto& hook : scheme.hooks) out += hook_line(hook);
   return out;

@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <utility>
-
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::norm {
 
-namespace {
-
-constexpr std::array<std::pair<Kind, const char*>, 12> kKinds = {{
-    {Kind::layer_norm, "layer_norm"},
-    {Kind::rms_norm, "rms_norm"},
-    {Kind::l2, "l2"},
-    {Kind::scale_norm, "scale_norm"},
-    {Kind::group_norm, "group_norm"},
-    {Kind::dyt, "dyt"},
-    {Kind::derf, "derf"},
-    {Kind::seed_norm, "seed_norm"},
-    {Kind::scale, "scale"},
-    {Kind::batch_norm, "batch_norm"},
-    {Kind::batch_renorm, "batch_renorm"},
-    {Kind::instance_norm, "instance_norm"},
-}};
-
-}  // namespace
-
 std::string_view name_of(Kind kind) {
-  for (const auto& [each, name] : kKinds) {
-    if (each == kind) return name;
-  }
-  EK_ASSERT(false && "every kind has a name");
+  return row_of(kind).name;
 }
 
 std::string_view name_of(EpsilonAt at) {
@@ -69,8 +45,8 @@ std::string_view name_of(Learned::Transform transform) {
 }
 
 Kind kind_named(std::string_view name) {
-  for (const auto& [kind, each] : kKinds) {
-    if (each == name) return kind;
+  for (const auto& row : kinds()) {
+    if (row.name == name) return row.kind;
   }
   throw SchemeError("unknown_kind", "",
                     text("no norm kind is named \"", name, "\"", did_you_mean(name, kind_names())));
@@ -78,7 +54,7 @@ Kind kind_named(std::string_view name) {
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
-  for (const auto& [kind, name] : kKinds) names.emplace_back(name);
+  for (const auto& row : kinds()) names.emplace_back(row.name);
   return names;
 }
 

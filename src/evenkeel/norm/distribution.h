@@ -8,7 +8,7 @@
 
 namespace evenkeel::norm {
 
-/// What initial values are drawn from, with its numbers computed.
+/// The distribution of initial values, with its numbers evaluated.
 struct Distribution {
   enum class Kind {
     normal,        // first: standard deviation
@@ -21,9 +21,10 @@ struct Distribution {
   double second = 0;
 };
 
-/// "normal(0.02)", "trunc_normal(1/sqrt(2.5*d), 3)", "uniform(-0.01, 0.01)", "xavier(1)".
-/// \return nothing for "default", which is the trainer's own
-/// \throws SchemeError bad_value, or of the expressions
+/// Parses "normal(0.02)", "trunc_normal(1/sqrt(2.5*d), 3)", "uniform(-0.01, 0.01)" or "xavier(1)".
+/// \param variables  of Shape::variables()
+/// \return nothing for "default", which means model.init of the configuration
+/// \throws SchemeError bad_value for another form or an empty range; or the expression's error
 std::optional<Distribution> distribution_of(const std::string& text, const Variables& variables);
 
 }  // namespace evenkeel::norm

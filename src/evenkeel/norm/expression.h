@@ -9,8 +9,8 @@
 
 namespace evenkeel::norm {
 
-/// The variables an expression may name, with their values: l, N, S, d, dk, f, h, kv, vocab,
-/// context, t, T, width (docs/schemes.md says where each may stand).
+/// The variables that an expression may name, with their values: l, N, S, d, dk, f, h, kv, vocab,
+/// context, t, T, width (docs/schemes.md lists the places of each).
 using Variables = std::map<std::string, double, std::less<>>;
 
 /// A number, or a formula of numbers and variables: "1/sqrt(2*l)". Parsed once, evaluated often.
@@ -24,17 +24,19 @@ class Expression {
  public:
   Expression(double value);  // NOLINT(google-explicit-constructor): a number is an expression
 
+  /// Parses a formula, at most 1000 characters.
   /// \throws SchemeError bad_expression, unknown_function or unknown_variable
   static Expression parse(std::string_view formula);
 
+  /// The value of the formula.
   /// \throws SchemeError unknown_variable if the formula names one that is not in `variables`;
-  ///         bad_expression if a step of it is not finite (1/0, ln(0), sqrt(-1))
+  ///         bad_expression if an intermediate value is not finite (1/0, ln(0), sqrt(-1))
   double value(const Variables& variables) const;
 
   /// The names of the variables in the formula.
   const std::set<std::string>& names() const { return names_; }
 
-  /// As it was written; a plain number in its shortest form without a trailing ".0".
+  /// The text as written; a plain number in its shortest form without a trailing ".0".
   const std::string& formula() const { return formula_; }
 
   bool operator==(const Expression& other) const { return formula_ == other.formula_; }

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/slots.h"
 
 namespace evenkeel::norm {
@@ -28,11 +28,12 @@ std::string places_of(const Scheme& scheme, Kind kind) {
 
 std::vector<std::string> leaks_of(const Scheme& scheme) {
   std::vector<std::string> leaks;
-  for (const auto kind : {Kind::batch_norm, Kind::batch_renorm, Kind::instance_norm}) {
-    const auto places = places_of(scheme, kind);
+  for (const auto& row : kinds()) {
+    if (!sees_other_tokens(row.kind)) continue;
+    const auto places = places_of(scheme, row.kind);
     if (places.empty()) continue;
-    leaks.push_back(text(name_of(kind), " in ", places,
-                         kind == Kind::instance_norm
+    leaks.push_back(text(row.name, " in ", places,
+                         sees_other_tokens_in_evaluation(row.kind)
                              ? ": in training and in evaluation a token sees later ones, so no "
                                "loss here is that of a causal model"
                              : ": in training a token sees others, later ones included; evaluation "
@@ -43,8 +44,9 @@ std::vector<std::string> leaks_of(const Scheme& scheme) {
 
 bool causal_in_evaluation(const Scheme& scheme) {
   const auto slots = slots_of(scheme);
-  return std::none_of(slots.begin(), slots.end(),
-                      [](const Slot& slot) { return slot.norm->kind == Kind::instance_norm; });
+  return std::none_of(slots.begin(), slots.end(), [](const Slot& slot) {
+    return sees_other_tokens_in_evaluation(slot.norm->kind);
+  });
 }
 
 }  // namespace evenkeel::norm

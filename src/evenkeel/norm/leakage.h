@@ -6,15 +6,15 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Norms whose statistics run over tokens: a token then sees others, later ones included.
+/// Norms whose statistics run over tokens: the output of a token then depends on other tokens,
+/// later ones included (the scheme is not causal).
 namespace evenkeel::norm {
 
-/// A sentence for each such kind that names the places where it stands; none for a scheme that is
-/// causal in training and in evaluation.
+/// One sentence for each such kind, with its places; empty for a scheme that is causal in training
+/// and in evaluation.
 std::vector<std::string> leaks_of(const Scheme& scheme);
 
-/// Whether, in evaluation, no token sees a later one: only then may keys and values be cached from
-/// one token to the next.
+/// Whether, in evaluation, no token depends on a later one. A key-value cache needs this.
 bool causal_in_evaluation(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

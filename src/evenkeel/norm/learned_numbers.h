@@ -9,7 +9,7 @@
 
 namespace evenkeel::norm {
 
-/// A trained number of a scheme that is no part of a norm, and the tensor that holds it.
+/// A trained number of a scheme outside of norms, and its tensor.
 struct LearnedNumber {
   std::string name;  // "embedding_scale", "blocks.0.attention.skip_scale", "blocks.0.damp", ...
   Learned learned;
@@ -17,13 +17,13 @@ struct LearnedNumber {
   std::int64_t block = 0;  // from 1; 0 outside the blocks
 };
 
-/// All of them, in the order of the forward pass: factors of rules, scores and products, and the
-/// two of a geodesic update (angle_scale, which starts at 1, and angle_bias, at 0).
+/// All learned numbers in the order of the forward pass: skip, branch, score and up-gate scales,
+/// damp, and the two of a geodesic update (angle_scale, which starts at 1, and angle_bias, at 0).
 std::vector<LearnedNumber> learned_numbers_of(const Scheme& scheme);
 
-/// What the parameter behind a learned number starts at: the effective value `init`, taken back
-/// through `through`; or `stored_at`.
-/// \throws SchemeError (bad_value) for a value that `through` cannot give
+/// The initial value of the stored parameter: `stored_at`, else the inverse of the transform at the
+/// effective value `init`.
+/// \throws SchemeError bad_value if the transform does not reach `init`
 double stored_initial(const LearnedNumber& number, const Variables& variables);
 
 }  // namespace evenkeel::norm

@@ -9,19 +9,19 @@
 
 namespace evenkeel::norm {
 
-/// Rows of a stored matrix of a block that have a name of their own: what init factors,
-/// reparameterizations and hooks speak of.
+/// Consecutive rows of a stored matrix that are one matrix of the model, as attention.q in
+/// attention.qkv. Init factors, reparameterizations and hooks name logical matrices.
 struct LogicalMatrix {
-  std::string name;    // "attention.q"
-  std::string stored;  // "attention.qkv"
-  std::int64_t first = 0, rows = 0, columns = 0;
-  std::string own_name;  // what its own tensors begin with: "attention.q", but of an expert
+  std::string name;                               // "attention.q"
+  std::string stored;                             // "attention.qkv"
+  std::int64_t first = 0, rows = 0, columns = 0;  // rows [first, first + rows) of `stored`
+  std::string own_name;  // the prefix of its own tensors: "attention.q", of an expert
                          // "feed_forward.experts.7.up"
 };
 
-/// Those of block i, from 0, in the order of kWeights: of each stored matrix from the first row to
-/// the last. The rows of stacked experts are counted through, from expert to expert; a router is
-/// no matrix with a name of its own.
+/// The logical matrices of block i, from 0, in the order of kWeights, and within a stored matrix by
+/// first row. Row numbers of stacked experts continue from expert to expert. The router is not
+/// among the logical matrices.
 std::vector<LogicalMatrix> logical_matrices(const Shape& shape, std::int64_t i);
 
 }  // namespace evenkeel::norm

@@ -9,7 +9,7 @@
 
 namespace evenkeel::norm {
 
-/// One thing in which two schemes differ.
+/// One place where two schemes differ.
 struct SchemeDifference {
   std::int64_t first = 0, last = 0;  // blocks, from 1; 0 outside the blocks
   std::string place;                 // "attention.q", "final", "init of attention.v"
@@ -17,9 +17,9 @@ struct SchemeDifference {
   bool at_start = false;             // only where training starts: base_init, init, ...
 };
 
-/// All differences of two schemes of one shape in their canonical() form, those of equal
-/// neighbouring blocks together, in the order of the forward pass; what only matters at the start
-/// comes last. Formulas that give the same number are equal.
+/// All differences of two schemes of one shape in their canonical() form, in the order of the
+/// forward pass. Neighbouring blocks with equal differences form one entry. Differences of initial
+/// values come last. Formulas with the same value are equal.
 std::vector<SchemeDifference> differences(const Scheme& left, const Scheme& right);
 
 }  // namespace evenkeel::norm

@@ -39,7 +39,7 @@ void add_rules(SchemeEntries& entries, const std::string& sublayer, const Residu
                      add.update == Update::geodesic ? add.angle_decay.formula() : kNothing});
 }
 
-void add_dual(SchemeEntries& entries, const std::optional<Dual>& dual) {
+void scheme_entries_add_dual(SchemeEntries& entries, const std::optional<Dual>& dual) {
   const auto add = [&](const char* key, const std::string& value) {
     entries.push_back({text("dual.", key), dual ? value : kNothing});
   };
@@ -51,7 +51,7 @@ void add_dual(SchemeEntries& entries, const std::optional<Dual>& dual) {
   add("y_init", one.y_init.formula());
 }
 
-bool names(const std::vector<std::string>& weights, const char* matrix) {
+bool scheme_entries_names(const std::vector<std::string>& weights, const char* matrix) {
   return std::count(weights.begin(), weights.end(), matrix) > 0;
 }
 
@@ -60,7 +60,7 @@ void add_matrices(SchemeEntries& entries, const Scheme& scheme) {
   for (const auto* const matrix : kWeights) {
     std::string rules;
     for (const auto& each : scheme.reparameterize) {
-      if (names(each.weights, matrix)) rules = joined(rules, each.rule, ", ");
+      if (scheme_entries_names(each.weights, matrix)) rules = joined(rules, each.rule, ", ");
     }
     entries.push_back({text("reparameterize ", matrix), rules.empty() ? kNothing : rules});
   }
@@ -82,7 +82,7 @@ void add_hooks(SchemeEntries& entries, const Scheme& scheme) {
   for (const auto* const matrix : matrices) {
     std::string rules;
     for (const auto& hook : scheme.hooks) {
-      if (names(hook.weights, matrix)) rules = joined(rules, value_of(hook), ", ");
+      if (scheme_entries_names(hook.weights, matrix)) rules = joined(rules, value_of(hook), ", ");
     }
     entries.push_back({text("hooks on ", matrix), rules.empty() ? kNothing : rules});
   }
@@ -94,7 +94,8 @@ void add_start(SchemeEntries& entries, const Scheme& scheme) {
   for (const auto* const matrix : kWeights) {
     std::string factor;
     for (const auto& each : scheme.init) {
-      if (names(each.weights, matrix)) factor = joined(factor, each.factor.formula(), " * ");
+      if (scheme_entries_names(each.weights, matrix))
+        factor = joined(factor, each.factor.formula(), " * ");
     }
     entries.push_back({text("init of ", matrix), factor.empty() ? "1" : factor, true});
   }
@@ -129,7 +130,7 @@ SchemeEntries entries_before_blocks(const Scheme& scheme) {
   SchemeEntries entries = {{"layout", scheme.parallel ? "parallel" : "sequential"},
                            {"embedding.norm", value_of(scheme.embedding_norm)},
                            {"embedding.scale", describe(scheme.embedding_scale)}};
-  add_dual(entries, scheme.dual);
+  scheme_entries_add_dual(entries, scheme.dual);
   return entries;
 }
 

@@ -7,7 +7,7 @@
 
 namespace evenkeel::norm {
 
-/// A scheme that has no meaning. `code()` names the broken rule (docs/schemes.md lists them):
+/// An invalid scheme. `code()` names the broken rule (docs/schemes.md lists the codes):
 /// "normed_without_input", "unknown_kind", ... what() reads "where: code: explanation".
 class SchemeError : public Error {
  public:
@@ -19,7 +19,7 @@ class SchemeError : public Error {
         explanation_(explanation) {}
   const std::string& code() const { return code_; }
   const std::string& explanation() const { return explanation_; }
-  /// The same error with more to say.
+  /// The same error with further text after the explanation.
   SchemeError with(const std::string& more) const { return {code_, where_, explanation_ + more}; }
 
  private:

@@ -7,17 +7,17 @@
 
 namespace evenkeel::norm {
 
-/// How two schemes are related.
+/// How the functions of two schemes relate.
 enum class SchemeRelation {
-  same,         // the same function, which starts from the same distribution
+  same,         // the same function with the same distribution of initial weights
   moved,        // the same, with norms written in other places (canonical())
-  other_start,  // the same function, in place or moved, but other initial weights
-  until_step,   // the same function before the first step; what is trained beside matrices differs
+  other_start,  // the same function, in place or moved, with other initial weights
+  until_step,   // the same function before the first step; trained gains or numbers differ
   different,
 };
 
-/// All that a scheme computes, as text: equal texts, equal schemes. Formulas that give the same
-/// number are equal. To find the relatives of a scheme among many, take each one's print once.
+/// All that a scheme computes, as text: equal texts, equal schemes. Formulas with the same value
+/// are equal. To compare one scheme with many, compute each fingerprint once.
 struct Fingerprint {
   std::string function, start;     // with norms where they are written
   std::string moved, moved_start;  // with norms where canonical() puts them
@@ -25,7 +25,7 @@ struct Fingerprint {
 };
 Fingerprint fingerprint(const Scheme& scheme);
 
-/// Of two schemes of one shape.
+/// The closest relation of two schemes of one shape.
 SchemeRelation relation(const Fingerprint& left, const Fingerprint& right);
 SchemeRelation relation(const Scheme& left, const Scheme& right);
 

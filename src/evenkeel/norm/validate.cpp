@@ -7,6 +7,7 @@
 #include "evenkeel/norm/check_values.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/warnings.h"
@@ -46,7 +47,7 @@ void check_effects(const Slot& slot, const std::string& where) {
   if (norm.stored_at) refuse("stored_at", no_gain);
 }
 
-void check_slot(const Scheme& scheme, const Slot& slot) {
+void validate_check_slot(const Scheme& scheme, const Slot& slot) {
   const auto& norm = *slot.norm;
   const auto where = place_in(scheme, slot.block, slot.place);
   if (norm.scope == Scope::head && !slot.in_attention) {
@@ -81,10 +82,18 @@ void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& su
   }
 }
 
+/// Whether rows of length one are the kind's default: it divides by the length, without a gain.
+bool gives_unit_rows(Kind kind) {
+  const auto& row = row_of(kind);
+  return row.operation == Operation::unit_length && row.defaults.affine == Affine::none;
+}
+
 void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attention) {
-  const auto is_l2 = [](const std::optional<Norm>& norm) { return norm && norm->kind == Kind::l2; };
+  const auto has_unit_rows = [](const std::optional<Norm>& norm) {
+    return norm && gives_unit_rows(norm->kind);
+  };
   const Number default_scale = Expression::parse("1/sqrt(dk)");
-  if (!is_l2(attention.q) && !is_l2(attention.k)) return;
+  if (!has_unit_rows(attention.q) && !has_unit_rows(attention.k)) return;
   if (attention.score_scale && *attention.score_scale != default_scale) return;
   throw SchemeError("l2_without_score_scale", place_in(scheme, l, "attention"),
                     "rows of q or k of length one, times the usual 1/sqrt(dk), give a softmax that "
@@ -112,12 +121,12 @@ void check_layout(const Scheme& scheme, std::int64_t l, const Block& block) {
   if (!scheme.parallel) return;
   if (const auto* const rule = rule_in_parallel(scheme, block)) {
     throw SchemeError("rule_in_parallel", place_in(scheme, l, rule),
-                      "parallel halves are added once, plainly and by the rules of attention; "
+                      "parallel sublayers are added once, plainly and by the rules of attention; "
                       "leave it out");
   }
 }
 
-void check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
+void validate_check_block(const Scheme& scheme, std::int64_t l, const Block& block) {
   const auto& [attention, feed_forward, damp] = block;
   check_sublayer(
       scheme, l,
@@ -165,7 +174,7 @@ void check_profile(const Scheme& scheme) {
     throw SchemeError("bad_value", place_in(scheme, l, place),
                       text("the hook \"profile\" ", reason, "; leave the hook out"));
   };
-  if (scheme.parallel) refuse(0, "hooks", "measures halves one after the other");
+  if (scheme.parallel) refuse(0, "hooks", "measures sublayers one after the other");
   std::int64_t l = 0;
   for (const auto& block : scheme.blocks) {
     ++l;
@@ -181,7 +190,7 @@ void check_profile(const Scheme& scheme) {
   }
 }
 
-/// What has no meaning where the feed-forward is a mixture of experts.
+/// Refuses rules without a meaning in a mixture of experts.
 void check_mixture(const Scheme& scheme) {
   if (!scheme.shape.is_mixture()) return;
   constexpr const char* kNone = "has no meaning in a mixture of experts (model.experts.count)";
@@ -228,8 +237,8 @@ void check_count(const Scheme& scheme) {
 
 std::vector<Warning> validate(const Scheme& scheme) {
   std::int64_t l = 0;
-  for (const auto& slot : slots_of(scheme)) check_slot(scheme, slot);
-  for (const auto& block : scheme.blocks) check_block(scheme, ++l, block);
+  for (const auto& slot : slots_of(scheme)) validate_check_slot(scheme, slot);
+  for (const auto& block : scheme.blocks) validate_check_block(scheme, ++l, block);
   check_values(scheme);
   check_weights(scheme);
   check_profile(scheme);

@@ -15,12 +15,12 @@ struct Warning {
   std::string explanation;  // one sentence: what may happen, what to do
 };
 
-/// The rules of docs/schemes.md that reading alone cannot check.
-/// \return the warnings, in the order of their codes; those that the scheme expects are included
-/// \throws SchemeError with the code of the broken rule and the place
+/// Checks the rules of docs/schemes.md that need the whole scheme: effects, places, values, counts.
+/// \return the warnings in the order of their codes, expected ones included
+/// \throws SchemeError with the code of the first broken rule and its place
 std::vector<Warning> validate(const Scheme& scheme);
 
-/// Parameters of all norms together: gains, biases and other parts, by the scheme's structure.
+/// The number of parameters of all norms: gains, biases and those of single kinds.
 std::int64_t norm_parameter_count(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

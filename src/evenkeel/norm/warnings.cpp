@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/slots.h"
 
 namespace evenkeel::norm {
@@ -15,7 +16,7 @@ bool is_learned(const Number& number) {
 }
 
 bool is_bounded(const Norm& norm) {
-  return norm.kind == Kind::dyt || norm.kind == Kind::derf;
+  return row_of(norm.kind).operation == Operation::bounded;
 }
 
 /// Both sublayers write through one residual norm in the parallel layout.

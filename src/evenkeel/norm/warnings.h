@@ -8,10 +8,10 @@
 
 namespace evenkeel::norm {
 
-/// The warnings of a scheme that has a meaning, in the order of their codes.
+/// All warnings of a scheme that validate() accepts, in the order of their codes.
 std::vector<Warning> warnings_of(const Scheme& scheme);
 
-/// Those that the scheme does not list as expected: what a user should hear of.
+/// The warnings that the scheme does not list as expected; a user should read these.
 std::vector<Warning> unexpected_warnings(const Scheme& scheme);
 
 /// Every code that a warning can have, in alphabetical order.

@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -19,6 +18,39 @@ namespace evenkeel::probe {
 namespace {
 
 constexpr auto kLowest = -std::numeric_limits<double>::infinity();
+
+double largest_score(const LayerStats& layer) {
+  return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, max_or_nan);
+}
+
+/// Root mean square of a sublayer's branch over that of the residual stream before it.
+template <std::size_t kSublayer>
+double branch_ratio(const LayerStats& layer) {
+  return std::sqrt(layer.branch[kSublayer].value() / layer.residual[kSublayer].value());
+}
+
+/// The order of the profiles is part of the format of probes.jsonl: these, those of single heads
+/// and of shifted keys, kMeasuresAfterHeads, those of routers.
+constexpr std::array kMeasuresBeforeHeads = {
+    LayerMeasure{"stream_rms", "", 0,
+                 [](const LayerStats& layer) { return std::sqrt(layer.square.value()); }},
+    LayerMeasure{"stream_max", "", 0, [](const LayerStats& layer) { return layer.largest; }},
+    LayerMeasure{"branch_ratio", "attention", 1, branch_ratio<0>},
+    LayerMeasure{"branch_ratio", "feed_forward", 1, branch_ratio<1>},
+    LayerMeasure{"kurtosis", "", 0, [](const LayerStats& layer) { return layer.kurtosis.value(); }},
+    LayerMeasure{"outlier_share", "", 0,
+                 [](const LayerStats& layer) { return layer.outliers.value(); }},
+    LayerMeasure{"attention_entropy", "", 1,
+                 [](const LayerStats& layer) { return layer.entropy.value(); }},
+    LayerMeasure{"attention_logit_max", "", 1, largest_score},
+};
+constexpr std::array kMeasuresAfterHeads = {
+    LayerMeasure{"token_cosine", "", 0,
+                 [](const LayerStats& layer) { return layer.cosine.value(); }},
+    LayerMeasure{"effective_rank", "", 0,
+                 [](const LayerStats& layer) { return layer.rank.value(); }},
+    LayerMeasure{"block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); }},
+};
 
 }  // namespace
 
@@ -71,7 +103,7 @@ void ActivationRecorder::record_branch(std::int64_t l, nn::Sublayer sublayer,
   const at::NoGradGuard no_grad;
   const auto tokens = static_cast<double>(stream.size(0) * stream.size(1));
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
-  const auto which = sublayer == nn::Sublayer::attention ? 0 : 1;
+  const std::size_t which = sublayer == nn::Sublayer::attention ? 0 : 1;
   layer.branch[which].add(mean_square(branch), tokens);
   layer.residual[which].add(mean_square(stream), tokens);
 }
@@ -88,7 +120,8 @@ void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInp
   }
 }
 
-/// The same noise at every step, in every model and every sequence; another one in every block.
+/// Counts queries whose attention changes with noisy lengths of keys. The noise depends on the
+/// block only: it is equal at all steps, in all models and sequences.
 void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
   const auto& k = inputs.k;
@@ -98,8 +131,8 @@ void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs
   layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
 }
 
-/// Of each block, and of all sparse queries of the model: the mean of the blocks' shares would let
-/// one with few of them weigh as much as one with many.
+/// The shares of each block, and the share of all sparse queries of the model. The mean of the
+/// blocks' shares would give a block with few sparse queries the weight of one with many.
 std::vector<LayerProfile> ActivationRecorder::shift_profiles() const {
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
@@ -128,57 +161,59 @@ std::vector<LayerProfile> ActivationRecorder::shift_profiles() const {
   return out;
 }
 
-std::vector<LayerProfile> ActivationRecorder::profiles() const {
-  std::vector<LayerProfile> all;
-  const auto add_profile = [&](const char* measure, const std::string& part, std::size_t first,
-                               const std::function<double(const LayerStats&)>& value) {
-    if (!is_selected(measure)) return;
+std::vector<LayerProfile> ActivationRecorder::layer_profiles(
+    std::span<const LayerMeasure> layer_measures) const {
+  std::vector<LayerProfile> profiles;
+  for (const auto& [measure, part, first, value] : layer_measures) {
+    if (!is_selected(measure)) continue;
     LayerProfile profile{measure, part, static_cast<std::int64_t>(first), {}};
-    for (auto l = first; l < layer_stats_.size(); ++l)
+    for (auto l = first; l < layer_stats_.size(); ++l) {
       profile.values.push_back(value(layer_stats_[l]));
-    all.push_back(std::move(profile));
-  };
-  const auto ratio = [](int sublayer) {
-    return [sublayer](const LayerStats& layer) {
-      return std::sqrt(layer.branch[sublayer].value() / layer.residual[sublayer].value());
-    };
-  };
-  add_profile("stream_rms", "", 0,
-              [](const LayerStats& layer) { return std::sqrt(layer.square.value()); });
-  add_profile("stream_max", "", 0, [](const LayerStats& layer) { return layer.largest; });
-  add_profile("branch_ratio", "attention", 1, ratio(0));
-  add_profile("branch_ratio", "feed_forward", 1, ratio(1));
-  add_profile("kurtosis", "", 0, [](const LayerStats& layer) { return layer.kurtosis.value(); });
-  add_profile("outlier_share", "", 0,
-              [](const LayerStats& layer) { return layer.outliers.value(); });
-  add_profile("attention_entropy", "", 1,
-              [](const LayerStats& layer) { return layer.entropy.value(); });
-  add_profile("attention_logit_max", "", 1, [](const LayerStats& layer) {
-    return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, max_or_nan);
-  });
-  for (std::size_t h = 0; layer_stats_.size() > 1 && h < layer_stats_[1].scores.size(); ++h) {
-    add_profile("attention_logit_max", text("head ", h), 1,
-                [h](const LayerStats& layer) { return layer.scores[h]; });
+    }
+    profiles.push_back(std::move(profile));
   }
-  for (auto& profile : shift_profiles()) all.push_back(std::move(profile));
-  add_profile("token_cosine", "", 0, [](const LayerStats& layer) { return layer.cosine.value(); });
-  add_profile("effective_rank", "", 0, [](const LayerStats& layer) { return layer.rank.value(); });
-  add_profile("block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); });
+  return profiles;
+}
+
+std::vector<LayerProfile> ActivationRecorder::head_profiles() const {
+  std::vector<LayerProfile> profiles;
+  if (!is_selected("attention_logit_max") || layer_stats_.size() < 2) return profiles;
+  for (std::size_t h = 0; h < layer_stats_[1].scores.size(); ++h) {
+    LayerProfile profile{"attention_logit_max", text("head ", h), 1, {}};
+    for (auto layer = layer_stats_.begin() + 1; layer != layer_stats_.end(); ++layer) {
+      profile.values.push_back(layer->scores[h]);
+    }
+    profiles.push_back(std::move(profile));
+  }
+  return profiles;
+}
+
+std::vector<LayerProfile> ActivationRecorder::router_profiles() const {
+  std::vector<LayerProfile> profiles;
   const auto routing = routing_.stats();
-  const auto add_router_profile = [&](const char* measure,
-                                      const std::function<double(std::size_t)>& value) {
-    if (!is_selected(measure) || routing.empty()) return;
+  if (routing.empty()) return profiles;
+  const auto add_profile = [&](const char* measure, const auto& value) {
+    if (!is_selected(measure)) return;
     LayerProfile profile{measure, "", 1, {}};
     profile.values.assign(layer_stats_.size() - 1, std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
       profile.values[static_cast<std::size_t>(routing.blocks[i]) - 1] = value(i);
     }
-    all.push_back(std::move(profile));
+    profiles.push_back(std::move(profile));
   };
-  add_router_profile("router_entropy", [&](std::size_t i) { return routing.entropy[i]; });
-  add_router_profile("router_logit_max", [&](std::size_t i) { return routing.largest_logit[i]; });
-  add_router_profile("expert_load", [&](std::size_t i) { return routing.max_load(i); });
-  add_router_profile("dead_experts", [&](std::size_t i) { return routing.dead_share(i); });
+  add_profile("router_entropy", [&](std::size_t i) { return routing.entropy[i]; });
+  add_profile("router_logit_max", [&](std::size_t i) { return routing.largest_logit[i]; });
+  add_profile("expert_load", [&](std::size_t i) { return routing.max_load(i); });
+  add_profile("dead_experts", [&](std::size_t i) { return routing.dead_share(i); });
+  return profiles;
+}
+
+std::vector<LayerProfile> ActivationRecorder::profiles() const {
+  std::vector<LayerProfile> all;
+  for (auto& part : {layer_profiles(kMeasuresBeforeHeads), head_profiles(), shift_profiles(),
+                     layer_profiles(kMeasuresAfterHeads), router_profiles()}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
   return all;
 }
 

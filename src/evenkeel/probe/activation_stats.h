@@ -5,22 +5,24 @@
 
 #include <cstdint>
 
-/// Statistics of a residual stream x [B, T, d]. Without gradients, in float64.
+/// Statistics of a residual stream x [B, T, D]. Computed in float64, without gradients.
 namespace evenkeel::probe {
 
-/// A weighted mean of values that arrive one by one.
+/// A weighted mean of values that arrive one by one: sum_i w_i v_i / sum_i w_i.
 struct WeightedMean {
   double sum = 0, weight = 0;
 
-  void add(double value, double of) {
-    sum += value * of;
-    weight += of;
+  /// Adds a value v with the weight w.
+  void add(double v, double w) {
+    sum += v * w;
+    weight += w;
   }
-  /// NaN of nothing.
+
+  /// The mean; NaN without values.
   double value() const { return sum / weight; }
 };
 
-/// The maximum; NaN if one of them is.
+/// max(a, b); NaN if one of them is NaN.
 double max_or_nan(double a, double b);
 
 /// mean(x^2); stream_rms is its root.
@@ -29,30 +31,35 @@ double mean_square(const at::Tensor& x);
 /// max |x|
 double max_abs(const at::Tensor& x);
 
-/// m4 / m2^2 of the features of a token, central moments; mean over tokens. A token whose features
-/// are all equal has none and counts as 0.
+/// Kurtosis m4 / m2^2 of the features of a token, with central moments m; mean over tokens. A token
+/// whose features are all equal counts as 0.
 double kurtosis(const at::Tensor& x);
 
-/// The share of entries with |x| > 6 rms of their token.
+/// The share of entries with |x| > 6 rms(token).
 double outlier_share(const at::Tensor& x);
 
-/// cos(x_i, x_j), mean over the unordered pairs of positions of a sequence and over the batch; a
-/// token of zeros has cosine 0 with every other. NaN for one position.
+/// Mean of cos(x_i, x_j) over all pairs i < j of positions of a sequence, and over the batch. A
+/// token of zeros has cosine 0 with every token. NaN for one position.
 double token_cosine(const at::Tensor& x);
 
-/// arccos(cos(x, y)) / pi, mean over tokens.
+/// arccos(cos(x, y)) / pi, mean over tokens. \param x, y  [B, T, D]
 double angle(const at::Tensor& x, const at::Tensor& y);
 
-/// exp of the entropy of the singular values of the centred matrix [all tokens, d]. Tokens are
-/// added in pieces: the state is d * d.
+/// Effective rank exp(-sum_i p_i ln p_i), where p_i = sigma_i / sum_j sigma_j are the normalized
+/// singular values of the centred matrix of all tokens, [tokens, D]. Tokens are added in pieces:
+/// the state has D^2 + D numbers.
 /// \source Roy and Vetterli 2007, "The effective rank"
 class EffectiveRank {
  public:
+  /// Adds tokens. \param x  [B, T, D]
   void add(const at::Tensor& x);
+
+  /// The effective rank of all tokens so far; NaN if one of them is not finite, 0 if all are equal.
   double value() const;
 
  private:
-  at::Tensor gram_, sum_;  // X^T X [d, d] and its column sums [d]
+  at::Tensor gram_;  // [D, D], float64: X^T X
+  at::Tensor sum_;   // [D], float64: column sums of X
   std::int64_t rows_ = 0;
 };
 

@@ -9,9 +9,10 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Of one matrix.
+/// Norms of one matrix.
 struct MatrixNorms {
-  double largest = 0, smallest = 0, frobenius = 0;  // singular values; their root sum of squares
+  double largest = 0, smallest = 0;  // singular values
+  double frobenius = 0;              // root of the sum of their squares
 };
 
 MatrixNorms matrix_norms(const at::Tensor& weight) {
@@ -19,7 +20,7 @@ MatrixNorms matrix_norms(const at::Tensor& weight) {
   return {values.max().item<double>(), values.min().item<double>(), values.norm().item<double>()};
 }
 
-/// The sizes and norms that the formulas are made of.
+/// The sizes and norms in the formulas of bounds.h.
 struct Terms {
   double s = 0, d = 0, dk = 0;
   PerWeight<MatrixNorms> norms;
@@ -52,7 +53,7 @@ Bound value_bound(Placement placement, const Terms& at) {
   return {s * std::sqrt(d) * norms.output.frobenius, s * norms.output.frobenius};
 }
 
-/// Of the query matrix; of the key matrix with the two exchanged.
+/// The bound of the query matrix; that of the key matrix with query and key exchanged.
 Bound query_bound(Placement placement, const Terms& at, const MatrixNorms& query,
                   const MatrixNorms& key) {
   const auto& [s, d, dk, norms] = at;

@@ -11,6 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/activation_stats.h"
 #include "evenkeel/probe/random.h"
@@ -33,7 +34,7 @@ at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mo
   return logits;
 }
 
-const char* name_of(nn::Mode mode) {
+const char* causality_name_of(nn::Mode mode) {
   return mode == nn::Mode::training ? "training" : "evaluation";
 }
 
@@ -58,9 +59,8 @@ double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
 bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode) {
   const auto slots = norm::slots_of(scheme);
   return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
-    const auto kind = slot.norm->kind;
-    const bool of_batch = kind == norm::Kind::batch_norm || kind == norm::Kind::batch_renorm;
-    return kind == norm::Kind::instance_norm || (of_batch && mode == nn::Mode::training);
+    return mode == nn::Mode::training ? norm::sees_other_tokens(slot.norm->kind)
+                                      : norm::sees_other_tokens_in_evaluation(slot.norm->kind);
   });
 }
 
@@ -68,7 +68,7 @@ Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
   Claims claims;
   for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
     const bool leak = leakage_expected(scheme, mode);
-    claims.push_back({.subject = text(scheme.info.name, ", ", name_of(mode)),
+    claims.push_back({.subject = text(scheme.info.name, ", ", causality_name_of(mode)),
                       .statement = leak ? "outputs before a changed token change with it"
                                         : "outputs before a changed token stay",
                       .measured = causal_leakage(scheme, mode, seed),

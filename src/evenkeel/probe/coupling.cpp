@@ -23,8 +23,8 @@ namespace {
 constexpr std::array<double, 4> kCouplingFactors = {0.25, 1, 3, 16};
 constexpr std::size_t kUnscaled = 1;  // of kCouplingFactors
 
-/// MatrixRows get the length 1e4. A branch reaches about 100 at c = 16, so that c moves the stream,
-/// and what arrives from above, by about 1 % at most.
+/// Rows of the embedding get the length 1e4. A branch reaches about 100 at c = 16, so c changes the
+/// residual stream, and the gradient from the layers above, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
 constexpr double kCouplingRounding = 1e-12;  // of float64
@@ -33,14 +33,14 @@ constexpr double kCouplingRounding = 1e-12;  // of float64
 constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
     {{"W_O", "attention.output"}, {"W_Q", "attention.q"}, {"W_K", "attention.k"}}};
 
-/// MatrixRows of a stored matrix of a block.
+/// Rows of a stored matrix of a block.
 struct MatrixRows {
   std::string stored;
   std::int64_t first = 0, count = 0;
   at::Tensor of(const at::Tensor& whole) const { return whole.narrow(0, first, count); }
 };
 
-MatrixRows rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
+MatrixRows coupling_rows_of(const norm::Shape& shape, std::int64_t block, const std::string& name) {
   for (const auto& logical : norm::logical_matrices(shape, block)) {
     if (logical.name != name) continue;
     return {text("blocks.", block, ".", logical.stored, ".weight"), logical.first, logical.rows};
@@ -48,12 +48,13 @@ MatrixRows rows_of(const norm::Shape& shape, std::int64_t block, const std::stri
   EK_ASSERT(false && "a logical matrix of every block");
 }
 
-/// Gradients of kMatrices, in order.
+/// Gradients of kMatrices, in order: [rows, columns], float64.
 using Gradients = std::array<at::Tensor, kMatrices.size()>;
 
+/// The gradients of one block with its W_V multiplied by c.
 Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64_t seed) {
   const auto& shape = small.model->scheme().shape;
-  const auto value = rows_of(shape, block, "attention.v");
+  const auto value = coupling_rows_of(shape, block, "attention.v");
   auto weight = value.of(small.parameters->at(value.stored).master);
   const auto saved = weight.clone();
   const auto ids = random_tokens(seed, "probe/coupling/ids", 2, shape.context, shape.vocabulary);
@@ -68,13 +69,13 @@ Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64
   weight.copy_(saved);
   Gradients found;
   for (std::size_t i = 0; i < kMatrices.size(); ++i) {
-    const auto rows = rows_of(shape, block, kMatrices[i].second);
+    const auto rows = coupling_rows_of(shape, block, kMatrices[i].second);
     found[i] = rows.of(small.parameters->at(rows.stored).gradient_buffer.value()).clone();
   }
   return found;
 }
 
-/// Of all kCouplingFactors, in order.
+/// The gradients at all kCouplingFactors, in order.
 std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block,
                                            std::uint64_t seed) {
   std::vector<Gradients> found;
@@ -82,7 +83,7 @@ std::vector<Gradients> gradients_by_factor(SmallModel& small, std::int64_t block
   return found;
 }
 
-/// The slope of y over x by least squares.
+/// The slope of the least-squares line y(x).
 double slope(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double mean_x = 0, mean_y = 0, both = 0, square = 0;
@@ -125,7 +126,7 @@ void drop_epsilon_of_values(norm::Scheme& scheme) {
 /// One number for each of kMatrices, over all blocks.
 using Measured = std::array<double, kMatrices.size()>;
 
-/// The largest change() of any block.
+/// The largest change() over all blocks.
 Measured largest_changes(SmallModel& small, std::uint64_t seed) {
   Measured measured{};
   for (std::int64_t block = 0; block < small.model->scheme().shape.layers; ++block) {
@@ -147,7 +148,7 @@ Measured farthest_exponents(SmallModel& small, std::uint64_t seed) {
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const auto power = exponent(found, i);
       const bool nearer = std::abs(power - 1) <= std::abs(measured[i] - 1);
-      if (!nearer && !std::isnan(measured[i])) measured[i] = power;  // not a number stays
+      if (!nearer && !std::isnan(measured[i])) measured[i] = power;  // NaN stays
     }
   }
   return measured;

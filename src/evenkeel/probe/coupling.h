@@ -8,21 +8,24 @@
 
 namespace evenkeel::probe {
 
-/// What a block's gradients of W_Q, W_K and W_O do when its W_V is multiplied by c.
+/// How the gradients of W_Q, W_K and W_O of a block change when its W_V is multiplied by c.
 enum class Coupling { invariant, grows };
 
-/// The gradients of the loss of a small model, block by block, with the W_V of that block times c,
-/// for c from 1/4 to 16:
+/// Claims on the gradients g(c) of W_O, W_Q and W_K of each block of a small model, where W_V of
+/// that block is multiplied by c = 1/4, 1, 3, 16:
 ///
-///   invariant  N(c v) = N(v): with a norm on v the model is the same function, and they stay
-///   grows      a bare v passes c on to the branch. Where the stream is large against the branch,
-///              what arrives from above does not change, and they are multiplied by c: ln
-///              |gradient| is a line of slope 1 over ln c
+///   invariant  N(c v) = N(v): with a norm on v the model is the same function, so
+///              max |g(c) - g(1)| / max |g(1)| is rounding
+///   grows      without a norm on v the branch grows with c. If the residual stream is large
+///   against
+///              the branch, the gradient from the layers above does not change, so g(c) = c g(1):
+///              the slope of ln |g| over ln c is 1
 ///
-/// For the second the embedding is made large. The norms on v get epsilon 0.
+/// The embedding is multiplied by 1e4 for `grows`. The norms on v get epsilon 0.
 Claims coupling_claims(norm::Scheme scheme, Coupling expected, std::uint64_t seed);
 
-/// pre_norm and pre_qk grow; qkv_norm, hybrid_norm and hybrid_norm_star are invariant.
+/// The claims of five schemes of the catalogue: pre_norm and pre_qk grow; qkv_norm, hybrid_norm and
+/// hybrid_norm_star are invariant.
 Claims coupling_claims(std::uint64_t seed);
 
 }  // namespace evenkeel::probe

@@ -22,52 +22,70 @@ std::string last_word(const std::string& name) {
   return name.substr(name.rfind('.') + 1);
 }
 
+/// Sums of squares of gradients.
+struct GradientSquares {
+  double model = 0;
+  std::vector<double> blocks, gains;  // one a block; gains: of its norms
+  std::map<std::string, double> by_parameter;
+};
+
+GradientSquares gradient_squares(const nn::Parameters& parameters,
+                                 const std::vector<at::Tensor>& gradients, std::int64_t layers) {
+  GradientSquares squares;
+  squares.blocks.resize(static_cast<std::size_t>(layers));
+  squares.gains.resize(squares.blocks.size());
+  for (const auto& parameter : parameters.all()) {
+    const auto location = location_of(parameter.name, layers);
+    const double own = ops::sum_of_squares(parameter.slice_of(gradients[parameter.group]));
+    squares.by_parameter[parameter.name] = own;
+    squares.model += own;
+    if (location.layer < 1 || location.layer > layers) continue;
+    const auto i = static_cast<std::size_t>(location.layer - 1);
+    squares.blocks[i] += own;
+    if (parameters.groups()[parameter.group].role == nn::ParameterRole::gain) {
+      squares.gains[i] += own;
+    }
+  }
+  return squares;
+}
+
+/// Adds the parts q, k, v, output, up, gate, down of block `l`, each over all experts together.
+void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients,
+                  const norm::Shape& shape, std::int64_t l, LayerProfileBuilder& out) {
+  std::map<std::string, double> parts;
+  for (const auto& matrix : norm::logical_matrices(shape, l - 1)) {
+    const auto& parameter = parameters.at(text("blocks.", l - 1, ".", matrix.stored, ".weight"));
+    const auto rows = parameter.slice_of(gradients[parameter.group]).flatten(0, -2);
+    parts[last_word(matrix.name)] += ops::sum_of_squares(rows.narrow(0, matrix.first, matrix.rows));
+  }
+  for (const auto* const name : norm::kWeights) {
+    const auto part = last_word(name);
+    out.add({l, part}, std::sqrt(parts.at(part)));
+  }
+}
+
 }  // namespace
 
 std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
                                          const std::vector<at::Tensor>& gradients,
                                          const norm::Scheme& scheme) {
-  const auto gradient_of = [&](const nn::Parameter& parameter) {
-    return parameter.slice_of(gradients[parameter.group]);
-  };
   const auto layers = scheme.shape.layers;
-  std::map<std::string, double> squares;  // of each parameter
-  double model = 0;
-  std::vector<double> blocks(static_cast<std::size_t>(layers)), gains(blocks.size());
-  for (const auto& parameter : parameters.all()) {
-    const auto location = location_of(parameter.name, layers);
-    const double own = squares[parameter.name] = ops::sum_of_squares(gradient_of(parameter));
-    model += own;
-    if (location.layer < 1 || location.layer > layers) continue;
-    const auto i = static_cast<std::size_t>(location.layer - 1);
-    blocks[i] += own;
-    if (parameters.groups()[parameter.group].role == nn::ParameterRole::gain) gains[i] += own;
-  }
-
+  const auto squares = gradient_squares(parameters, gradients, layers);
   LayerProfileBuilder out("grad_norm", layers);
-  out.add({0, "model"}, std::sqrt(model));
+  out.add({0, "model"}, std::sqrt(squares.model));
   for (std::int64_t l = 1; l <= layers; ++l) {
     const auto i = static_cast<std::size_t>(l - 1);
-    out.add({l, "block"}, std::sqrt(blocks[i]));
-    std::map<std::string, double> parts;  // of all experts together
-    for (const auto& matrix : norm::logical_matrices(scheme.shape, l - 1)) {
-      const auto stored = text("blocks.", i, ".", matrix.stored, ".weight");
-      const auto rows = gradient_of(parameters.at(stored)).flatten(0, -2);
-      parts[last_word(matrix.name)] +=
-          ops::sum_of_squares(rows.narrow(0, matrix.first, matrix.rows));
-    }
-    for (const auto* const name : norm::kWeights) {
-      const auto part = last_word(name);
-      out.add({l, part}, std::sqrt(parts.at(part)));
-    }
+    out.add({l, "block"}, std::sqrt(squares.blocks[i]));
+    add_matrices(parameters, gradients, scheme.shape, l, out);
     if (scheme.shape.has_router(l - 1)) {
       const auto router = text("blocks.", i, ".feed_forward.router.weight");
-      out.add({l, "router"}, std::sqrt(squares.at(router)));
+      out.add({l, "router"}, std::sqrt(squares.by_parameter.at(router)));
     }
-    out.add({l, "gains"}, std::sqrt(gains[i]));
+    out.add({l, "gains"}, std::sqrt(squares.gains[i]));
   }
   for (const auto& parameter : parameters.all()) {
-    out.add(location_of(parameter.name, layers), std::sqrt(squares[parameter.name]));
+    out.add(location_of(parameter.name, layers),
+            std::sqrt(squares.by_parameter.at(parameter.name)));
   }
   return out.take();
 }

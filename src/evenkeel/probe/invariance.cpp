@@ -24,9 +24,8 @@ using norm::Kind;
 
 constexpr std::int64_t kBatch = 3, kTime = 6, kInputs = 12, kFeatures = 16;
 constexpr double kInvarianceRounding =
-    1e-11;  // of float64: sums over the batch, and division by small deviations
-constexpr double kChanged =
-    1e-3;  // every change here is of order 1, and moves a statistic by its share
+    1e-11;  // float64: sums over the batch, then division by small deviations
+constexpr double kChanged = 1e-3;          // the changes of the input are of order 1
 constexpr double kInvarianceSpread = 0.2;  // of parameters
 
 Sample sample() {
@@ -36,8 +35,9 @@ Sample sample() {
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};
 }
 
-/// The value of a parameter of a norm: around its initial value; beta around 0, and at 0 if it
-/// starts there.
+/// A random value of a norm's parameter, around its initial value; beta is random around 0, with
+/// its initial value as standard deviation.
+/// \return [size], float64
 at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
   const auto noise = randn(1, "probe/invariance/" + part.name, {part.size});
@@ -80,7 +80,8 @@ InvarianceRow bare(const std::string& name, Kind kind) {
   return row;
 }
 
-/// The larger error of the two implementations of `row` against what it should equal.
+/// The claim that `factor` times the norm of `row` on z equals the norm of `other` on other_z, by
+/// the larger error of the two implementations.
 Claim equality(const std::string& statement, const InvarianceRow& row, const at::Tensor& z,
                double factor, const InvarianceRow& other, const at::Tensor& other_z) {
   double worst = 0;

@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 #include "evenkeel/probe/random.h"
 
 namespace evenkeel::probe {
@@ -97,33 +97,87 @@ at::Tensor another_token(const Sample& sample) {
   return z;
 }
 
-norm::Norm exact(Kind kind) {
-  auto norm = norm::default_norm(kind);
-  norm.epsilon = 0;
-  if (kind == Kind::group_norm) norm.groups = static_cast<double>(kGroups);
-  return norm;
+/// The letters of a norm whose values share a statistic along this axis. They follow from the
+/// formulas (docs/probes.md).
+struct AxisLetters {
+  norm::StatisticAxis axis;
+  bool is_centred;
+  const char* letters;
+};
+constexpr std::array<AxisLetters, 6> kLetters = {{
+    {norm::StatisticAxis::batch, true, "==x=x====xxxx"},
+    {norm::StatisticAxis::sequence, true, "==x=x=====xxx"},
+    {norm::StatisticAxis::row, true, "x=====xx====="},
+    {norm::StatisticAxis::group, true, "x=====x======"},
+    {norm::StatisticAxis::row, false, "x=xxxxxx===x="},
+    {norm::StatisticAxis::none, false, "xxxxxxxxxxxx="},
+}};
+/// The letters of a fixed map of each value: without statistics, or with running values.
+constexpr const char* kFixedMap = "xxxxxxxxxxxx=";
+
+/// The row of a kind with default fields, and epsilon 0.
+InvarianceRow exact(const norm::KindRow& kind) {
+  InvarianceRow row = {.name = kind.name, .norm = kind.defaults, .expected = {}};
+  row.norm.epsilon = 0;
+  if (kind.axis == norm::StatisticAxis::group) row.norm.groups = static_cast<double>(kGroups);
+  const bool is_centred = kind.operation == norm::Operation::standardize;
+  for (const auto& each : kLetters) {
+    if (each.axis == kind.axis && each.is_centred == is_centred) row.expected = each.letters;
+  }
+  return row;
 }
 
-norm::Norm partial() {
-  constexpr double kHalf = 0.5;
-  auto norm = exact(Kind::rms_norm);
-  norm.partial = kHalf;
-  return norm;
-}
+/// A kind with other fields than its defaults, where these change the letters or the formula.
+struct Variant {
+  Kind kind;
+  const char* name;
+  void (*change)(norm::Norm&);
+  const char* letters;
+  const char* default_name =
+      nullptr;  // the name of the row with default fields; null: the kind's name
+};
+const std::array<Variant, 3> kVariants = {{
+    {Kind::batch_renorm, "batch_renorm, clips open",
+     [](norm::Norm& norm) {
+       constexpr double kOpen = 1e9;
+       norm.rate_max = kOpen;
+       norm.shift_max = kOpen;
+     },
+     kFixedMap},
+    {Kind::rms_norm, "rms_norm, partial",
+     [](norm::Norm& norm) {
+       constexpr double kPart = 0.5;
+       norm.partial = kPart;
+     },
+     "x=xxxxxx===x="},
+    // Beyond its start the gain of SeeDNorm depends on the length of x: no invariance is left.
+    {Kind::seed_norm, "seed_norm",
+     [](norm::Norm& norm) {
+       constexpr double kTilt = 0.2;  // x.beta of order 1: its tanh is not saturated
+       norm.beta_init = kTilt;
+     },
+     kFixedMap, "seed_norm, beta 0"},
+}};
 
-norm::Norm tilted_seed_norm() {
-  constexpr double kTilt = 0.2;  // x.beta of order 1: its tanh is not saturated
-  auto norm = exact(Kind::seed_norm);
-  norm.beta_init = kTilt;
-  return norm;
-}
-
-norm::Norm open_batch_renorm() {
-  constexpr double kOpen = 1e9;
-  auto norm = exact(Kind::batch_renorm);
-  norm.rate_max = kOpen;
-  norm.shift_max = kOpen;
-  return norm;
+/// The rows of one kind: its defaults, its variants, and evaluation with running values.
+std::vector<InvarianceRow> invariance_table_rows_of(const norm::KindRow& kind) {
+  std::vector<InvarianceRow> rows = {exact(kind)};
+  for (const auto& variant : kVariants) {
+    if (variant.kind != kind.kind) continue;
+    auto row = exact(kind);
+    row.name = variant.name;
+    row.expected = variant.letters;
+    variant.change(row.norm);
+    if (variant.default_name != nullptr) rows.front().name = variant.default_name;
+    rows.push_back(row);
+  }
+  if (kind.states.empty()) return rows;
+  auto row = exact(kind);
+  row.name += ", evaluation";
+  row.mode = nn::Mode::evaluation;
+  row.expected = kFixedMap;
+  rows.push_back(row);
+  return rows;
 }
 
 }  // namespace
@@ -151,37 +205,17 @@ const std::array<Change, kChanges>& changes() {
   return kAll;
 }
 
-// The letters follow from the formulas (docs/probes.md):
-//
-//   centred and scaled over the batch      BatchNorm; Batch Renorm while its clips hold
-//   centred and scaled over a sequence     InstanceNorm
-//   centred and scaled over a token        LayerNorm; GroupNorm, for each group of features
-//   scaled over a token                    RMSNorm, L2, ScaleNorm; SeedNorm while beta is 0
-//   a fixed map of each value              DyT, Derf, scale; with running values: BatchNorm in
-//                                          evaluation, Batch Renorm with open clips
-//   beyond its start SeedNorm's gain depends on the length of x, so that nothing is left
 std::vector<InvarianceRow> invariance_rows() {
-  constexpr auto kTraining = nn::Mode::training;
-  constexpr auto kEvaluation = nn::Mode::evaluation;
-  return {
-      {"batch_norm", exact(Kind::batch_norm), kTraining, "==x=x====xxxx"},
-      {"batch_norm, evaluation", exact(Kind::batch_norm), kEvaluation, "xxxxxxxxxxxx="},
-      {"batch_renorm", exact(Kind::batch_renorm), kTraining, "==x=x====xxxx"},
-      {"batch_renorm, clips open", open_batch_renorm(), kTraining, "xxxxxxxxxxxx="},
-      {"batch_renorm, evaluation", exact(Kind::batch_renorm), kEvaluation, "xxxxxxxxxxxx="},
-      {"instance_norm", exact(Kind::instance_norm), kTraining, "==x=x=====xxx"},
-      {"layer_norm", exact(Kind::layer_norm), kTraining, "x=====xx====="},
-      {"group_norm", exact(Kind::group_norm), kTraining, "x=====x======"},
-      {"rms_norm", exact(Kind::rms_norm), kTraining, "x=xxxxxx===x="},
-      {"rms_norm, partial", partial(), kTraining, "x=xxxxxx===x="},
-      {"l2", exact(Kind::l2), kTraining, "x=xxxxxx===x="},
-      {"scale_norm", exact(Kind::scale_norm), kTraining, "x=xxxxxx===x="},
-      {"seed_norm, beta 0", exact(Kind::seed_norm), kTraining, "x=xxxxxx===x="},
-      {"seed_norm", tilted_seed_norm(), kTraining, "xxxxxxxxxxxx="},
-      {"dyt", exact(Kind::dyt), kTraining, "xxxxxxxxxxxx="},
-      {"derf", exact(Kind::derf), kTraining, "xxxxxxxxxxxx="},
-      {"scale", exact(Kind::scale), kTraining, "xxxxxxxxxxxx="},
-  };
+  std::vector<InvarianceRow> all;
+  for (const auto& part : kLetters) {
+    for (const auto& kind : norm::kinds()) {
+      const bool is_centred = kind.operation == norm::Operation::standardize;
+      if (kind.axis != part.axis || is_centred != part.is_centred) continue;
+      const auto rows = invariance_table_rows_of(kind);
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+  }
+  return all;
 }
 
 }  // namespace evenkeel::probe

@@ -11,7 +11,7 @@ namespace evenkeel::probe {
 /// One quantity along the depth of a model.
 struct LayerProfile {
   std::string measure;         // a name of config::measures()
-  std::string part;            // what of a layer it is taken of ("block", "q", "head 0"); may be ""
+  std::string part;            // part of a layer: "block", "q", "head 0"; may be ""
   std::int64_t first = 1;      // layer of values[0]: blocks are 1 .. N, 0 is before, N + 1 after
   std::vector<double> values;  // one a layer; NaN where a layer has no such part
 };

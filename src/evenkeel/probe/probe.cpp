@@ -5,11 +5,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch_tensors.h"
+#include "evenkeel/nn/state_guard.h"
 #include "evenkeel/probe/activation_recorder.h"
 #include "evenkeel/probe/gradients.h"
 
@@ -17,27 +17,8 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Restores the states of a model (torch: buffers) in its destructor.
-class StateGuard {
- public:
-  explicit StateGuard(const nn::Parameters& parameters) : parameters_(parameters) {
-    for (const auto& [name, state] : parameters.states()) copies_[name] = state.clone();
-  }
-  StateGuard(const StateGuard&) = delete;
-  StateGuard& operator=(const StateGuard&) = delete;
-  ~StateGuard() { restore(); }
-
-  void restore() const {
-    const at::NoGradGuard no_grad;
-    for (const auto& [name, copy] : copies_) parameters_.find_state(name).copy_(copy);
-  }
-
- private:
-  const nn::Parameters& parameters_;
-  std::map<std::string, at::Tensor> copies_;
-};
-
-/// The mean loss of a batch; with its gradient, if `parameters` are given, which get it.
+/// The mean loss of a batch, nats a token.
+/// \param parameters  get the gradient of the loss; nullptr: no backward pass
 double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
                  const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);
@@ -82,7 +63,7 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
                       std::int64_t planned) {
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
-  const StateGuard state_guard(parameters);
+  const nn::StateGuard state_guard(parameters);
   ActivationRecorder recorder(layers, measures);
   ProbeResult result;
   const auto add = [&](std::vector<LayerProfile> more) {

@@ -13,13 +13,14 @@ namespace evenkeel::probe {
 
 namespace {
 
+/// A column of a table: one part of a measure.
 struct Column {
   const char* heading;
   const char* measure;
   const char* part;
 };
 
-/// The most important measures.
+/// The columns of the first table: the main measures.
 constexpr std::array kOverview = {
     Column{"grad norm", "grad_norm", "block"},
     Column{"rms", "stream_rms", ""},
@@ -42,7 +43,7 @@ constexpr std::array kOverview = {
     Column{"dead", "dead_experts", ""},
 };
 
-/// Where in a block the gradient is.
+/// The columns of the second table: gradient norms by part of a block.
 constexpr std::array kGradients = {
     Column{"grad: q", "grad_norm", "q"},   Column{"k", "grad_norm", "k"},
     Column{"v", "grad_norm", "v"},         Column{"output", "grad_norm", "output"},
@@ -51,6 +52,7 @@ constexpr std::array kGradients = {
     Column{"gains", "grad_norm", "gains"},
 };
 
+/// The value of a profile at a layer; "-" if there is none.
 std::string cell(const LayerProfile* profile, std::int64_t layer) {
   const auto at = profile == nullptr ? -1 : layer - profile->first;
   if (at < 0 || at >= static_cast<std::int64_t>(profile->values.size())) return "-";
@@ -62,6 +64,7 @@ void add_cell(std::string& line, const std::string& content, std::size_t width) 
   line += std::string(width > content.size() ? width - content.size() : 1, ' ') + content;
 }
 
+/// A table with one row a layer; "" if none of the columns was measured.
 std::string table_of(const ProbeResult& result, std::span<const Column> columns) {
   std::vector<std::pair<const Column*, const LayerProfile*>> shown;
   std::int64_t first = 1, last = 0;
@@ -86,7 +89,7 @@ std::string table_of(const ProbeResult& result, std::span<const Column> columns)
   return out;
 }
 
-/// A line a norm: those that moved.
+/// One line for each norm whose gain moved: the largest drift in each block.
 std::string gain_drift_lines(const ProbeResult& result) {
   constexpr double kMoved = 1e-12;
   std::string out;

@@ -8,7 +8,7 @@
 
 namespace evenkeel::probe {
 
-/// The placement of the norms of one attention head.
+/// The placement of the norms of one attention head (formulas: attention() below).
 enum class Placement { pre, pre_qk, qkv };
 
 constexpr std::array<Placement, 3> kPlacements = {Placement::pre, Placement::pre_qk,
@@ -17,7 +17,7 @@ constexpr std::array<Placement, 3> kPlacements = {Placement::pre, Placement::pre
 /// "Pre", "Pre + QK", "QKV".
 const char* name_of(Placement placement);
 
-/// One value for each of the four matrices of a head; a product is x W.
+/// One value for each of the four matrices of a head. Products are x W.
 template <typename T>
 struct PerWeight {
   T output, value, query, key;
@@ -38,23 +38,23 @@ constexpr std::array<NamedWeight<T>, 4> kHeadWeights = {{{"W_O", &PerWeight<T>::
 /// One attention head of the paper's theory: no mask, no rotation, gains 1, epsilon 0, dk = d.
 struct Head {
   at::Tensor x;                   // [s, d], float64
-  PerWeight<at::Tensor> weights;  // [d, d] each, or [n, d, d]: n heads on the same x
+  PerWeight<at::Tensor> weights;  // [d, d] each, float64; or [n, d, d]: n heads on the same x
 };
 
-/// With N the root-mean-square norm of rows and X_N = N(X):
+/// The output S of a head. With N the root-mean-square norm of rows and X_N = N(X):
 ///
 ///   Pre       S = softmax(X_N W_Q (X_N W_K)^T / sqrt(dk)) X_N W_V W_O
 ///   Pre + QK  S = softmax(N(X_N W_Q) N(X_N W_K)^T / sqrt(dk)) X_N W_V W_O
 ///   QKV       S = softmax(N(X W_Q) N(X W_K)^T / sqrt(dk)) N(X W_V) W_O
 ///
-/// \return [s, d], or [n, s, d]
+/// \return [s, d], or [n, s, d], float64
 /// \source arXiv:2503.04598, section 4 and Theorem 2
 at::Tensor attention(Placement placement, const Head& head);
 
-/// dS/dW of each matrix, exact: entry [i d + k, a, b] is dS_ik / dW_ab. [s d, d, d] each
-///
-/// By automatic differentiation. For the output row i there are d copies of the matrices, and copy
-/// k depends only on S_ik: so one backward pass gives d rows of the Jacobian.
+/// The exact Jacobian dS/dW of each matrix, by automatic differentiation: entry [i d + k, a, b] is
+/// dS_ik / dW_ab. For the output row i there are d copies of the matrices, and copy k depends on
+/// S_ik only, so one backward pass gives d rows of the Jacobian.
+/// \return [s d, d, d] each, float64
 PerWeight<at::Tensor> jacobians(Placement placement, const Head& head);
 
 /// A head with standard normal x and weights of variance 1/d.

@@ -12,9 +12,9 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Half of a run is done: a scheme whose branches start at 0 has grown them.
+/// Half of a run: branches that a scheme starts at 0 have grown.
 constexpr norm::Steps kSteps = {.done = 50, .planned = 100};
-constexpr double kSmallModelSpread = 0.2;  // of gains and learned numbers
+constexpr double kSmallModelSpread = 0.2;  // standard deviation of the noise on vectors
 
 }  // namespace
 

@@ -12,7 +12,8 @@
 
 namespace evenkeel::probe {
 
-/// 4 blocks of width 32: so deep that every patch of the catalogue has its blocks.
+/// The shape of a small model: 4 blocks of width 32, enough for every scheme of the catalogue that
+/// treats some blocks differently.
 norm::Shape small_shape();
 
 /// A model in float64, for claims about a scheme.
@@ -21,8 +22,9 @@ struct SmallModel {
   std::unique_ptr<nn::Model> model;
 };
 
-/// Matrices are normal with variance 1/d; gains and learned numbers lie around their initial
-/// values, so that every one matters. The head is the scheme's, else untied.
+/// Builds a small model at step 50 of 100. Matrices are normal with variance 1/D. Gains and other
+/// vectors are random around their initial values, so that each of them has an effect. The head is
+/// tied if the scheme ties it.
 SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed);
 
 }  // namespace evenkeel::probe

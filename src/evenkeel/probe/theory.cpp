@@ -19,7 +19,7 @@ using Tensors = PerWeight<at::Tensor>;
 constexpr double kTheoryRounding = 1e-12;  // of float64, through a softmax and some sums
 constexpr std::array<double, 6> kTheoryFactors = {0.25, 0.5, 2, 3, 4, 16};
 
-/// The seeds 1 .. options.seeds, one head each.
+/// Calls body(head) for one random head a seed, seeds 1 to options.seeds.
 template <typename Body>
 void for_each_head(const TheoryOptions& options, const Body& body) {
   for (std::int64_t seed = 1; seed <= options.seeds; ++seed) {
@@ -31,7 +31,8 @@ double frobenius(const at::Tensor& jacobian) {
   return jacobian.norm().item<double>();
 }
 
-/// Lets one head change the rows of a placement, in the order of kHeadWeights.
+/// Updates the rows of a placement with one head.
+/// \param rows  the first of four rows, in the order of kHeadWeights
 void update_rows(BoundRow* rows, const Head& head) {
   const auto exact = jacobians(rows->placement, head);
   const auto all = bounds(rows->placement, head);
@@ -49,7 +50,7 @@ void update_rows(BoundRow* rows, const Head& head) {
   }
 }
 
-/// A random orthogonal matrix: Q of the QR decomposition of a normal one.
+/// A random orthogonal matrix [d, d], float64: Q of the QR decomposition of a normal matrix.
 at::Tensor orthogonal(std::int64_t width) {
   return std::get<0>(at::linalg_qr(randn(1, "probe/theory/orthogonal", {width, width})));
 }

@@ -27,6 +27,7 @@ double nice_step(double low, double high, int wanted) {
   return kTen * decade;
 }
 
+/// A power of 1000 that labels are divided by, and its letter.
 struct Unit {
   double size;
   const char* letter;
@@ -41,8 +42,8 @@ Unit unit_of(double largest) {
   return {1, ""};
 }
 
-/// 3e-05 as "3e-5": at most four digits, no padding.
-std::string scientific(double value) {
+/// At most four significant digits, the exponent without padding: 3e-05 as "3e-5".
+std::string short_number(double value) {
   constexpr int kDigits = 4;
   std::array<char, 32> out{};
   const auto end =
@@ -54,7 +55,7 @@ std::string scientific(double value) {
   return digits;
 }
 
-/// True if no ticks can be told apart between the two.
+/// True if the two are so close that ticks between them would have equal labels.
 bool is_one_value(double low, double high) {
   constexpr double kResolution = 1e-9;
   return !(high - low > kResolution * std::max(std::abs(low), std::abs(high)));
@@ -75,11 +76,11 @@ std::vector<double> multiples_of_powers(double low, double high,
   return out;
 }
 
-/// The label of a tick among others that lie `step` apart and reach `largest`.
-std::string label(double value, double step, double largest) {
+/// The label of a tick on an axis whose ticks are `step` apart and whose largest is `largest`.
+std::string axis_label(double value, double step, double largest) {
   constexpr double kSmallestPlain = 1e-4;
   if (std::abs(value) < step * kSlack) return "0";
-  if (step < kSmallestPlain && largest < 1) return scientific(value);
+  if (step < kSmallestPlain && largest < 1) return short_number(value);
   const auto unit = unit_of(largest);
   const double decimals = -std::floor(std::log10(step / unit.size) + kSlack);
   return fixed(value / unit.size, std::max(0, static_cast<int>(decimals))) + unit.letter;
@@ -99,7 +100,7 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   const double last = std::floor(high / step + kSlack);
   for (double index = std::ceil(low / step - kSlack); index <= last; ++index) {
-    ticks.push_back({index * step, label(index * step, step, largest)});
+    ticks.push_back({index * step, axis_label(index * step, step, largest)});
   }
   return ticks;
 }
@@ -118,7 +119,7 @@ std::vector<Tick> logarithmic_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   for (const double value : at) {
     const auto unit = unit_of(value);
-    ticks.push_back({value, scientific(value / unit.size) + unit.letter});
+    ticks.push_back({value, short_number(value / unit.size) + unit.letter});
   }
   return ticks;
 }

@@ -6,12 +6,13 @@
 
 namespace evenkeel::report {
 
+/// A mark on an axis: the value at which it is, and its text.
 struct Tick {
   double at = 0;
   std::string label;
 };
 
-/// A range of values, where its ticks are, and where a value lies on it.
+/// An axis of a chart: a range of values, its ticks, and the map from a value to a position.
 struct Axis {
   double low = 0, high = 1;
   bool logarithmic = false;
@@ -32,7 +33,7 @@ std::vector<Tick> logarithmic_ticks(double low, double high, int wanted);
 /// An axis over [low, high]; a range of one value is widened so that it lies in the middle.
 Axis linear_axis(double low, double high, int wanted);
 
-/// The same over logarithms; both ends must be above 0.
+/// As linear_axis(), over logarithms; both ends must be above 0.
 Axis logarithmic_axis(double low, double high, int wanted);
 
 }  // namespace evenkeel::report

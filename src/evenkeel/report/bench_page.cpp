@@ -6,6 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/report/json_field.h"
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/ratio_figure.h"
 #include "evenkeel/report/stacked_bars.h"
@@ -19,31 +20,18 @@ using Records = std::vector<json>;
 constexpr int kBenchPageDigits = 4;
 constexpr double kMilli = 1e3;
 
-std::string word(const json& record, const char* key) {
-  const auto found = record.find(key);
-  if (found == record.end()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-/// NaN if it is not there.
-double number(const json& record, const json::json_pointer& place) {
-  if (!record.contains(place) || !record.at(place).is_number()) return std::nan("");
-  return record.at(place).get<double>();
-}
-double number(const json& record, const std::string& key) {
-  return number(record, json::json_pointer("/" + key));
-}
-
+/// At most four significant digits; "–" for NaN and infinity.
 std::string shown(double value) {
   return std::isfinite(value) ? with_digits(value, kBenchPageDigits) : "–";
 }
 
+/// Tokens a second of a record of `bench step` or `bench peers`: "12,345".
 std::string speed_text(const json& record) {
   const double speed = number(record, "tokens") / number(record, "median_seconds");
   return std::isfinite(speed) ? with_commas(std::llround(speed)) : "–";
 }
 
-/// A table whose first `names` columns are words, the others numbers.
+/// A table whose first `names` columns are words; the remaining columns are numbers.
 std::string html_table(const std::vector<std::string>& columns, std::size_t names,
                        const std::vector<std::vector<std::string>>& rows) {
   const auto line = [&](const char* tag, const std::vector<std::string>& cells) {
@@ -62,6 +50,9 @@ std::string interval(double low, double high) {
   return std::isfinite(low) ? "[" + shown(low) + ", " + shown(high) + "]" : "–";
 }
 
+/// A ratio with its interval.
+/// \param prefix  "/over_first" for the fields over_first, over_first_low and over_first_high;
+///                "/over/probe/" for an object with the fields median, low and high
 Ratio ratio_of(const std::string& name, const json& record, const std::string& prefix) {
   const auto at = [&](const char* what) {
     return number(record, json::json_pointer(prefix + what));
@@ -74,7 +65,8 @@ Ratio ratio_of(const std::string& name, const json& record, const std::string& p
           .is_judged = word(record, "not_judged").empty()};
 }
 
-std::string steps(const Records& records) {
+/// `bench step`: a table of the schemes, their ratios to the first, and the parts of a step.
+std::string bench_page_steps(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
   std::vector<StackedBar> parts;
@@ -106,6 +98,7 @@ std::string steps(const Records& records) {
                       parts);
 }
 
+/// `bench kernels`: the ratio of each operator to its probe, and a table.
 std::string kernels(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> probes;
@@ -133,6 +126,7 @@ std::string kernels(const Records& records) {
                     1, rows);
 }
 
+/// `bench peers`: our training step over PyTorch's, and a table of the processes.
 std::string peers(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
@@ -156,15 +150,17 @@ std::string peers(const Records& records) {
                     1, rows);
 }
 
+/// A kind of bench: its field "bench" in the records, and how its records become HTML.
 struct Kind {
   const char* bench;
   const char* heading;
   std::string (*content)(const Records&);
 };
-constexpr Kind kKinds[] = {{"step", "Training steps", steps},
+constexpr Kind kKinds[] = {{"step", "Training steps", bench_page_steps},
                            {"kernels", "Operators", kernels},
                            {"peers", "Beside PyTorch", peers}};
 
+/// nullptr if the record is not of a bench.
 const Kind* kind_of(const json& record) {
   for (const auto& kind : kKinds) {
     if (record.is_object() && word(record, "bench") == kind.bench) return &kind;
@@ -172,7 +168,7 @@ const Kind* kind_of(const json& record) {
   return nullptr;
 }
 
-/// What the machine says of itself, and when.
+/// The date and the machine of a bench; with a notice where its figures are not judged.
 std::string about(const json& record) {
   std::string out = word(record, "date");
   if (record.contains("machine") && record["machine"].is_object()) {
@@ -185,7 +181,7 @@ std::string about(const json& record) {
          (verdict.empty() ? "" : element("p", escaped(verdict), "notice") + "\n");
 }
 
-/// One bench that was run: its records stand together, with one date and machine.
+/// One invocation of a bench: consecutive records with one date and machine.
 std::string section_of(const Records& records) {
   const auto& kind = *kind_of(records.front());
   return section(kind.heading, about(records.front()) + kind.content(records));

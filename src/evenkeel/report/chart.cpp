@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kSmallestFont = 11;  // CSS pixels: a narrower window scrolls instead of shrinking
 
-std::string drawing(const Chart& chart, std::vector<Line> lines, const Frame& frame) {
+std::string chart_drawing(const Chart& chart, std::vector<Line> lines, const Frame& frame) {
   auto out = text("<svg viewBox=\"0 0 ", frame.width, ' ', frame.height,
                   "\" role=\"img\" aria-label=\"", escaped(chart.title),
                   "\" style=\"min-width:", std::lround(frame.width * kSmallestFont / kFont),
@@ -31,7 +31,7 @@ std::string drawing(const Chart& chart, std::vector<Line> lines, const Frame& fr
 }
 
 /// Lines without a name belong to another.
-std::string legend(const std::vector<Line>& lines) {
+std::string chart_legend(const std::vector<Line>& lines) {
   const auto named = std::count_if(lines.begin(), lines.end(),
                                    [](const Line& line) { return !line.name.empty(); });
   if (named < 2) return {};
@@ -53,11 +53,11 @@ std::string figure(const Chart& chart) {
   if (!chart.note.empty()) caption += element("p", escaped(chart.note));
   const auto lines = drawable(chart);
   const auto frame = frame_of(chart, lines);
-  const auto picture = frame ? element("div", drawing(chart, lines, *frame), "scroll")
+  const auto picture = frame ? element("div", chart_drawing(chart, lines, *frame), "scroll")
                              : element("p", escaped(chart.when_empty), "missing");
   return element("figure",
                  element("figcaption", caption) + "\n" +
-                     (frame && chart.has_legend ? legend(lines) : "") + picture,
+                     (frame && chart.has_legend ? chart_legend(lines) : "") + picture,
                  chart.wide ? "wide" : "") +
          "\n";
 }

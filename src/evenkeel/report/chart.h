@@ -14,7 +14,8 @@ namespace evenkeel::report {
 constexpr int kColours = 7;
 constexpr int kDashes = 6;
 
-/// `dotted`: bold, with a mark on each point where they are few. `points`: marks without a line.
+/// How a line is drawn. `dotted`: bold, with a dot on each point if the points are few. `points`:
+/// dots without a line.
 enum class Stroke { faint, bold, dotted, points };
 
 /// Error band or error bars of a line, an entry a point; NaN where not known.
@@ -24,6 +25,7 @@ struct ErrorBounds {
   As as = As::band;
 };
 
+/// A curve of a chart.
 struct Line {
   std::string name{};  // in the legend
   Series points{};
@@ -34,22 +36,23 @@ struct Line {
   double shift = 0;      // of everything to the right, in CSS pixels: bars stand side by side
 };
 
-/// A horizontal line at a value that means something.
+/// A labelled horizontal line: the entropy of a text, or a limit.
 struct Reference {
   double at = 0;
   std::string label;
 };
 
-/// A cross at the upper edge: something that has no value there.
+/// A cross at the upper edge: a point without a finite value, such as a run that diverged.
 struct Cross {
   double at = 0;
   int colour = 0;
   std::string title;
 };
 
+/// The y axis: `linear` fits the values, `from_zero` begins at 0.
 enum class Scale { linear, from_zero, logarithmic };
 
-/// A figure: curves over steps, over layers, or over what `x_label` names.
+/// A figure: curves over training steps, over layers, or over the quantity that `x_label` names.
 struct Chart {
   std::string title{}, unit{};
   std::string note{};  // one sentence below the title; may be empty

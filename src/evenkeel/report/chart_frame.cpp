@@ -38,12 +38,13 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
+/// Whether the label of the x axis is too long to stand at its end, and gets a line of its own.
 bool has_x_label_row(const Chart& chart) {
   return chart.x_label.size() > kMaxInlineLabel;
 }
 
-/// Adds what lies around the points. Bars widen the range to no more than three times that of the
-/// points, and leave the frame where they are longer: one that nobody knows must not flatten all.
+/// Adds the error bounds to the range. Bars widen the range to at most three times that of the
+/// points: one very uncertain point must not flatten all curves. Longer bars are cut at the frame.
 void add_bounds(const Chart& chart, const std::vector<Line>& lines, Range& range) {
   const auto points = range;
   const double reach = points.high - points.low;
@@ -58,6 +59,7 @@ void add_bounds(const Chart& chart, const std::vector<Line>& lines, Range& range
   }
 }
 
+/// The y axis: the values, the reference line, and a margin for marks and labels.
 Axis vertical_axis(const Chart& chart, Range range, int wanted) {
   constexpr double kMargin = 0.05, kMarginForLabel = 0.13;
   const double above = chart.crosses.empty() ? kMargin : kMarginForLabel;
@@ -77,6 +79,7 @@ Axis vertical_axis(const Chart& chart, Range range, int wanted) {
   return linear_axis(low, range.high + above * length, wanted);
 }
 
+/// The x axis. It begins at 0 if the smallest value is near 0.
 Axis horizontal_axis(const Chart& chart, Range range, int wanted) {
   constexpr double kNearZero = 0.1, kMargin = 0.04;
   Axis axis;

@@ -8,20 +8,21 @@
 
 #include "evenkeel/report/chart.h"
 
-/// Where things lie on a chart. All lengths are units of the view box; one unit is about a CSS
-/// pixel at full page width.
+/// The layout of a chart. All lengths are units of the SVG view box; one unit is about a CSS pixel
+/// at full page width.
 namespace evenkeel::report {
 
 inline constexpr double kFont = 12;
 inline constexpr double kBaseline = 4;  // of a line of text below its middle
 
-/// Where the chart's values lie on the view box.
+/// The plot area of a chart, and the map from values to positions in it.
 struct Frame {
   double width = 0, height = 0;
   std::size_t buckets = 0;  // of thinning: about two units each
   double left = 0, bottom_margin = 0;
   Axis x, y;
 
+  // Edges of the plot area. y grows downwards, as in SVG.
   double top() const;
   double right() const;
   double bottom() const { return height - bottom_margin; }

@@ -14,14 +14,17 @@ namespace {
 
 constexpr std::size_t kDotsUpTo = 40;
 
+/// The x of a point on the view box, shifted with its line.
 double x_of(const Line& line, std::size_t at, const Frame& frame) {
   return frame.x_position(line.points.x[at]) + line.shift;
 }
 
+/// "12.0 34.5": a point of an SVG path
 std::string point(double x, double y) {
   return text(svg_number(x), ' ', svg_number(y));
 }
 
+/// Whether the point has finite error bounds of this form.
 bool has_bounds(const Line& line, std::size_t at, ErrorBounds::As as) {
   return line.bounds.as == as && at < line.bounds.high.size() &&
          std::isfinite(line.bounds.high[at]) && std::isfinite(line.points.y[at]);
@@ -42,7 +45,8 @@ std::string place_text(const Chart& chart, double x) {
   return x == std::round(x) ? with_commas(std::llround(x)) : with_digits(x, kDigits);
 }
 
-std::string value_text(const Line& line, std::size_t at) {
+/// The value of a point, with its bounds where it has some: the tooltip.
+std::string chart_marks_value_text(const Line& line, std::size_t at) {
   constexpr int kDecimals = 4, kDigits = 5;
   const double y = line.points.y[at];
   if (has_bounds(line, at, ErrorBounds::As::bars)) {
@@ -148,8 +152,8 @@ std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
     out += text("<circle class=\"c", line.colour % kColours, "\" cx=\"",
                 svg_number(x_of(line, at, frame)), "\" cy=\"", svg_number(frame.y_position(y)),
                 "\" r=\"2.6\"><title>", escaped(line.name), line.name.empty() ? "" : ", ",
-                escaped(chart.x_label), " ", place_text(chart, x), ": ", value_text(line, at),
-                "</title></circle>\n");
+                escaped(chart.x_label), " ", place_text(chart, x), ": ",
+                chart_marks_value_text(line, at), "</title></circle>\n");
   }
   return out;
 }

@@ -6,13 +6,14 @@
 
 #include "evenkeel/report/chart_frame.h"
 
-/// What stands for the values of a chart, as SVG; "" where there is nothing to draw.
+/// The marks of a chart (curves, bands, bars, dots, crosses) as SVG; "" where nothing is to be
+/// drawn.
 namespace evenkeel::report {
 
-/// The line with what lies around it, downsampled together.
+/// The line and its error bounds, downsampled at common indices.
 Line downsampled(const Line& line, std::size_t buckets);
 
-/// The classes of colour and pattern: "c1 d0".
+/// The CSS classes of colour and dash pattern: "c1 d0".
 std::string classes_of(const Line& line);
 
 /// The curve. A point without neighbours becomes a dot.
@@ -24,12 +25,13 @@ std::string band(const Line& line, const Frame& frame);
 /// A bar from low to high through each point. One that leaves the frame has no end there.
 std::string bars(const Line& line, const Frame& frame);
 
-/// Few points are marked, and say their value when pointed at.
+/// A dot with a tooltip at each point, if the points are few.
 std::string dots(const Chart& chart, const Line& line, const Frame& frame);
 
-/// Crosses at the upper edge; those at the same place stand side by side.
+/// Crosses at the upper edge; crosses at one position are drawn side by side.
 std::string crosses(const Chart& chart, const Frame& frame);
 
+/// A horizontal line over the whole width, with its label.
 std::string reference_line(const Reference& reference, const Frame& frame);
 
 }  // namespace evenkeel::report

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kComparisonPageDecimals = 4;
 
+/// The last validation loss; NaN without one.
 double validation(const Run& run) {
   return last_finite(run.validation_loss.y);
 }
@@ -56,7 +57,7 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
 }
 
 /// \param differing  what differs between the runs beside what is compared
-std::string verdict(const std::vector<Run>& runs, const std::string& differing) {
+std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "None of the runs has a validation loss yet.";
   if (!differing.empty()) {
@@ -73,6 +74,7 @@ std::string verdict(const std::vector<Run>& runs, const std::string& differing) 
   return out + ".";
 }
 
+/// The row of a run in the table.
 std::string row(const Run& run, const LineStyle& style, bool is_best, bool has_floor) {
   const auto number = [](const std::string& value) { return element("td", value, "number"); };
   const double rate = median(run.tokens_per_second.y);
@@ -85,6 +87,7 @@ std::string row(const Run& run, const LineStyle& style, bool is_best, bool has_f
   return element("tr", cells, is_best ? "best" : "") + "\n";
 }
 
+/// The table of all runs, best validation loss first.
 std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_floor) {
   const auto number = [](const char* name) { return element("th", name, "number"); };
   auto head = element("th", "run") + element("th", "scheme") + number("steps") +
@@ -153,6 +156,7 @@ Chart late_chart(const std::vector<Run>& runs) {
   return chart;
 }
 
+/// All charts of the page. \param has_floor  the text's entropy is known: gaps in place of losses
 std::string figures(const std::vector<Run>& runs, bool has_floor) {
   auto loss = common_chart(runs, kValidation);
   loss.reference = common_floor(runs);
@@ -182,8 +186,8 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
          figure(rate) + figure(throughput) + other_figures;
 }
 
-/// A scheme that stands by its name in one run cannot be compared key by key with one that is
-/// written out in another: then all are told by name.
+/// The settings with the scheme's name in place of its keys. A scheme that one run names and
+/// another run writes out cannot be compared key by key.
 KeyValues with_named_scheme(const KeyValues& settings) {
   const auto name = value_of(settings, "scheme.name");
   if (name.empty()) return settings;
@@ -195,7 +199,8 @@ KeyValues with_named_scheme(const KeyValues& settings) {
   return out;
 }
 
-std::string configuration(const std::vector<Run>& runs) {
+/// The keys of the configuration that differ.
+std::string comparison_page_configuration(const std::vector<Run>& runs) {
   std::string out;
   std::vector<KeyValues> all;
   const bool one_is_named = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
@@ -213,6 +218,7 @@ std::string configuration(const std::vector<Run>& runs) {
   return out + differences_table(runs, rows);
 }
 
+/// The keys of the environment (machine, versions, data) that differ.
 std::string environment(const std::vector<Run>& runs) {
   std::vector<KeyValues> all;
   for (const auto& run : runs) all.push_back(run.environment);
@@ -230,13 +236,14 @@ std::string comparison_page(std::vector<Run> runs) {
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
   const auto differing = confounding_conditions(runs);
   const auto title = text("Comparison of ", runs.size(), " runs");
-  auto out = element("header", element("h1", title) + "\n" +
-                                   element("p", verdict(runs, differing), "verdict")) +
-             "\n" + runs_table(runs, differing.empty(), has_floor);
+  auto out =
+      element("header", element("h1", title) + "\n" +
+                            element("p", comparison_page_verdict(runs, differing), "verdict")) +
+      "\n" + runs_table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
   const auto layers = layer_comparison(runs);
   if (!layers.empty()) out += section("Layer by layer", layers);
-  out += section("Configuration that differs", configuration(runs));
+  out += section("Configuration that differs", comparison_page_configuration(runs));
   out += section("Environment that differs", environment(runs));
   out += element("footer", "Made by Evenkeel from the files of the run folders.") + "\n";
   return page(title, out);

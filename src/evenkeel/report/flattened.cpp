@@ -16,17 +16,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// "model" and "layers" as "model.layers".
 std::string joined(const std::string& prefix, std::string_view key) {
   return prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
 }
 
 /// A value in the shortest form: 0.95, not 0.94999999999999996.
-std::string value_text(const toml::node& node) {
+std::string flattened_value_text(const toml::node& node) {
   if (const auto* word = node.as_string()) return word->get();
   if (const auto* number = node.as_floating_point()) return shortest(number->get());
   if (const auto* array = node.as_array()) {
     std::string items;
-    for (const auto& item : *array) items += (items.empty() ? "" : ", ") + value_text(item);
+    for (const auto& item : *array)
+      items += (items.empty() ? "" : ", ") + flattened_value_text(item);
     return "[" + items + "]";
   }
   std::ostringstream other;
@@ -34,17 +36,19 @@ std::string value_text(const toml::node& node) {
   return other.str();
 }
 
+/// Appends all keys below a table, with the prefix.
 void flatten(const std::string& prefix, const toml::table& table, KeyValues& out) {
   for (const auto& [key, node] : table) {
     const auto name = joined(prefix, key.str());
     if (const auto* inner = node.as_table()) {
       flatten(name, *inner, out);
     } else {
-      out.emplace_back(name, value_text(node));
+      out.emplace_back(name, flattened_value_text(node));
     }
   }
 }
 
+/// Appends all keys below an object, with the prefix.
 void flatten(const std::string& prefix, const Json& object, KeyValues& out) {
   for (const auto& [key, value] : object.items()) {
     const auto name = joined(prefix, key);

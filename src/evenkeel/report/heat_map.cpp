@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/html.h"
 
 namespace evenkeel::report {
@@ -27,7 +28,8 @@ struct Colour {
 constexpr std::array<Colour, 5> kScale = {
     {{53, 42, 105}, {44, 92, 140}, {34, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
 
-std::string colour_of(double place) {
+/// "#35...": the colour scale at a place in [0, 1], linear between its entries.
+std::string heat_map_colour_of(double place) {
   const double at = std::clamp(place, 0.0, 1.0) * static_cast<double>(kScale.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(at), kScale.size() - 2);
   const double part = at - static_cast<double>(below);
@@ -40,10 +42,7 @@ std::string colour_of(double place) {
   return out.data();
 }
 
-std::string svg_number(double value) {
-  return fixed(value, 1);
-}
-
+/// The range of the values that the colour scale covers.
 struct ColourRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool logarithmic = false;
@@ -55,6 +54,7 @@ struct ColourRange {
   }
 };
 
+/// The range of all finite values; logarithmic if they are positive and span a factor above kWide.
 ColourRange range_of(const LayerMap& map) {
   constexpr double kWide = 20;
   ColourRange range;
@@ -87,7 +87,8 @@ std::string rectangle(double x, double y, double width, double height, const std
               "\"><title>", title, "</title></rect>\n");
 }
 
-std::string label(const char* anchor, double x, double y, const std::string& content) {
+/// A text at (x, y). \param anchor  a CSS class: "start", "middle" or "end"
+std::string heat_map_label(const char* anchor, double x, double y, const std::string& content) {
   return text("<text class=\"", anchor, "\" x=\"", svg_number(x), "\" y=\"", svg_number(y), "\">",
               escaped(content), "</text>\n");
 }
@@ -102,13 +103,14 @@ std::string colour_bar(const ColourRange& range, double y) {
     const double width = kBar / kSteps;
     out += text("<rect x=\"", svg_number(left + i * width), "\" y=\"", svg_number(y), "\" width=\"",
                 svg_number(width + 1), "\" height=\"", svg_number(kHigh), "\" fill=\"",
-                colour_of((i + 0.5) / kSteps), "\"/>");
+                heat_map_colour_of((i + 0.5) / kSteps), "\"/>");
   }
-  return out + "\n" + label("end", left - kGap, y + kBaseline, with_digits(range.low, 3)) +
-         label("start", left + kBar + kGap, y + kBaseline,
-               with_digits(range.high, 3) + (range.logarithmic ? " (log)" : ""));
+  return out + "\n" + heat_map_label("end", left - kGap, y + kBaseline, with_digits(range.low, 3)) +
+         heat_map_label("start", left + kBar + kGap, y + kBaseline,
+                        with_digits(range.high, 3) + (range.logarithmic ? " (log)" : ""));
 }
 
+/// The label of a row.
 std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
@@ -141,39 +143,42 @@ std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& rang
       const auto tooltip = text(layer_name(map.first + static_cast<std::int64_t>(l)), ", ", x_label,
                                 " ", with_commas(std::llround(grid.steps[i])), ": ",
                                 is_finite ? with_digits(values[l], 3) : "not finite");
-      out += rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
-                       is_finite ? colour_of(range.place(values[l])) : "var(--bad)", tooltip);
+      out +=
+          rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
+                    is_finite ? heat_map_colour_of(range.place(values[l])) : "var(--bad)", tooltip);
     }
   }
   return out;
 }
 
 /// At most about six numbers beside each axis, and what they count.
-std::string axes(const LayerMap& map, const Grid& grid, const std::string& x_label) {
+std::string heat_map_axes(const LayerMap& map, const Grid& grid, const std::string& x_label) {
   constexpr double kGap = 6, kDrop = 16, kMiddle = 4;  // middle: of a digit, above its baseline
-  std::string out = label("start", 0, kTop - kGap, "block");
+  std::string out = heat_map_label("start", 0, kTop - kGap, "block");
   const auto rows = std::max<std::size_t>(1, grid.layers / 6);
   for (std::size_t l = 0; l < grid.layers; l += rows) {
-    out += label("end", kLeft - kGap, grid.top_of(l) + grid.row / 2 + kMiddle,
-                 std::to_string(map.first + static_cast<std::int64_t>(l)));
+    out += heat_map_label("end", kLeft - kGap, grid.top_of(l) + grid.row / 2 + kMiddle,
+                          std::to_string(map.first + static_cast<std::int64_t>(l)));
   }
   const double base = kTop + grid.inside + kDrop;
-  out += label("start", 0, base, x_label);
+  out += heat_map_label("start", 0, base, x_label);
   const auto columns = std::max<std::size_t>(1, (grid.steps.size() + 5) / 6);
   for (std::size_t i = 0; i < grid.steps.size(); i += columns) {
-    out += label("middle", grid.left_of(i) + grid.column / 2, base,
-                 with_commas(std::llround(grid.steps[i])));
+    out += heat_map_label("middle", grid.left_of(i) + grid.column / 2, base,
+                          with_commas(std::llround(grid.steps[i])));
   }
   return out;
 }
 
-std::string drawing(const LayerMap& map, const std::string& title, const std::string& x_label) {
+/// The heat map as `<svg>`: cells, labels of layers and steps, and the colour scale.
+std::string heat_map_drawing(const LayerMap& map, const std::string& title,
+                             const std::string& x_label) {
   constexpr double kBarDrop = 34;
   const auto range = range_of(map);
   const Grid grid(map);
   return text("<svg viewBox=\"0 0 ", kWidth, ' ', svg_number(kTop + grid.inside + kBottom),
               "\" role=\"img\" aria-label=\"", escaped(title), "\">\n",
-              cells(map, grid, range, x_label), axes(map, grid, x_label),
+              cells(map, grid, range, x_label), heat_map_axes(map, grid, x_label),
               colour_bar(range, kTop + grid.inside + kBarDrop), "</svg>\n");
 }
 
@@ -184,7 +189,7 @@ std::string heat_map(const LayerMap& map, const std::string& title, const std::s
   auto caption = element("strong", escaped(title));
   if (!unit.empty()) caption += text(' ', element("span", escaped(unit), "muted"));
   return element("figure", element("figcaption", caption) + "\n" +
-                               element("div", drawing(map, title, x_label), "scroll")) +
+                               element("div", heat_map_drawing(map, title, x_label), "scroll")) +
          "\n";
 }
 

@@ -6,6 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/report/style_sheet.h"
 
 namespace evenkeel::report {
@@ -13,23 +14,6 @@ namespace evenkeel::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-/// How many bytes at the start of `text` make one character of well-formed UTF-8; 0 if none do.
-/// \source The Unicode Standard, table 3-7
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
-  const auto first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t at = 1; at < length; ++at) {
-    if ((byte(at) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) > 0x9F;
-  const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 std::string_view entity(char character) {
   switch (character) {
@@ -65,7 +49,7 @@ std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 8);
   while (!text.empty()) {
-    const auto length = character_length(text);
+    const auto length = utf8_character_length(text);
     const auto character = text.substr(0, length == 0 ? 1 : length);
     const bool ends_line = text.substr(0, 2) == "\r\n";
     text.remove_prefix(character.size());

@@ -50,11 +50,13 @@ constexpr std::array kShownMeasures = {
     ShownMeasure{"dead_experts", "", "Dead experts", "share"},
 };
 
+/// At most three significant digits; "–" for NaN.
 std::string short_text(double value) {
   constexpr int kDigits = 3;
   return std::isfinite(value) ? with_digits(value, kDigits) : "–";
 }
 
+/// "step 1,000"
 std::string step_text(double step) {
   return "step " + with_commas(std::llround(step));
 }
@@ -67,6 +69,7 @@ Chart profile_chart(const ShownMeasure& measure, const std::string& note) {
   return chart;
 }
 
+/// A heat map, or a chart over the layers if a single step was probed.
 std::string figure_of(const LayerMap& map, const ShownMeasure& measure) {
   if (map.values.size() > 1) return heat_map(map, measure.title, measure.unit);
   const double step = map.values.begin()->first;

@@ -8,13 +8,13 @@
 
 namespace evenkeel::report {
 
-/// What the probes of one run saw: a heat map a measure, or its profile where one step was probed;
-/// "" if there are none.
+/// The probes of one run: a heat map for each measure, or its profile over the layers if a single
+/// step was probed; "" without probes.
 std::string layer_figures(const Run& run);
 
-/// The profiles of several runs beside one another, a colour a scheme: gradient flow at each probed
-/// step they share, with its slopes and spreads as a table, the other measures at the last such
-/// step; "" if fewer than two runs were probed at the same step.
+/// The profiles of several runs in common charts, one colour a scheme. Gradient norms are shown at
+/// each step that all runs probed, with a table of their slopes and spreads; further measures at
+/// the last such step. "" if fewer than two runs were probed at the same step.
 std::string layer_comparison(const std::vector<Run>& runs);
 
 }  // namespace evenkeel::report

@@ -8,12 +8,14 @@ namespace evenkeel::report {
 
 namespace {
 
+/// The numbers of a list; NaN for null.
 std::vector<double> numbers(const nlohmann::json& list) {
   std::vector<double> out;
   for (const auto& each : list) out.push_back(each.is_number() ? each.get<double>() : std::nan(""));
   return out;
 }
 
+/// Whether a record of probes.jsonl has all fields, of the right types.
 bool is_whole(const nlohmann::json& record) {
   return record.contains("step") && record["step"].is_number() && record.contains("first") &&
          record["first"].is_number_integer() && record.contains("values") &&

@@ -22,19 +22,20 @@ struct LayerMap {
   Series at(double step) const;
 };
 
-/// The lines of probes.jsonl, gathered; of a step that was probed twice the last values.
+/// The records of probes.jsonl by measure; of a step that was probed twice the last values.
 std::vector<LayerMap> layer_maps(const std::vector<nlohmann::json>& records);
 
-/// nullptr if there is none.
+/// The map of a measure and part, measured on "training" or "validation" text; nullptr if there is
+/// none.
 const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measure,
                      const std::string& part, const std::string& on = "training");
 
-/// How the values of a profile follow the depth: the paper's figure 2 in two numbers.
+/// How the values of a profile change with depth: figure 2 of the HybridNorm paper in two numbers.
 struct DepthTrend {
   double slope = 0;   // of ln value against the layer, least squares
   double spread = 0;  // largest over smallest
 };
-/// NaN where a value is not above 0, or there are fewer than two.
+/// The trend of a profile (x: layer); NaN if a value is not above 0 or there are fewer than two.
 DepthTrend depth_trend(const Series& profile);
 
 }  // namespace evenkeel::report

@@ -12,7 +12,8 @@ namespace evenkeel::report {
 
 namespace {
 
-std::string curve(const Run& run, const Quantity& quantity, int colour) {
+/// The chart of one quantity over the steps.
+std::string mixture_figures_curve(const Run& run, const Quantity& quantity, int colour) {
   Chart chart{quantity.title, quantity.unit, "", {{"", run.*quantity.values, colour}}};
   return figure(chart);
 }
@@ -40,15 +41,16 @@ std::string load_figure(const LayerMap& load) {
 
 std::string mixture_figures(const Run& run) {
   if (run.expert_load.values.empty()) return "";
-  return load_figure(run.expert_load) + curve(run, kLoad, 0) + curve(run, kBalance, 1) +
-         curve(run,
-               {"Dead experts", "share that no token chose, mean over blocks", "dead_experts",
-                &Run::dead_experts},
-               3) +
-         curve(run,
-               {"Entropy of the routing", "nats, mean over tokens and blocks", "routing_entropy",
-                &Run::routing_entropy},
-               2);
+  return load_figure(run.expert_load) + mixture_figures_curve(run, kLoad, 0) +
+         mixture_figures_curve(run, kBalance, 1) +
+         mixture_figures_curve(run,
+                               {"Dead experts", "share that no token chose, mean over blocks",
+                                "dead_experts", &Run::dead_experts},
+                               3) +
+         mixture_figures_curve(run,
+                               {"Entropy of the routing", "nats, mean over tokens and blocks",
+                                "routing_entropy", &Run::routing_entropy},
+                               2);
 }
 
 }  // namespace evenkeel::report

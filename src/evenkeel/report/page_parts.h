@@ -10,7 +10,7 @@
 
 namespace evenkeel::report {
 
-/// A heading and what stands below it, which is HTML already.
+/// `<section>` with a heading. \param content  HTML
 std::string section(std::string_view heading, std::string_view content);
 
 /// `training` -> "in training": the state as a coloured word, or "state unknown".
@@ -19,19 +19,23 @@ std::string state_text(const Run& run);
 /// "400 of 400 steps"; "400 steps" where these are all, or the plan is not known.
 std::string steps_text(const Run& run);
 
-/// What stands where a file has nothing to show: why, and what `otherwise` if the file is there.
+/// A paragraph in place of a file's content: why the file cannot be shown, or `otherwise` if the
+/// file is there and has none.
 std::string missing_text(const Run& run, const std::string& file, std::string_view otherwise);
 
-/// Keys and values, one a row.
+/// A table of keys and values, one a row.
 std::string key_value_table(const KeyValues& entries);
 
-/// Keys that differ, a row each, with a column a run.
+/// A table of the keys that differ: one row a key, one column a run.
 std::string differences_table(const std::vector<Run>& runs, const std::vector<Difference>& rows);
 
-/// How the curves of a run look on a page of several: a colour a scheme, a pattern a run of it.
+/// The style of a run's curves on a page of several runs: one colour a scheme, one dash pattern a
+/// run of that scheme. Indices into the palette of chart.h.
 struct LineStyle {
   int colour = 0, dash = 0;
 };
+
+/// A style for each run, in the order of the runs.
 std::vector<LineStyle> line_styles(const std::vector<Run>& runs);
 
 /// The chart of one measured quantity over steps: what was logged, faintly, and its moving mean.

@@ -32,19 +32,22 @@ Axis axis_of(const std::vector<Ratio>& ratios) {
   return linear_axis(std::max(0.0, low - room), high + room, kTicks);
 }
 
-const char* colour_of(const Ratio& ratio) {
+/// The colour of a ratio: by whether it meets its goal, if that is judged.
+const char* ratio_figure_colour_of(const Ratio& ratio) {
   if (ratio.goal == 0 || !ratio.is_judged) return kPlain;
   return ratio.median <= ratio.goal ? kWithin : kRatioFigureAbove;
 }
 
-std::string drawn(const Ratio& ratio, const RowFrame& frame, double y) {
+/// The row of a ratio: its interval, its goal, and its numbers.
+std::string ratio_figure_drawn(const Ratio& ratio, const RowFrame& frame, double y) {
   constexpr double kHalf = 7;
   auto out = row_name(ratio.name, frame, y);
   if (ratio.goal > 0) {
     out += text("<path class=\"reference\" d=\"M", svg_number(frame.x_position(ratio.goal)), ' ',
                 svg_number(y - kHalf), 'v', svg_number(2 * kHalf), "\"/>\n");
   }
-  out += interval_mark(colour_of(ratio), ratio.low, ratio.median, ratio.high, frame, y);
+  out +=
+      interval_mark(ratio_figure_colour_of(ratio), ratio.low, ratio.median, ratio.high, frame, y);
   const auto numbers =
       text(fixed(ratio.median, kRatioFigureDecimals), " [", fixed(ratio.low, kRatioFigureDecimals),
            ", ", fixed(ratio.high, kRatioFigureDecimals), "]");
@@ -78,7 +81,9 @@ std::string ratio_figures(const std::string& title, const std::string& note,
   for (const auto& ratio : all) names.push_back(ratio.name);
   const auto frame = row_frame(names, kNumbers, axis_of(all));
   const auto note_text = note + legend_of(all);
-  const auto draw = [&](std::size_t row, double y) { return drawn(all[row], frame, y); };
+  const auto draw = [&](std::size_t row, double y) {
+    return ratio_figure_drawn(all[row], frame, y);
+  };
   return row_figures({.title = title,
                       .unit = "median of the rounds' ratios",
                       .note = note_text,

@@ -6,8 +6,8 @@
 
 namespace evenkeel::report {
 
-/// How many times as long one thing takes as another: the median of the ratios of rounds in which
-/// both had their turn, and its interval.
+/// The time of one arm of a benchmark over that of another: the median of the ratios of the rounds,
+/// and the confidence interval of that median.
 struct Ratio {
   std::string name;
   double median = 1, low = 1, high = 1;
@@ -15,8 +15,9 @@ struct Ratio {
   bool is_judged = true;  // false: measured on a busy machine, which meets or misses no goal
 };
 
-/// A row a ratio with its interval, a line at 1 and a mark at each goal, coloured by whether it is
-/// met where that is judged; cut into figures that fit a printed page. "" without a finite ratio.
+/// A figure with one row a ratio: the interval, a line at 1, and a mark at the goal. The colour
+/// says whether the goal is met, where that is judged. Many rows are cut into figures that fit a
+/// printed page. "" without a finite ratio.
 /// \param note  what is divided by what
 std::string ratio_figures(const std::string& title, const std::string& note,
                           const std::vector<Ratio>& ratios);

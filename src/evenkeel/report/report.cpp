@@ -7,7 +7,7 @@
 #include "evenkeel/report/comparison_page.h"
 #include "evenkeel/report/run.h"
 #include "evenkeel/report/run_page.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::report {
 

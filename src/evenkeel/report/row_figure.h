@@ -8,13 +8,13 @@
 
 #include "evenkeel/report/axis.h"
 
-/// Figures with a row for each thing: its name at the left, something drawn over a common axis, and
-/// numbers at the right.
+/// Figures with one row an entry: its name at the left, a mark over a common axis, and numbers at
+/// the right.
 namespace evenkeel::report {
 
 inline constexpr double kRowWidth = 820;  // of the view box, as of a chart of full width
 
-/// Where values lie on the view box.
+/// The map from values to positions on the view box, in its units.
 struct RowFrame {
   double left = 0, right = 0;
   Axis axis;
@@ -23,11 +23,13 @@ struct RowFrame {
   bool contains(double value) const { return value >= axis.low && value <= axis.high; }
 };
 
-/// \param numbers  units that the figures at the right need
+/// The frame beside names of this length.
+/// \param numbers  width that the numbers at the right need, in units of the view box
 RowFrame row_frame(const std::vector<std::string>& names, double numbers, Axis axis);
 
 /// A name; one that is too long ends in "…" and is whole when pointed at.
 std::string row_name(const std::string& name, const RowFrame& frame, double y);
+/// A text at (x, y). \param anchor  "start", "middle" or "end", as SVG's text-anchor
 std::string row_label(const char* anchor, double x, double y, const std::string& label,
                       const std::string& tooltip = "");
 
@@ -46,6 +48,7 @@ struct RowFigure {
   double zero = 0;  // where a line is drawn, be there a tick or not
   std::function<std::string(std::size_t row, double y)> draw = {};  // a row, around a height
 };
+/// The rows as one or more `<figure>`; "" without a row.
 std::string row_figures(const RowFigure& figure, const RowFrame& frame);
 
 }  // namespace evenkeel::report

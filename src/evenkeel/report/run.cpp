@@ -10,6 +10,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/report/json_field.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::report {
@@ -21,19 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The number of a key; NaN if it is absent, null or no number.
-double number(const json& record, const char* key) {
-  const auto found = record.find(key);
-  return found != record.end() && found->is_number() ? found->get<double>() : kRunNone;
-}
-
-/// The value of a key as a person reads it; "" if it is absent.
-std::string word(const json& record, const char* key) {
-  const auto found = record.find(key);
-  if (found == record.end()) return {};
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
+/// The last component of a path, also of "runs/x/" and ".".
 std::string folder_name(const fs::path& folder) {
   const auto path = fs::absolute(folder).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
@@ -54,7 +44,8 @@ void with_file(Run& run, const fs::path& file, const std::function<void()>& read
   }
 }
 
-void add(Series& series, const json& record, const char* key, double step, double scale = 1) {
+/// Adds the number of a key to a series, if the record has the key.
+void run_add(Series& series, const json& record, const char* key, double step, double scale = 1) {
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
 
@@ -70,10 +61,10 @@ std::optional<EntropyFloor> floor_of(const json& record) {
 
 /// What the routers of a mixture did. \throws json::exception if the lists are of other types
 void add_routing(Run& run, const json& record, double step) {
-  add(run.balance_loss, record, "balance_loss", step);
-  add(run.load, record, "load_max", step);
-  add(run.dead_experts, record, "dead_experts", step);
-  add(run.routing_entropy, record, "routing_entropy", step);
+  run_add(run.balance_loss, record, "balance_loss", step);
+  run_add(run.load, record, "load_max", step);
+  run_add(run.dead_experts, record, "dead_experts", step);
+  run_add(run.routing_entropy, record, "routing_entropy", step);
   if (!record.contains("tokens_per_expert") || !record.contains("expert_blocks")) return;
   const auto blocks = record["expert_blocks"].get<std::vector<std::int64_t>>();
   const auto counts = record["tokens_per_expert"].get<std::vector<std::vector<double>>>();
@@ -97,20 +88,22 @@ void add_routing(Run& run, const json& record, double step) {
   }
 }
 
+/// Adds a line of metrics.jsonl.
+/// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
   if (!std::isfinite(step)) return;
-  add(run.loss, record, "loss", step);
-  add(run.learning_rate, record, "lr", step);
-  add(run.gradient_norm, record, "grad_norm", step);
-  add(run.tokens_per_second, record, "tokens_per_s", step);
-  add(run.validation_loss, record, "val_loss", step);
-  add(run.bits_per_byte, record, "val_bits_per_byte", step);
-  add(run.gap, record, "val_gap", step);
-  add(run.exact_match, record, "val_exact", step);
-  add(run.ood_loss, record, "ood_loss", step);
-  add(run.ood_gap, record, "ood_gap", step);
-  add(run.ood_exact_match, record, "ood_exact", step);
+  run_add(run.loss, record, "loss", step);
+  run_add(run.learning_rate, record, "lr", step);
+  run_add(run.gradient_norm, record, "grad_norm", step);
+  run_add(run.tokens_per_second, record, "tokens_per_s", step);
+  run_add(run.validation_loss, record, "val_loss", step);
+  run_add(run.bits_per_byte, record, "val_bits_per_byte", step);
+  run_add(run.gap, record, "val_gap", step);
+  run_add(run.exact_match, record, "val_exact", step);
+  run_add(run.ood_loss, record, "ood_loss", step);
+  run_add(run.ood_gap, record, "ood_gap", step);
+  run_add(run.ood_exact_match, record, "ood_exact", step);
   add_routing(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
@@ -139,6 +132,7 @@ void read_health(Run& run, const fs::path& file) {
   }
 }
 
+/// State, scheme and steps of status.json.
 void read_status(Run& run, const fs::path& file) {
   const auto status = json::parse(read_file(file));
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");

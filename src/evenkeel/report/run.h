@@ -20,14 +20,14 @@ struct Event {
   std::string name, detail;
 };
 
-/// What is known about the floor of the loss of a corpus whose entropy is known.
+/// The floor of the loss: the entropy of a corpus with known probabilities.
 struct EntropyFloor {
   double nats_per_byte = 0;   // nats
   double nats_per_token = 0;  // nats
 };
 
-/// The files of a run folder as a report needs them. What a file lacks stays empty; `missing` says
-/// why, in the file's place.
+/// The content of a run folder's files. The members of a missing or damaged file stay empty;
+/// `missing` says why.
 struct Run {
   std::string name;                   // of the folder
   std::string scheme, preset, state;  // "" where not known

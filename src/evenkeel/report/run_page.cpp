@@ -20,14 +20,17 @@ namespace {
 
 constexpr int kRunPageDecimals = 4;  // of losses: a sampling error of 64 sequences is about 0.001
 
+/// A loss with four decimals; "–" for NaN.
 std::string loss_text(double value) {
   return fixed(value, kRunPageDecimals);
 }
 
+/// Nats as bits.
 std::string bits(double nats) {
   return loss_text(nats / std::numbers::ln2);
 }
 
+/// The title, the state and the scheme.
 std::string header(const Run& run) {
   auto about = run.scheme.empty() ? std::string("scheme unknown") : escaped(run.scheme);
   if (!run.preset.empty()) about += " · preset " + escaped(run.preset);
@@ -36,7 +39,7 @@ std::string header(const Run& run) {
 }
 
 /// The run in a sentence.
-std::string verdict(const Run& run) {
+std::string run_page_verdict(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   const auto after = text(" after ", steps_text(run), ".");
   if (run.floor && std::isfinite(gap)) {
@@ -63,6 +66,7 @@ std::string tile(const char* name, const std::string& value, const std::string& 
       kind);
 }
 
+/// The unit, and the best validation loss if the last one is not the best.
 std::string best_text(const Series& series) {
   const auto values = finite_values(series.y);
   if (values.empty()) return "no validation yet";
@@ -70,10 +74,12 @@ std::string best_text(const Series& series) {
   return best < values.back() ? "nats a token; best " + loss_text(best) : "nats a token";
 }
 
+/// A count with a unit letter, "1.5M"; "–" for NaN.
 std::string known(double value) {
   return std::isfinite(value) ? with_unit(value) : "–";
 }
 
+/// The key figures of the run.
 std::string tiles(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
@@ -107,6 +113,7 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
   return {logged, mean};
 }
 
+/// Training and validation loss over the steps, with the entropy floor where it is known.
 std::string loss_figure(const Run& run) {
   Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
   const auto* const scored =
@@ -124,6 +131,7 @@ std::string loss_figure(const Run& run) {
   return figure(chart);
 }
 
+/// Gap to the entropy floor, or bits a byte where the floor is unknown.
 std::string evaluation_figure(const Run& run) {
   const auto& quantity = run.floor ? kGap : kBits;
   Chart chart{quantity.title,
@@ -147,6 +155,7 @@ std::string answers_figure(const Run& run) {
   return figure(chart);
 }
 
+/// Learning rate over the steps.
 std::string rate_figure(const Run& run) {
   Chart chart{kLearningRate.title, kLearningRate.unit, "", {{"", run.learning_rate, 2}}};
   chart.scale = Scale::from_zero;
@@ -154,6 +163,7 @@ std::string rate_figure(const Run& run) {
   return figure(chart);
 }
 
+/// Gradient norm over the steps, with the share of clipped steps and the clipping limit.
 std::string gradient_figure(const Run& run) {
   Chart chart{kGradientNorm.title, kGradientNorm.unit, "",
               logged_and_mean(run.gradient_norm, "as logged", 3)};
@@ -168,6 +178,7 @@ std::string gradient_figure(const Run& run) {
   return figure(chart);
 }
 
+/// Tokens a second over the steps.
 std::string throughput_figure(const Run& run) {
   Chart chart{kThroughput.title, kThroughput.unit, "",
               logged_and_mean(run.tokens_per_second, "as logged", 4)};
@@ -182,6 +193,7 @@ std::string preformatted(const Run& run, const std::optional<std::string>& conte
   return element("pre", escaped(*content), kind);
 }
 
+/// The events of health.jsonl as a table.
 std::string events(const Run& run) {
   if (run.events.empty()) {
     const auto why = run.missing.find("health.jsonl");
@@ -209,7 +221,8 @@ std::string events(const Run& run) {
   return out;
 }
 
-std::string configuration(const Run& run) {
+/// The content of run.toml, folded; or why it is missing.
+std::string run_page_configuration(const Run& run) {
   const auto why = run.missing.find("run.toml");
   const auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
   if (!run.config) return note;
@@ -220,8 +233,8 @@ std::string configuration(const Run& run) {
 }  // namespace
 
 std::string run_page(const Run& run) {
-  auto out =
-      element("header", header(run) + element("p", verdict(run), "verdict")) + "\n" + tiles(run);
+  auto out = element("header", header(run) + element("p", run_page_verdict(run), "verdict")) +
+             "\n" + tiles(run);
   const auto figures = loss_figure(run) + evaluation_figure(run) + answers_figure(run) +
                        gradient_figure(run) + rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
@@ -233,7 +246,7 @@ std::string run_page(const Run& run) {
     out += section("Scheme", preformatted(run, run.diagram, "scheme.txt", "diagram"));
   out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));
   out += section("Health", events(run));
-  out += section("Configuration", configuration(run));
+  out += section("Configuration", run_page_configuration(run));
   out += section("Environment", run.environment.empty() ? missing_text(run, "provenance.json",
                                                                        "provenance.json is empty")
                                                         : key_value_table(run.environment));

@@ -18,6 +18,7 @@ namespace {
 constexpr double kStackedBarsNumbers = 90;  // units for the sum at the right
 constexpr int kStackedBarsTicks = 6, kStackedBarsDigits = 4;
 
+/// The sum of a bar's parts.
 double sum_of(const StackedBar& row) {
   return std::accumulate(row.parts.begin(), row.parts.end(), 0.0,
                          [](double sum, const auto& part) { return sum + part.second; });
@@ -28,8 +29,8 @@ std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
-std::string drawn(const StackedBar& row, const RowFrame& frame, const std::string& unit_of,
-                  double y) {
+std::string stacked_bars_drawn(const StackedBar& row, const RowFrame& frame,
+                               const std::string& unit_of, double y) {
   constexpr double kHalf = 6;
   auto out = row_name(row.name, frame, y);
   double before = 0;
@@ -48,7 +49,8 @@ std::string drawn(const StackedBar& row, const RowFrame& frame, const std::strin
                          with_digits(sum_of(row), kStackedBarsDigits) + " " + unit_of);
 }
 
-std::string legend(const StackedBar& row) {
+/// The names of the parts in their colours.
+std::string stacked_bars_legend(const StackedBar& row) {
   std::string out;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {
     const auto square = text(
@@ -74,11 +76,13 @@ std::string stacked_bars(const std::string& title, const std::string& unit_of,
   auto axis = linear_axis(0, most, kStackedBarsTicks);
   axis.low = 0;
   const auto frame = row_frame(names, kStackedBarsNumbers, axis);
-  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], frame, unit_of, y); };
+  const auto draw = [&](std::size_t row, double y) {
+    return stacked_bars_drawn(rows[row], frame, unit_of, y);
+  };
   return row_figures({.title = title,
                       .unit = unit_of,
                       .note = note,
-                      .legend = legend(rows.front()),
+                      .legend = stacked_bars_legend(rows.front()),
                       .rows = rows.size(),
                       .draw = draw},
                      frame);

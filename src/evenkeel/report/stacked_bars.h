@@ -7,13 +7,13 @@
 
 namespace evenkeel::report {
 
-/// A sum by what it is made of.
+/// One bar: a sum and its parts.
 struct StackedBar {
   std::string name;
   std::vector<std::pair<std::string, double>> parts;  // the same names in every row, none below 0
 };
 
-/// A bar a row, piece by piece, with a legend; "" without a row.
+/// A figure with one stacked bar a row, and a legend of the parts; "" without a row.
 /// \param unit  of the values: "ms"
 std::string stacked_bars(const std::string& title, const std::string& unit, const std::string& note,
                          const std::vector<StackedBar>& rows);

@@ -9,9 +9,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/json_text.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"
 #include "evenkeel/store/output_file.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors_writer.h"
 
 namespace evenkeel::store {
@@ -31,7 +31,7 @@ struct CheckpointFiles {
 
 CheckpointFiles checkpoint_files(const CheckpointContent& content) {
   CheckpointFiles files_to_write{
-      .model = {content.model, {{"format", "pt"}}},  // what tools of Hugging Face ask for
+      .model = {content.model, {{"format", "pt"}}},  // required by Hugging Face's tools
       .optimizer = {content.optimizer, {}},
       .state = json_text(content.state)};
   EK_ASSERT(files_to_write.state.size() <= kMaxJsonBytes &&
@@ -39,7 +39,7 @@ CheckpointFiles checkpoint_files(const CheckpointContent& content) {
   return files_to_write;
 }
 
-/// ".tmp-step-00001000-1b4e28ba-4321": unique to this process, even after a reboot.
+/// A name that no other process has, even after a reboot: ".tmp-step-00001000-1b4e28ba-4321".
 std::string process_unique_name(const char* kind, std::int64_t step) {
   constexpr std::size_t kEnoughDigits = 8;
   std::string boot;
@@ -47,7 +47,8 @@ std::string process_unique_name(const char* kind, std::int64_t step) {
   return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
 }
 
-/// Removes leftovers of earlier saves. This process holds the lock, so their processes are gone.
+/// Removes leftovers of earlier saves. This process holds the lock, so no other process writes
+/// them.
 void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   for (const auto& each : directory_entries(checkpoints)) {
     const auto name = each.filename().string();
@@ -57,6 +58,7 @@ void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   }
 }
 
+/// \throws Error (io) unless the file system has room for the files, 10 % more, and 16 MiB
 void check_space(const SystemCalls& system, const path& checkpoints,
                  const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
@@ -76,7 +78,8 @@ nlohmann::json file_json(const WrittenFile& written) {
   return {{"size", written.size}, {"digest", written.digest}};
 }
 
-/// A whole, durable folder, but for its own name.
+/// Writes a checkpoint's folder with all its files, durably; only its name is not durable yet.
+/// \throws Error (io)
 void write_folder(const SystemCalls& system, const path& folder, const CheckpointContent& content,
                   const CheckpointFiles& files_to_write) {
   constexpr mode_t kModeBeforeUmask = 0777;
@@ -99,8 +102,8 @@ void rename_path(const SystemCalls& system, const path& from, const path& to) {
   if (system.rename(from.c_str(), to.c_str()) != 0) throw_system_error(to, "rename to", errno);
 }
 
-/// Gives `temporary` its final name. A whole checkpoint of that name is swapped with it in one
-/// step, so that there is always one; a damaged one is moved away first.
+/// Gives `temporary` its final name. An intact checkpoint of that name is exchanged with it
+/// atomically, so that one exists at any time; a damaged one is moved away first.
 void move_into_place(const SystemCalls& system, const path& temporary, const path& folder,
                      std::int64_t step) {
   std::error_code none;
@@ -113,7 +116,8 @@ void move_into_place(const SystemCalls& system, const path& temporary, const pat
   rename_path(system, temporary, folder);
 }
 
-/// Removes all but the newest. Only checkpoints that look complete count.
+/// Removes all checkpoints but the newest `keep`, and those of steps after `saved`. Only
+/// checkpoints whose files have the sizes of their manifest count.
 void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved,
                             std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
@@ -144,7 +148,7 @@ void save_checkpoint(const SystemCalls& system, const path& run, const Checkpoin
   }
   const auto checkpoints = run / "checkpoints";
   create_folders(system, checkpoints);
-  fsync_folder(system, run);  // an earlier save may have died between making and flushing
+  fsync_folder(system, run);  // an earlier process may have died before its flush
   remove_leftovers(system, checkpoints);
   const auto files_to_write = checkpoint_files(content);
   check_space(system, checkpoints, files_to_write);

@@ -11,11 +11,11 @@
 
 namespace evenkeel::store {
 
-/// save_checkpoint with a system that a test can let fail. For this floor only.
+/// save_checkpoint() with system calls that a test can replace. For this floor only.
 void save_checkpoint(const SystemCalls& system, const std::filesystem::path& run,
                      const CheckpointContent& content, std::int64_t keep);
 
-/// "step-00001000"
+/// The name of a checkpoint's folder: "step-00001000".
 std::string step_name(std::int64_t step);
 
 /// Steps of everything in RUN/checkpoints that is named like a checkpoint, ascending.

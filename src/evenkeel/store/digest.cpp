@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/store/checkpoint.h"
 
 namespace evenkeel::store {
 

@@ -7,8 +7,11 @@
 
 namespace evenkeel::store {
 
-/// XXH3 with 128 bits of bytes that come piece by piece. For this floor only; all at once:
-/// digest() of checkpoint.h.
+/// The digest of some bytes: XXH3 with 128 bits, 32 hexadecimal digits.
+/// \source https://github.com/Cyan4973/xxHash, XXH3_128bits without a seed
+std::string digest(const void* data, std::size_t size);
+
+/// The same digest of bytes that arrive piece by piece. For this floor only.
 class Digest {
  public:
   Digest();
@@ -18,8 +21,11 @@ class Digest {
   Digest& operator=(Digest&&) = delete;
   ~Digest();
 
+  /// Adds the next bytes.
   void update(const void* data, std::size_t size);
-  std::string hex() const;  // 32 digits, as `xxhsum -H2` prints them
+
+  /// The digest of all bytes so far: 32 digits, as `xxhsum -H2` prints them.
+  std::string hex() const;
 
  private:
   struct State;

@@ -8,9 +8,10 @@
 
 namespace evenkeel::store {
 
-/// A plain file that is open for reading from its beginning. For this floor only.
+/// A regular file that is read from front to back. For this floor only.
 class InputFile {
  public:
+  /// Whether a symbolic link is opened.
   enum class Links { follow, refuse };
 
   /// \throws Error (io) if it cannot be opened or is a folder, a pipe, a device
@@ -21,13 +22,15 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
-  std::uint64_t size() const { return size_; }  // when it was opened
+  /// Bytes of the file when it was opened.
+  std::uint64_t size() const { return size_; }
 
-  /// The next `size` bytes.
-  /// \throws Error (io) if there are fewer
+  /// Copies the next `size` bytes to `to`.
+  /// \throws Error (io) if there are fewer, or they cannot be read
   void read(void* to, std::size_t size);
 
-  /// XXH3-128 of the rest, up to the size at opening.
+  /// The digest of the remaining bytes, up to the size at opening.
+  /// \throws Error (io) as read() does
   std::string digest_of_rest();
 
  private:

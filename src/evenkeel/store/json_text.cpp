@@ -8,13 +8,14 @@ namespace evenkeel::store {
 
 namespace {
 
+/// The deepest nesting of objects and arrays.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char each = text[at];
     if (in_string && each == '\\') {
-      ++at;  // whatever follows does not end the string
+      ++at;  // an escaped quote does not end the string
     } else if (each == '"') {
       in_string = !in_string;
     } else if (!in_string && (each == '{' || each == '[')) {

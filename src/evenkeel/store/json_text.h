@@ -7,14 +7,15 @@
 
 namespace evenkeel::store {
 
+/// Deeper nesting is refused: functions on JSON values are recursive.
 inline constexpr int kMaxJsonDepth = 64;
 
-/// The value that a text is, all of it; discarded (is_discarded()) if the text is not JSON in UTF-8
+/// Parses a whole text. The value is discarded (is_discarded()) if the text is not JSON in UTF-8,
 /// or is nested more than 64 deep. For this floor only.
 nlohmann::json parse_json(std::string_view text);
 
-/// The text of a value with sorted keys; numbers in their shortest form, NaN and infinity as null,
-/// bytes that are not UTF-8 as U+FFFD.
+/// The text of a value, one element a line, with a final line feed. Keys are sorted, numbers have
+/// their shortest round-trip form, NaN and infinity are null, bytes that are not UTF-8 are U+FFFD.
 std::string json_text(const nlohmann::json& value);
 
 }  // namespace evenkeel::store

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/digest.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
 
@@ -22,14 +22,14 @@ std::string digest_of(const std::string& content) {
   return digest(content.data(), content.size());
 }
 
-/// The text that a manifest must be, to the byte, so that no flipped bit goes unseen.
+/// The text that a manifest must have, byte for byte: any flipped bit is a defect.
 std::string text_with_root_digest(json manifest) {
   manifest["root_digest"] = std::string(kDigits, '0');
   manifest["root_digest"] = digest_of(json_text(manifest));
   return json_text(manifest);
 }
 
-/// "" or why `name` cannot be read as a plain file.
+/// Why `name` cannot be read as a regular file; "" if it can.
 std::string defect_of_entry(const std::filesystem::path& folder, const std::string& name) {
   std::error_code error;
   const auto type = symlink_status(folder / name, error).type();
@@ -117,7 +117,7 @@ CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t s
     found.defect = defect_of_folder(folder, step, level, found);
   } catch (const Error& error) {  // a file that cannot be read is a defect of the checkpoint
     found.defect = error.what();
-  } catch (const json::exception&) {  // whole, but not written by this program
+  } catch (const json::exception&) {  // intact JSON that another program wrote
     found.defect = "MANIFEST.json does not say what a manifest says";
   }
   return found;

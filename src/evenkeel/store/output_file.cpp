@@ -10,8 +10,9 @@ namespace evenkeel::store {
 
 namespace {
 
-/// 0, or the error number. A file system that cannot reserve is no failure: a full disk then fails
-/// the write.
+/// Reserves space on the disk. A file system without such a call is no failure: a full disk then
+/// fails the write.
+/// \return 0, or the error number
 int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
@@ -30,8 +31,7 @@ OutputFile::OutputFile(const SystemCalls& system, std::filesystem::path path, st
                              kModeBeforeUmask);
   if (descriptor_ < 0) throw_system_error(path_, "create", errno);
   if (const int error = reserve(system_, descriptor_, size_); error != 0) {
-    system_.close(
-        std::exchange(descriptor_, -1));  // the destructor of a half-made object never runs
+    system_.close(std::exchange(descriptor_, -1));  // a constructor that throws runs no destructor
     throw_system_error(path_, "reserve space", error);
   }
 }

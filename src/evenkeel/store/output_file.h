@@ -17,11 +17,11 @@ struct WrittenFile {
   std::string digest;
 };
 
-/// A new file of known size, written once from front to back. For this floor only.
+/// A new file of known size that is written once, from front to back. For this floor only.
 class OutputFile {
  public:
-  /// Creates the file, which must not be there, and reserves its space where the file system can.
-  /// \throws Error (io), as all below
+  /// Creates the file, which must not exist, and reserves its space where the file system can.
+  /// \throws Error (io), as all functions below
   OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -29,10 +29,11 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
+  /// Appends bytes.
   void write(const void* data, std::size_t size);
 
-  /// Flushes and closes. After a failed flush the kernel may have dropped the data and forgotten
-  /// the failure, so a retry is useless: the file is lost.
+  /// Flushes to the disk and closes. A failed flush is not retried: the kernel may have dropped the
+  /// data and report success the second time.
   WrittenFile finish();
 
  private:
@@ -43,7 +44,8 @@ class OutputFile {
   Digest digest_;
 };
 
-/// A whole new file of these bytes.
+/// Writes a new file with this content.
+/// \throws Error (io)
 WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                            const std::string& content);
 

@@ -6,11 +6,13 @@
 #include <charconv>
 #include <chrono>
 #include <system_error>
-#include <tuple>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
@@ -27,7 +29,7 @@ bool is_file(const path& file) {
   return is_regular_file(file, none);
 }
 
-/// "a-10" -> ("a", 10), so that a-2 comes before a-10.
+/// The sort key of a run: "a-10" gives ("a", 10), so a-2 precedes a-10.
 std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
   const auto name = run.folder.filename().string();
   const auto dash = name.rfind('-');
@@ -38,24 +40,27 @@ std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
   return {number < 0 ? name : name.substr(0, dash), number};
 }
 
+/// The text of a key; "" if there is none.
 std::string string_in(const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+/// The whole number of a key; 0 if there is none.
 std::int64_t integer_in(const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
 }
 
-/// Left as it is where there is no such number.
+/// Sets `value` to the number of a key; leaves it if there is none.
 void take_number(std::optional<double>& value, const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   if (at != object.end() && at->is_number()) value = at->get<double>();
 }
 
-/// Fills in what status.json says. \param locked  asked before the file is read: a run that ends
-/// in between then counts as ended, not as interrupted
+/// Fills in the fields of status.json.
+/// \param locked  whether a process holds the lock, read before status.json: a run that ends in
+///                between then counts as ended, not as interrupted
 void add_status(RunSummary& run, bool locked) {
   const auto status = read_status(run.folder);
   run.state = status ? status->state : "damaged";
@@ -67,7 +72,7 @@ void add_status(RunSummary& run, bool locked) {
   run.steps = status->steps;
 }
 
-/// Fills in the last value of each metric, and the last step, which a status may lag behind.
+/// Fills in the last value of each metric, and the last step: status.json may be older.
 void add_metrics(RunSummary& run) {
   for (const auto& record : read_json_lines(run.folder / kMetricsName)) {
     run.step = std::max(run.step, integer_in(record, "step"));
@@ -77,6 +82,7 @@ void add_metrics(RunSummary& run) {
   }
 }
 
+/// Seconds since the last write to a file; 0 if there is none.
 double age_of(const path& file) {
   std::error_code error;
   const auto written = last_write_time(file, error);

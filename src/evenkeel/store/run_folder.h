@@ -7,95 +7,58 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-/// The folder of a run: who owns it, its records, its list.
+/// The folder of a run: its creation, its status, and the list of all runs.
 namespace evenkeel::store {
 
-/// Owns a run folder while it lives: an exclusive lock on RUN/lock, released by the kernel when the
-/// process ends, however it ends.
-class Lock {
- public:
-  /// \throws Error (busy) with the owner's process id if another process holds it
-  explicit Lock(const std::filesystem::path& run);
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  Lock(Lock&&) = delete;
-  Lock& operator=(Lock&&) = delete;
-  ~Lock();
-
- private:
-  int descriptor_ = -1;
-};
-
-/// True while some process holds the run's lock.
-bool is_locked(const std::filesystem::path& run);
-
-/// A file of JSON lines that is only ever appended to; numbers in shortest round-trip form.
-class JsonLinesFile {
- public:
-  explicit JsonLinesFile(std::filesystem::path file) : file_(std::move(file)) {}
-
-  /// Appends one line and hands it to the kernel in one piece; NaN and infinity become null. If not
-  /// all of it fits on the disk, none of it stays.
-  /// \throws Error (io)
-  void append(const nlohmann::ordered_json& record);
-
-  /// Removes lines whose "step" is greater than `step`, and a torn last line: what a run resumed
-  /// from a checkpoint of `step` will write again.
-  void truncate_after(std::int64_t step);
-
- private:
-  std::filesystem::path file_;
-};
-
-/// All lines of a file of JSON lines that are whole objects: what a crash tore is left out; none if
-/// the file is missing.
-std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file);
-
-/// What RUN/provenance.json says; an empty object if it is missing or damaged.
+/// The content of RUN/provenance.json; an empty object if it is missing or damaged.
 nlohmann::json read_provenance(const std::filesystem::path& run);
 
-/// Makes a run folder and the parents that are missing, so that they survive a power cut; nothing
-/// if it is there. Permissions are the umask's, so that runs can be shared.
+/// Creates a run folder and its missing parents, durably: they survive a power cut. Does nothing if
+/// the folder exists. Permissions are those of the umask, so that runs can be shared.
 /// \throws Error (io)
 void make_run_folder(const std::filesystem::path& run);
 
-/// A new folder runs/STEM-NUMBER, with the first number from 1 that is free; created durably.
+/// Creates a folder RUNS/STEM-NUMBER, durably, with the first free number from 1.
 /// \param stem  "hybrid_norm_star-tiny", without a slash
 /// \throws Error (io)
 std::filesystem::path new_run_folder(const std::filesystem::path& runs, const std::string& stem);
 
 /// The status of a run: RUN/status.json.
 struct Status {
-  std::string state;  // "training", "stopped", "finished" or "diverged"
-  std::int64_t step = 0, steps = 0;
+  std::string state;                 // "training", "stopped", "finished" or "diverged"
+  std::int64_t step = 0, steps = 0;  // taken, and of the whole run
   std::string scheme, preset;
-  std::optional<double> cpu_contention =
-      std::nullopt;  // share of CPU time that other processes took
+  /// Share of CPU time that other processes took, the largest so far; none if it is unknown.
+  std::optional<double> cpu_contention = std::nullopt;
 };
 
-/// Replaces RUN/status.json in one step.
+/// Replaces RUN/status.json atomically.
 /// \throws Error (io)
 void write_status(const std::filesystem::path& run, const Status& status);
 
-/// The status in RUN/status.json; none if it is missing or no status.
+/// The status in RUN/status.json; none if the file is missing or damaged.
+/// \throws Error (io) if it cannot be read
 std::optional<Status> read_status(const std::filesystem::path& run);
 
-/// What `evenkeel runs` lists. `state` is that of Status, or
-///   "interrupted"  the status says training, but nobody holds the lock
-///   "empty"        there is run.toml, but no status
-///   "damaged"      status.json is no status
+/// One run in the list of `evenkeel runs`. `state` is that of Status, or
+///
+///   "interrupted"  the status is "training", but no process holds the lock
+///   "empty"        there is run.toml, but no status.json
+///   "damaged"      status.json is damaged
 struct RunSummary {
   std::filesystem::path folder;
   std::string scheme, preset, state;
   std::int64_t step = 0, steps = 0;
-  std::optional<double> loss, val_loss, val_gap;
-  double age_seconds = 0;  // since the last record
+  std::optional<double> loss, val_loss;  // nats a token, the last ones
+  std::optional<double> val_gap;         // nats a byte above the text's entropy, the last one
+  double age_seconds = 0;                // since the last record
 };
-/// The runs in a folder, by name, then by number; none if it is missing. Other folders are left
-/// out.
+
+/// The runs in a folder, sorted by name, then by number; none if the folder is missing. A folder is
+/// a run if it has run.toml or status.json.
+/// \throws Error (io) if a folder or a file cannot be read
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 
 }  // namespace evenkeel::store

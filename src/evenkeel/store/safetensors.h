@@ -15,13 +15,20 @@
 /// \source docs/formats.md
 namespace evenkeel::store {
 
+/// The element types of the format.
 enum class Dtype { f64, f32, bf16, f16, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
 
-std::string_view name_of(Dtype dtype);  // "F32"
+/// The name in a file: "F32".
+std::string_view name_of(Dtype dtype);
+
+/// Bytes of one element.
 std::int64_t bytes_of(Dtype dtype);
+
+/// The dtype of a name in a file; none if the format has no such name.
 std::optional<Dtype> dtype_named(std::string_view name);
 
-/// One tensor to be written: contiguous, little-endian, alive until the file is written.
+/// One tensor to be written. `data` must be contiguous, little-endian, and valid until the file is
+/// written.
 struct TensorView {
   std::string name;
   Dtype dtype = Dtype::f32;
@@ -33,32 +40,49 @@ struct TensorView {
 struct TensorInfo {
   Dtype dtype = Dtype::f32;
   std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  // in the data area
+  std::uint64_t begin = 0, end = 0;  // bytes in the data area
+
+  /// The number of elements: the product of `shape`.
   std::int64_t numel() const;
 };
 
-/// Writes a file, or replaces it in one step: durable when this returns, the old one intact if it
-/// throws. Data sorted by descending dtype width, then name; header keys sorted, padded to 8 bytes;
-/// so that save, load, save gives identical bytes. Names must be unique, metadata UTF-8.
+/// Writes a file, or replaces it atomically: durable when this returns, the old file intact if it
+/// throws. The bytes depend on the content only: tensors are sorted by descending bytes of an
+/// element, then by name; keys of the header are sorted; the header is padded to 8 bytes.
+/// \param tensors   with unique names
+/// \param metadata  UTF-8
 /// \throws Error (io) that names the file
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// A file that was read and checked: ranges cover the data area without hole or overlap, sizes
-/// match shapes, names are unique. Read, not mapped: a file that changes later does no harm.
-/// Refused: headers over 16 MiB, more than 100,000 tensors, 8 dimensions or 4 KiB of name.
+/// A file that was read and checked: the ranges of the tensors cover the data area without hole or
+/// overlap, sizes match shapes, names are unique. The file is read, not mapped, so later changes of
+/// the file have no effect. Limits: 16 MiB of header, 100,000 tensors, 8 dimensions, names of 4
+/// KiB.
 class Safetensors {
  public:
+  /// Reads a whole file.
   /// \throws Error (io) if it cannot be read; Error (data) that names the file and what is wrong
   static Safetensors read(const std::filesystem::path& path);
 
+  /// All tensors, by name.
   const std::map<std::string, TensorInfo>& entries() const { return entries_; }
+
+  /// The entry __metadata__ of the header.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
+  /// Whether the file has a tensor of this name.
   bool has(const std::string& name) const { return entries_.contains(name); }
+
+  /// The tensor of a name.
   /// \throws Error (data) that names the file if there is none
   const TensorInfo& entry(const std::string& name) const;
-  /// The bytes of an entry of this file; aligned to its width if the writer sorted by width.
+
+  /// The bytes of a tensor of this file; aligned to its element if the writer sorted by element
+  /// size.
   const std::byte* data(const TensorInfo& entry) const;
+
+  /// The path of the file.
   const std::string& path() const { return path_; }
 
  private:

@@ -14,7 +14,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// A name of the file as one short printable line.
+/// A name from the file, quoted, on one line of at most about 80 characters.
 std::string quoted_name(const std::string& name) {
   constexpr std::size_t kLongest = 80;
   auto quoted = nlohmann::json(name).dump(-1, ' ', true);
@@ -30,9 +30,9 @@ std::string known_dtypes() {
   return known;
 }
 
-/// What nlohmann::json::sax_parse calls; each call returns false to stop, with defect() set.
-/// `expecting_` is the value (or the kind of key) that may come next; any other is refused, so the
-/// nesting is bounded by the format.
+/// The callbacks of nlohmann::json::sax_parse. A callback sets defect() and returns false to stop.
+/// `expecting_` is the only value, or kind of key, that may follow; so the format bounds the
+/// nesting.
 class HeaderReader {
  public:
   explicit HeaderReader(Header& header) : header_(header) {}
@@ -103,7 +103,7 @@ class HeaderReader {
 
   bool end_object() {
     if (expecting_ == Expecting::tensor_key && !finish_tensor()) return false;
-    expecting_ = Expecting::header_key;  // or the end of all, after which the parser wants nothing
+    expecting_ = Expecting::header_key;  // or the end of the header
     return true;
   }
 
@@ -246,7 +246,7 @@ class HeaderReader {
   bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
 };
 
-/// The first place where the tensors, in the order of their data, leave a hole or overlap; or "".
+/// The first hole or overlap between the data of the tensors; "" if there is none.
 std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   std::vector<std::pair<Range, const std::string*>> ranges;

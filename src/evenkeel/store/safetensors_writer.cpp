@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;  // the header ends on a multiple of it
 
-std::uint64_t bytes_of(const TensorView& tensor) {
+std::uint64_t tensor_bytes(const TensorView& tensor) {
   std::int64_t bytes = bytes_of(tensor.dtype);
   for (const auto size : tensor.shape) {
     EK_ASSERT(size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes));
@@ -41,7 +41,7 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
   for (const auto& each : tensors_) {
     EK_ASSERT(each.shape.size() <= kMaxDimensions && each.name.size() <= kMaxNameBytes);
     EK_ASSERT(each.name != kMetadataKey && !header.contains(each.name));
-    const auto begin = std::exchange(end, end + bytes_of(each));
+    const auto begin = std::exchange(end, end + tensor_bytes(each));
     header[each.name] = {
         {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
   }
@@ -58,7 +58,7 @@ WrittenFile SafetensorsWriter::write(const SystemCalls& system,
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
   file.write(header_.data(), header_.size());
-  for (const auto& each : tensors_) file.write(each.data, bytes_of(each));
+  for (const auto& each : tensors_) file.write(each.data, tensor_bytes(each));
   return file.finish();
 }
 
@@ -76,7 +76,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   const SafetensorsWriter writer(std::move(tensors), metadata);
   auto temporary = path;
   temporary += text(".new-", ::getpid());
-  remove_all(system, temporary);  // of an earlier process with our number
+  remove_all(system, temporary);  // of an earlier process with the same process id
   try {
     writer.write(system, temporary);
     if (system.rename(temporary.c_str(), path.c_str()) != 0)

@@ -13,13 +13,18 @@
 
 namespace evenkeel::store {
 
-/// A safetensors file before it is written: its order, its header, its size. For this floor only.
+/// A safetensors file before it is written: order of tensors, header, size. For this floor only.
 class SafetensorsWriter {
  public:
+  /// Sorts the tensors and builds the header.
   SafetensorsWriter(std::vector<TensorView> tensors,
                     const std::map<std::string, std::string>& metadata);
 
+  /// Bytes of the file.
   std::uint64_t size() const { return size_; }
+
+  /// Writes a new file.
+  /// \throws Error (io)
   WrittenFile write(const SystemCalls& system, const std::filesystem::path& path) const;
 
   /// {"name": {"dtype": "F32", "shape": [2, 3]}, ...} for the manifest.

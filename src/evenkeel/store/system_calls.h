@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-/// The calls into the system by which files become durable, in one table, so that a test can let
-/// each of them fail. For this floor only.
+/// The system calls that make files durable, in one table, so that a test can make each of them
+/// fail. For this floor only.
 namespace evenkeel::store {
 
 /// Bytes that an ordinary user may still write to the file system of `path`; -1 with errno.
 std::int64_t free_bytes(const char* path);
 
-/// Swaps what two paths name, in one step; -1 with errno.
+/// Exchanges the files of two paths atomically; -1 with errno.
 int exchange_paths(const char* one, const char* other);
 
-/// As in the manual pages: -1 and errno on failure.
+/// The calls, with the contracts of their manual pages: -1 and errno on failure.
 struct SystemCalls {
   std::int64_t (*free_bytes)(const char* path) = store::free_bytes;
   int (*mkdir)(const char* path, mode_t mode) = ::mkdir;
@@ -37,16 +37,17 @@ struct SystemCalls {
   int (*rmdir)(const char* path) = ::rmdir;
 };
 
-/// "PATH: cannot WHAT: No space left on device"
+/// Throws the error "PATH: cannot WHAT: No space left on device".
+/// \param error  errno of the call
 /// \throws Error (io)
 [[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what,
                                      int error);
 
-/// Makes the entries of a folder durable.
+/// Makes the entries of a folder durable: new names survive a power cut.
 /// \throws Error (io)
 void fsync_folder(const SystemCalls& system, const std::filesystem::path& folder);
 
-/// Makes a folder and the parents that are missing, each durable; nothing if it is there.
+/// Creates a folder and its missing parents, durably; does nothing if the folder exists.
 /// \throws Error (io)
 void create_folders(const SystemCalls& system, const std::filesystem::path& folder);
 

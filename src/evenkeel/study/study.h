@@ -5,4 +5,5 @@
 #include "evenkeel/study/definition/catalogue.h"   // IWYU pragma: export
 #include "evenkeel/study/definition/definition.h"  // IWYU pragma: export
 #include "evenkeel/study/report/outcome.h"         // IWYU pragma: export
+#include "evenkeel/study/report/verdict_text.h"    // IWYU pragma: export
 #include "evenkeel/study/runs/study_runner.h"      // IWYU pragma: export

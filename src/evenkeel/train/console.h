@@ -9,31 +9,38 @@
 
 namespace evenkeel::train {
 
-/// The values of the progress line.
+/// The values of the progress line of a run.
 struct ProgressLine {
-  std::int64_t step = 0, steps = 0;
-  double loss = 0;
-  std::optional<double> gap;  // of the last evaluation, nats a byte
-  double rate = 0, gradient_norm = 0;
-  double tokens_per_second = 0, seconds_left = 0;
+  std::int64_t step = 0, steps = 0;  // taken, and to take
+  double loss = 0;                   // training loss, nats a token
+  std::optional<double> gap;         // loss above the text's entropy, nats a byte; last evaluation
+  double rate = 0;                   // learning rate
+  double gradient_norm = 0;          // L2, before clipping
+  double tokens_per_second = 0;      // of this step
+  double seconds_left = 0;           // estimate for the remaining steps
 };
 
-/// The lines of `train`: on a terminal one that is rewritten, else plain ones. Everything goes to
-/// standard error; standard output stays for results.
+/// Prints the lines of `train` to standard error; standard output is for results. On a terminal the
+/// progress line is rewritten in place, elsewhere it is a line like any other.
 class Console {
  public:
+  /// \param quiet  print warnings only
   explicit Console(bool quiet);
 
-  /// Appends every permanent line to this file, earlier ones too, even when quiet. What cannot
-  /// be written there is lost: the records are what counts.
+  /// Appends every permanent line to this file, earlier lines included, even when quiet. A line
+  /// that cannot be written is lost without an error.
   void log_to(const std::filesystem::path& file);
 
-  /// A permanent line.
+  /// Prints a permanent line.
   void info(const std::string& line);
-  /// A permanent line that is printed even when quiet.
+  /// Prints a permanent line, even when quiet.
   void warn(const std::string& line);
+
+  /// Whether standard error is a terminal.
   bool is_terminal() const { return terminal_; }
-  /// The progress line; without a terminal, a line each time `permanent` is true.
+
+  /// Shows the progress line. A permanent one also goes to the log file; without a terminal, only
+  /// permanent ones are printed.
   void show_progress(const ProgressLine& progress_line, bool permanent);
 
  private:

@@ -14,34 +14,36 @@
 
 namespace evenkeel::train {
 
-/// Rules of a scheme that act on its weights, outside the forward pass (docs/schemes.md, hooks):
+/// Applies the rules of a scheme that change weights outside the forward pass (docs/schemes.md,
+/// hooks):
 ///
-///   unit_norm  at the start and after every update, every row ("in") or column ("out") of the
-///              named matrices gets length 1
-///   qk_clip    after an update, heads whose largest score S of that step exceeds the threshold:
-///              rows of q and k times sqrt(threshold / S); with shared key heads only rows of q,
-///              times threshold / S
-///   profile    before the first step one forward pass fills the learned skip vectors: the first
-///              with 1, each next one with sqrt(var(omega x) + var(out)) of the sublayer before it
+///   unit_norm  at the start and after every update: every row ("in") or column ("out") of the
+///              named matrices is divided by its L2 norm
+///   qk_clip    after every update, for heads whose largest attention score S of that step exceeds
+///              the threshold: the rows of W_Q and W_K are multiplied by sqrt(threshold / S); with
+///              grouped-query attention only the rows of W_Q, by threshold / S
+///   profile    before the first step: one forward pass fills the learned skip vectors omega. The
+///              first sublayer gets 1, sublayer i + 1 gets sqrt(var(omega_i x_i) + var(out_i))
 ///
 /// \source arXiv:2410.01131, arXiv:1910.05895 (unit_norm), arXiv:2507.20534 (qk_clip),
 ///         arXiv:2004.08249 (profile)
 class Hooks {
  public:
-  /// Both must outlive it.
+  /// Model and parameters must outlive it.
   Hooks(const nn::Model& model, nn::Parameters& parameters);
   Hooks(const Hooks&) = delete;  // the observer holds a pointer to this object
   Hooks& operator=(const Hooks&) = delete;
 
-  /// Once, on fresh weights. \param ids  [B, T]: the first sequences of the training text
+  /// Applies unit_norm and profile to initial weights.
+  /// \param ids  [B, T], int64: the first sequences of the training text
   void before_training(const at::Tensor& ids);
 
-  /// To be handed to the forward passes of a step.
+  /// The callbacks for the forward passes of a step; they record attention scores for qk_clip.
   const nn::Observer& observer() const { return observer_; }
 
-  /// After an optimizer step whose update was made.
+  /// Applies unit_norm and qk_clip; to be called after each update.
   void after_update();
-  /// After a skipped one: discards its attention scores.
+  /// Discards the attention scores of a step whose update was skipped.
   void after_skipped_update() { max_scores_.clear(); }
 
  private:
@@ -51,8 +53,8 @@ class Hooks {
 
   const nn::Model* model_;
   nn::Parameters* parameters_;
-  nn::Observer observer_;                          // of qk_clip; else empty
-  std::map<std::int64_t, at::Tensor> max_scores_;  // score by block and head, since the last update
+  nn::Observer observer_;                          // empty without qk_clip
+  std::map<std::int64_t, at::Tensor> max_scores_;  // by block, [H]: largest since the last update
 };
 
 }  // namespace evenkeel::train

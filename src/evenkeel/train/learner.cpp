@@ -10,17 +10,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch_tensors.h"
+#include "evenkeel/nn/state_guard.h"
 
 namespace evenkeel::train {
-
-namespace {
-
-std::map<std::string, at::Tensor> clones_of(std::map<std::string, at::Tensor> tensors) {
-  for (auto& [name, tensor] : tensors) tensor = tensor.clone();
-  return tensors;
-}
-
-}  // namespace
 
 nlohmann::ordered_json routing_record(const StepResult& result) {
   const auto& stats = result.routing;
@@ -43,7 +35,7 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
           {"dead_experts", dead},
           {"routing_entropy", entropy},
           {"router_logit_max", logit},
-          {"dropped", result.expert_choices - arrived},  // none ever is: there is no capacity
+          {"dropped", result.expert_choices - arrived},  // always 0: experts have no capacity
           {"expert_blocks", stats.blocks},
           {"tokens_per_expert", stats.tokens}};
 }
@@ -60,17 +52,17 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
 
 StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                                const UpdateGuard& allow_update) {
-  const auto states = clones_of(parameters_->states());
+  nn::StateGuard states(*parameters_);
   auto result = backward(batch, micro_batch_size);
   result.gradient_norm = optim::gradient_norm(gradients());
-  // Selection, not multiplication: NaN * 0 is NaN, so a bad step must not reach the update.
+  // A branch, not a multiplication by 0: NaN * 0 is NaN.
   const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
   const bool allowed = !allow_update || allow_update(result);
   if (!finite || !allowed) {
-    for (const auto& [name, state] : states) parameters_->find_state(name).copy_(state);
     hooks_.after_skipped_update();
     return result;
   }
+  states.release();
   const double scale = optim::clip_scale(result.gradient_norm, options_.clip);
   optimizer_.update(gradients(), scale, rate, ++updates_);
   hooks_.after_update();
@@ -80,7 +72,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   return result;
 }
 
-/// Leaves the gradient of the mean loss in gradients_.
+/// Forward and backward of all micro-batches; leaves the gradient of the loss in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
@@ -120,7 +112,10 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   return result;
 }
 
-/// Balance without an auxiliary loss: raises the bias of experts with less than the mean load.
+/// Load balancing without an auxiliary loss, for expert e with load n_e:
+///
+///   bias_e += bias_rate * sign(mean(n) - n_e)
+///
 /// \source Wang et al. 2024, arXiv:2408.15664, algorithm 1
 void Learner::update_expert_biases(const probe::RoutingStats& stats) {
   if (experts_.bias_rate == 0) return;

@@ -20,47 +20,56 @@ namespace evenkeel::train {
 
 /// Loss, gradient norm and routing of one optimizer step, and whether its update was made.
 struct StepResult {
-  double loss = 0;          // cross-entropy: nats a token, before the update
-  double balance_loss = 0;  // of a mixture: the auxiliary losses, before their weights
-  double router_z_loss = 0;
-  double gradient_norm = 0;  // before clipping
-  bool clipped = false;
-  bool applied = false;             // false: not finite, or refused; nothing was changed
-  probe::RoutingStats routing;      // of a mixture
-  std::int64_t expert_choices = 0;  // of experts, by all tokens in all blocks
+  double loss = 0;                  // cross-entropy before the update, nats a token
+  double balance_loss = 0;          // mixture of experts: load balancing loss, without its weight
+  double router_z_loss = 0;         // mixture of experts: router z-loss, without its weight
+  double gradient_norm = 0;         // L2, of all parameters, before clipping
+  bool clipped = false;             // the norm was above optimizer.clip
+  bool applied = false;             // the update was made; else nothing was changed
+  probe::RoutingStats routing;      // mixture of experts, of the whole batch
+  std::int64_t expert_choices = 0;  // tokens x top-k x blocks with experts
 };
 
-/// The fields of metrics.jsonl for a mixture of experts (docs/run_folder.md).
+/// The fields of metrics.jsonl for a mixture of experts (docs/run_folder.md); none if a router's
+/// logits are not finite.
 nlohmann::ordered_json routing_record(const StepResult& result);
 
-/// Called when loss and gradient of a step are known. \return whether to make the update
+/// A callback between the backward pass and the update of a step.
+/// \return whether to make the update
 using UpdateGuard = std::function<bool(const StepResult&)>;
 
-/// A model and its optimizer: turns a batch into an update.
+/// A model and its optimizer: one optimizer step a batch.
 class Learner {
  public:
-  /// Both must outlive the learner.
-  /// \param experts  of a mixture: the weights of its auxiliary losses, the rate of its biases
+  /// Model and parameters must outlive the learner.
+  /// \param experts  mixture of experts: weights of the auxiliary losses, rate of the router biases
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
           const config::Experts& experts = {});
 
-  /// Rules of the scheme that act on fresh weights. \param ids  [B, T]: the first training batch
+  /// Applies the scheme's rules for initial weights (Hooks).
+  /// \param ids  [B, T], int64: the first training batch
   void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
 
-  /// Forward, backward and update. The loss is the mean over all scored tokens of the batch,
-  /// however it is split; a split changes the result by rounding only. Not so the loss that
-  /// balances a mixture, which multiplies means over tokens: it is that of the parts, averaged.
+  /// Forward, backward and update, with gradient accumulation over micro-batches:
   ///
+  ///   loss = sum over scored tokens of -ln p / scored tokens of the batch
+  ///          + sum over micro-batches m of (rows_m / B) (w_balance L_balance,m + w_z L_z,m)
+  ///
+  /// The size of a micro-batch changes the cross-entropy by rounding only. The load balancing loss
+  /// is a product of means over tokens, so it does depend on it.
+  ///
+  /// \param batch             B sequences
   /// \param micro_batch_size  sequences that go through the model at once
-  /// \param rate  learning rate
-  /// \param allow_update  called before the update; a step that is not finite is never made
+  /// \param rate              learning rate
+  /// \param allow_update      called before the update, even for a step that is not finite, whose
+  ///                          update is never made
   StepResult train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                         const UpdateGuard& allow_update = {});
 
-  /// Of the last batch's mean loss, before clipping: one flat buffer a group.
+  /// The gradient of the last batch's loss before clipping: one flat buffer a parameter group.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
-  /// Updates made so far: what bias correction counts.
+  /// Updates made so far: t of AdamW's bias correction. Skipped steps do not count.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
   const optim::AdamW& optimizer() const { return optimizer_; }
@@ -75,7 +84,7 @@ class Learner {
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
   Hooks hooks_;
-  std::vector<at::Tensor> gradients_;
+  std::vector<at::Tensor> gradients_;  // one flat buffer a parameter group
   std::int64_t updates_ = 0;
 };
 

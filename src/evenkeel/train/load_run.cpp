@@ -23,8 +23,9 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
                    difference.before, ", but ", difference.after, " is asked for; leave it out"));
 }
 
-/// run.toml may have been edited since: other shapes would not fit the weights, and other numbers
-/// would be measured in silence.
+/// Checks that model and scheme of run.toml are those of the checkpoint: run.toml may have been
+/// edited since, and the weights would be used in another model.
+/// \throws Error (differs)
 void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
   const auto name = (checkpoint.folder / "MANIFEST.json").string();
@@ -37,10 +38,9 @@ void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Conf
   }
 }
 
-}  // namespace
-
-TrainedModel load_run(const std::optional<std::filesystem::path>& run,
-                      const config::Sources& sources) {
+/// The file run.toml of a run.
+/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder is no run
+std::filesystem::path config_file(const std::optional<std::filesystem::path>& run) {
   if (!run) {
     throw Error(Exit::usage,
                 "--run is wanted: the folder of a trained model; `evenkeel runs` "
@@ -52,6 +52,45 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
         Exit::no_checkpoint,
         text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them"));
   }
+  return file;
+}
+
+/// The newest checkpoint of the run, if its model is the one of run.toml.
+/// \throws Error (no_checkpoint), Error (differs)
+store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newest,
+                                            const config::Config& saved,
+                                            const std::filesystem::path& run) {
+  if (newest.found) {
+    check_model(*newest.found, saved, run / "run.toml");
+    return *newest.found;
+  }
+  std::string reasons;
+  for (const auto& line : newest.skipped) reasons += "; " + line;
+  throw Error(Exit::no_checkpoint, text(run.string(), ": has no usable checkpoint", reasons,
+                                        "; train it, or restore the folder from a copy"));
+}
+
+/// Builds the model of `loaded.config` with the weights of a checkpoint.
+void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
+  const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
+  const auto& model = loaded.config.model;
+  loaded.parameters = std::make_unique<nn::Parameters>(
+      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary),
+                          model.tied),
+      loaded.machine.precision);
+  copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"),
+               *loaded.parameters, CastDtype::yes);
+  loaded.step = checkpoint.step;
+  const norm::Steps steps = {.done = loaded.step, .planned = planned_steps(loaded.config)};
+  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
+                                             *loaded.parameters, steps);
+}
+
+}  // namespace
+
+TrainedModel load_run(const std::optional<std::filesystem::path>& run,
+                      const config::Sources& sources) {
+  const auto file = config_file(run);
   auto all = sources;
   all.files.insert(all.files.begin(), file);
   TrainedModel loaded;
@@ -64,25 +103,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;
-  if (newest.found) check_model(*newest.found, saved, file);
-  if (!newest.found) {
-    std::string reasons;
-    for (const auto& line : newest.skipped) reasons += "; " + line;
-    throw Error(Exit::no_checkpoint, text(run->string(), ": has no usable checkpoint", reasons,
-                                          "; train it, or restore the folder from a copy"));
-  }
-  const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
-  const auto& model = loaded.config.model;
-  loaded.parameters = std::make_unique<nn::Parameters>(
-      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary),
-                          model.tied),
-      loaded.machine.precision);
-  copy_weights(store::Safetensors::read(newest.found->folder / "model.safetensors"),
-               *loaded.parameters, CastDtype::yes);
-  loaded.step = newest.found->step;
-  const norm::Steps steps = {.done = loaded.step, .planned = planned_steps(loaded.config)};
-  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
-                                             *loaded.parameters, steps);
+  load_model(loaded, usable_checkpoint(newest, saved, *run));
   return loaded;
 }
 

@@ -16,23 +16,25 @@ namespace evenkeel::train {
 
 /// A trained model, read from a run folder.
 struct TrainedModel {
-  config::Config config;
+  config::Config config;  // of run.toml, with the changes of `sources`
   Machine machine;
   norm::Shape shape;
-  std::int64_t step = 0;
+  std::int64_t step = 0;             // of the checkpoint
   std::vector<std::string> skipped;  // newer checkpoints that were not usable, with reasons
   std::unique_ptr<nn::Parameters> parameters;
   std::unique_ptr<nn::Model> model;
 };
 
-/// The newest valid checkpoint of a run. `sources` may change what does not touch the weights:
-/// data, precision, threads, kernels.
-/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder holds none that is
-/// usable
+/// Loads the newest valid checkpoint of a run.
+/// \param sources  changes of keys that the weights do not depend on: `data`, `kernels`,
+///                 train.precision, train.threads, train.micro_batch
+/// \throws Error (usage) without a run; Error (no_checkpoint) if the folder holds no usable
+///         checkpoint; Error (differs) for any other change, and if model or scheme in run.toml are
+///         not those of the checkpoint
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources);
 
-/// The model's options under a configuration.
+/// The options of nn::Model under a configuration.
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape);
 
 }  // namespace evenkeel::train

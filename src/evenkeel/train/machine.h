@@ -12,40 +12,41 @@
 
 namespace evenkeel::train {
 
-/// Arithmetic and threads that fit this processor.
+/// Arithmetic and threads of this process.
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
-  int threads = 1;
+  int threads = 1;          // of LibTorch and of our kernels
   std::string isa;          // of our kernels: "amx-bf16", "avx512", "avx2", ...
   std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 
-/// Resolves "auto": bfloat16 where the processor multiplies it in hardware (AMX),
-/// else float32; as many threads as cores. Sets the number of threads of this process.
+/// Resolves "auto" and sets the number of threads of this process: bfloat16 where the processor
+/// multiplies it in hardware (AMX), else float32; one thread a core.
 Machine configure_machine(const config::Train& train);
 
+/// The mode of activation checkpointing that model.recompute names.
 nn::Recompute recompute_of(const config::Config& config);
 
-/// What one step of a run takes. \param padded_vocabulary  rows of the embedding
+/// The predicted memory of one optimizer step.
+/// \param padded_vocabulary  rows of the embedding
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
                            std::int64_t padded_vocabulary, nn::Precision precision);
 
-/// Versions, commit, processor, threads, instruction set: what provenance.json says of the program.
+/// The fields of provenance.json on program and machine: versions, commit, processor, threads,
+/// instruction set, precision.
 nlohmann::ordered_json provenance_of(const Machine& machine);
 
-/// Bytes of memory that are free on this machine; 0 where the kernel does not say.
+/// Free memory of this machine in bytes (MemAvailable of /proc/meminfo); 0 where it is unknown.
 double available_bytes();
 
-/// Bytes of memory that this machine has, with what it may swap out; 0 where the kernel does not
-/// say.
+/// Installed memory and swap space of this machine in bytes; 0 where they are unknown.
 double total_bytes();
 
-/// Sequences that go through the model at once: train.micro_batch, or where it is "auto" as many
-/// as keep the logits below 1 GiB and the tokens at 8,192, and at least one.
+/// Sequences that go through the model at once: train.micro_batch. "auto" is the largest number
+/// with at most 8,192 tokens and 1 GiB of float32 logits; at least one, at most train.batch.
 std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 
-/// The same for an evaluation, which needs less memory: a large micro_batch is cut to the
-/// automatic.
+/// The number of sequences in an evaluation: micro_batch_size(), at most the one of "auto".
 std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary);
 
 }  // namespace evenkeel::train

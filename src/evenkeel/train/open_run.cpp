@@ -12,8 +12,7 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Keys that may change when a run is resumed: they decide when things are written or computed, not
-/// the numbers.
+/// Keys that may change when a run is resumed: they do not change the weights.
 const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
                                             "log",      "train.threads", "model.recompute"};
 
@@ -21,7 +20,8 @@ bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
 }
 
-/// Changes that an earlier call was allowed to make, and that no checkpoint contains yet.
+/// Changes that an earlier call was allowed to make, and that no checkpoint contains yet: they need
+/// no second --override.
 class UnsavedChanges {
  public:
   UnsavedChanges(const std::filesystem::path& run, const store::CheckpointSearch& newest)

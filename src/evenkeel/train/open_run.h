@@ -12,40 +12,48 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/lock.h"
 
 namespace evenkeel::train {
 
-/// What the user asked `train` for.
+/// The command line of `train`.
 struct Request {
   config::Sources sources;
-  std::optional<std::filesystem::path> run;  // --run
+  std::optional<std::filesystem::path> run;  // --run; none: a new folder under runs/
   std::vector<std::string> overrides;        // --override: keys and tables that may differ
-  bool quiet = false;
+  bool quiet = false;                        // --quiet: warnings only
 };
 
 /// A key that differs from the configuration that the run was started with, allowed by --override.
 struct ConfigChange {
   std::string key, before, after;
 };
-/// A change as provenance.json and MANIFEST.json keep it.
-/// \param step  of the checkpoint that the run went on from
+/// A change as an entry of "changes" in provenance.json and MANIFEST.json.
+/// \param step  of the checkpoint that the run was resumed from
 nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change);
 
 /// A run folder that this process owns, and the configuration to train with.
 struct OpenRun {
   std::filesystem::path folder;
   bool is_new = false;                // the folder was not there before
-  std::unique_ptr<store::Lock> lock;  // before anything in the folder was read
+  std::unique_ptr<store::Lock> lock;  // taken before anything in the folder was read
   config::Config config;
-  store::CheckpointSearch newest;     // the checkpoint to go on from; none in a new run
+  store::CheckpointSearch newest;     // the checkpoint to resume from; none in a new run
   std::vector<ConfigChange> changes;  // against the configuration of that checkpoint
 };
 
-/// A new folder under runs/, the folder that --run names, or the run that lies in it. A run that
-/// is resumed keeps its own configuration for every key that the command does not set, allowed
-/// changes included, and the learning rate keeps its planned length unless `schedule` is
+/// Opens a new folder under runs/, or the folder that --run names. If the folder holds a run, that
+/// run is resumed: it keeps its configuration for every key that the command does not set, allowed
+/// changes included, and the learning-rate schedule keeps its length unless `schedule` is
 /// overridden.
+///
+/// | key                                                      | may change on resume  |
+/// | -------------------------------------------------------- | --------------------- |
+/// | evaluate, checkpoint, probe, log                         | yes                   |
+/// | train.threads, model.recompute                           | yes                   |
+/// | train.steps, train.tokens                                | yes, to a longer run  |
+/// | every other key                                          | with --override       |
+///
 /// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
 ///         process owns it; Error (differs) that names the first key that may not change
 OpenRun open_run(const Request& request);

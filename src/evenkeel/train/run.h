@@ -2,38 +2,56 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "evenkeel/base/cpu_contention.h"
-#include "evenkeel/data/corpus.h"
-#include "evenkeel/data/windows.h"
-#include "evenkeel/evaluate/evaluation.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/console.h"
-#include "evenkeel/train/machine.h"
+#include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/open_run.h"
+#include "evenkeel/train/recorder.h"
+#include "evenkeel/train/run_provenance.h"
+#include "evenkeel/train/run_setup.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
-/// A run folder that is being trained in: trainer, text, records and lock. `train()` drives it.
+/// A run folder that is being trained in. `train()` drives it.
+///
+/// | part          | work                                                  |
+/// | ------------- | ----------------------------------------------------- |
+/// | Trainer       | model, optimizer, one step, content of a checkpoint   |
+/// | Evaluator     | validation loss                                       |
+/// | Recorder      | metrics, health events, profiles, status, console     |
+/// | RunProvenance | run.toml, provenance.json, scheme.txt, MANIFEST.json  |
 class Run {
  public:
+  /// Builds the model and prints the summary; writes nothing yet.
+  /// \param console  must outlive it
+  /// \throws Error as set_up_run() and check_memory() do
   Run(const Request& request, OpenRun open, Console& console);
+  Run(const Run&) = delete;  // its parts refer to its members
+  Run& operator=(const Run&) = delete;
 
   /// Loads the newest checkpoint, if there is one; else saves the initial weights.
+  /// \throws Error (no_checkpoint) if there are records and no usable checkpoint, or train.from has
+  ///         none; Error (differs) as RunProvenance::resume does
   void start();
-  bool finished() const { return trainer_->progress().step >= trainer_->progress().steps; }
+
+  /// Whether all steps are taken.
+  bool finished() const { return progress().step >= progress().steps; }
 
   /// One optimizer step with its records, evaluation and checkpoint, as far as they are due.
-  /// \throws Error (diverged) when the budget of bad steps is spent
+  /// \throws Error (diverged) when the budget of skipped steps is spent
   void step();
 
-  /// Saves now. A full disk is a warning unless `required`.
+  /// Saves a checkpoint unless this step has one. A full disk is a warning unless `required`.
+  /// \throws Error (io) if `required`
   void save(bool required);
-  /// Evaluates the newest weights unless that is done, writes sample, report and status.
+
+  /// Evaluates the newest weights unless that is done; writes sample, status and report.
+  /// \param state  of status.json: "stopped", "finished" or "diverged"
+  /// \throws Error (diverged) if the weights give no finite logits
   void finish(const std::string& state);
 
   const std::filesystem::path& folder() const { return open_.folder; }
@@ -42,43 +60,21 @@ class Run {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void check_memory();
-  void check_probes();
-  void check_schedule();
-  void print_summary() const;
-  void write_provenance() const;
   void resume(const store::VerifiedCheckpoint& checkpoint);
-  void start_from(const std::filesystem::path& from);
-  void check_provenance(const store::VerifiedCheckpoint& checkpoint);
-  void record(const StepRecord& step, double seconds, std::int64_t faults);
-  void handle_health_events(const StepRecord& step);
+  void load_initial_weights();
+  void stop_if_diverged(const StepResult& result);
   void evaluate();
-  /// \return false if the weights give no finite logits
-  bool write_sample() const;
-  void write_status(const std::string& state) const;
-  void append(store::JsonLinesFile& records, const nlohmann::ordered_json& line);
-  nlohmann::ordered_json provenance() const;
-  nlohmann::ordered_json manifest() const;
 
   Request request_;
   OpenRun open_;
   Console& console_;
-  Machine machine_;
-  data::Corpora text_;
-  norm::Shape shape_;
+  RunSetup setup_;
+  RunProvenance provenance_;
+  Recorder recorder_;
   std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<data::ValidationWindows> validation_, ood_;  // the latter null without data.ood
-  store::JsonLinesFile metrics_, health_, probes_;
-  nlohmann::ordered_json changes_ =
-      nlohmann::ordered_json::array();  // allowed by --override, since the start
-  std::optional<double> gap_;  // of the last evaluation, where the entropy of the text is known
-  std::int64_t evaluated_at_ = -1, saved_at_ = -1;
-  Clock::time_point saved_time_ = Clock::now();
-  double seconds_per_step_ = 0;
-  std::optional<CpuContention> contention_;  // since the first step of this process
-  std::optional<double>
-      cpu_contention_;  // share of the processors' time that others took, the most so far
-  bool records_failed_ = false;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
+  Clock::time_point saved_time_ = Clock::now();  // of the last attempt
 };
 
 }  // namespace evenkeel::train

@@ -3,14 +3,19 @@
 
 namespace evenkeel::train {
 
-/// From now on SIGINT and SIGTERM ask for an orderly stop (a second one ends the process at once
-/// with exit code 130), SIGUSR1 asks for a checkpoint, SIGHUP, SIGPIPE and SIGXFSZ do nothing.
+/// Installs the signal handlers of a run:
+///
+/// | signal                   | effect                                                        |
+/// | ------------------------ | ------------------------------------------------------------- |
+/// | SIGINT, SIGTERM          | an orderly stop; a second one ends the process, exit code 130 |
+/// | SIGUSR1                  | a checkpoint after the step                                   |
+/// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
 void catch_signals();
 
-/// An orderly stop was asked for.
+/// Whether a signal requested an orderly stop.
 bool stop_wanted();
 
-/// A checkpoint was asked for since the last call.
+/// Whether a signal requested a checkpoint since the last call.
 bool save_wanted();
 
 }  // namespace evenkeel::train

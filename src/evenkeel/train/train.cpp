@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "evenkeel/base/file.h"
-#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"
@@ -15,7 +14,8 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Its destructor removes the folder that open_run() made, if no run started there.
+/// Removes in its destructor the folder that open_run() created, if no run started there: an error
+/// of the configuration leaves no empty folder.
 class UnusedFolderRemover {
  public:
   explicit UnusedFolderRemover(const OpenRun& run) : folder_(run.folder), is_new_(run.is_new) {}
@@ -26,7 +26,7 @@ class UnusedFolderRemover {
     if (exists(folder_ / "run.toml", none)) return;
     remove(folder_ / "lock", none);
     if (!is_new_) return;
-    remove(folder_, none);  // stays if anything else lies there
+    remove(folder_, none);  // fails if the folder has other files
   }
 
  private:

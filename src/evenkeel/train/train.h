@@ -9,16 +9,18 @@
 
 namespace evenkeel::train {
 
+/// The outcome of a run.
 struct Result {
   Exit exit = Exit::done;
-  std::filesystem::path folder;
+  std::filesystem::path folder;  // of the run
 };
 
 /// Starts or resumes a run, until it is finished, stopped by a signal, or diverged.
 /// All results are in the run folder (docs/run_folder.md).
+/// \throws Error as open_run() and Run do; Error (diverged) when too many steps were skipped
 Result train(const Request& request);
 
-/// What the user reads at the end: the sample and where the report is.
+/// The text after a run: the generated sample, and the path of the report.
 std::string closing_text(const Result& result);
 
 }  // namespace evenkeel::train

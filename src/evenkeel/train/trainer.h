@@ -16,41 +16,46 @@
 
 namespace evenkeel::train {
 
-/// The progress of a run; what changes is in state.json.
+/// The progress of a run. state.json of a checkpoint has all fields but `steps` and `planned`.
 struct Progress {
-  std::int64_t step = 0;       // optimizer steps taken or skipped
-  std::int64_t steps = 0;      // to take
-  std::int64_t planned = 0;    // what the schedule was laid out for
-  std::int64_t skipped = 0;    // of step: not finite
-  std::int64_t sequences = 0;  // windows read, the next one's number
-  std::int64_t tokens = 0;     // in them
+  std::int64_t step = 0;       // optimizer steps so far, skipped ones included
+  std::int64_t steps = 0;      // optimizer steps of the whole run
+  std::int64_t planned = 0;    // steps of the learning-rate schedule
+  std::int64_t skipped = 0;    // steps without an update
+  std::int64_t sequences = 0;  // windows read so far: the number of the next one
+  std::int64_t tokens = 0;     // tokens in these windows
 };
 
 /// The result of one step, with probes and health events.
 struct StepRecord {
   StepResult result;
-  double rate = 0;
-  std::vector<probe::LayerProfile> profiles;  // if the step was probed: before its update
-  std::vector<HealthEvent> events;
+  double rate = 0;                            // learning rate
+  std::vector<probe::LayerProfile> profiles;  // if the step was probed; before its update
+  std::vector<HealthEvent> events;            // of this step
 };
 
-/// A model in training on a text: everything that a checkpoint holds, and one step.
+/// A model in training on a text: the whole content of a checkpoint, and one step.
 class Trainer {
  public:
-  /// \param shape  with the tokenizer's vocabulary filled in
+  /// Builds and initializes the model.
+  /// \param shape  of the model, with the tokenizer's vocabulary
+  /// \param text   must outlive it
+  /// \throws Error (usage) for values of the scheme that cannot be computed in this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
           const data::Corpus& text);
 
+  /// One optimizer step on the next batch, with probes if they are due.
   StepRecord step();
 
-  /// Probes the next training batch; changes nothing.
+  /// Probes the next training batch; changes neither weights nor states.
+  /// \param measures  names of measures (config::measures())
   probe::ProbeResult run_probe(const std::set<std::string>& measures);
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
 
-  /// What to save; views of the trainer's own tensors.
+  /// The content of a checkpoint, as views of the trainer's own tensors.
   store::CheckpointContent checkpoint_content() const;
 
   /// Loads a checkpoint of this model, bit for bit.
@@ -73,17 +78,17 @@ class Trainer {
   std::unique_ptr<HealthMonitor> monitor_;
   data::TrainingWindows windows_;
   optim::Schedule schedule_;
-  std::int64_t micro_batch_size_ = 1;  // sequences at once
+  std::int64_t micro_batch_size_ = 1;  // sequences that go through the model at once
   Progress progress_;
 };
 
-/// Rows of the embedding: the vocabulary, padded.
+/// Rows of the embedding: the vocabulary, rounded up to a multiple of model.pad_vocabulary_to.
 std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary);
 
-/// Steps that the run takes: train.steps, or train.tokens in whole batches.
+/// Steps of the run: train.steps, or train.tokens over the tokens of a batch, rounded up.
 std::int64_t steps_of(const config::Config& config);
 
-/// Steps that the learning rate and expressions in T are laid out for: schedule.steps, or all.
+/// Steps of the learning-rate schedule, and T of expressions: schedule.steps, or steps_of().
 std::int64_t planned_steps(const config::Config& config);
 
 }  // namespace evenkeel::train

@@ -10,6 +10,7 @@
 
 #include "config/scheme/scheme_of.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/initial_values.h"
 
@@ -70,7 +71,7 @@ TEST(Catalogue, DescribesEveryScheme) {
       EXPECT_NE(word, "") << name;
     }
     EXPECT_TRUE(families.contains(info.family)) << name << ": " << info.family;
-    EXPECT_TRUE(source.merged.contains("norm_parameters")) << name;
+    EXPECT_TRUE(table_of(source).contains("norm_parameters")) << name;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between two schemes, and when two spellings are one function.
+// The differences of two schemes, and spellings of one function.
 #include "evenkeel/norm/scheme_difference.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ TEST(Difference, MovesFormulasOfTheBlock) {
   EXPECT_EQ(relation(post("'1/sqrt(l)'"), post("'l^(-1/2)'")), SchemeRelation::same);
 }
 
-// n on the sum is the input norm of the half that reads it: only block 1 reads the bare embedding.
+// n on the sum is the input norm of the sublayer that reads it: only block 1 reads the bare
+// embedding.
 TEST(Difference, ComparesInTheFormInWhichAPatchStaysInItsBlock) {
   EXPECT_EQ(lines("extends = 'post_norm'", "extends = 'post_norm_entry'"),
             "1-1 attention.input: - | rms_norm\n"
@@ -68,7 +69,7 @@ TEST(Difference, PutsWhatOnlyMattersAtTheStartLast) {
             "init of attention.q, attention.v: 1 | 0.5 (start)\n");
 }
 
-TEST(Difference, SeesEveryRuleOfAHalf) {
+TEST(Difference, SeesEveryRuleOfASublayer) {
   EXPECT_EQ(lines("", R"([attention]
                          skip = ['stream', 'block_input']
                          skip_scale = 'S'
@@ -134,7 +135,8 @@ TEST(Relation, KnowsNamesOfOneScheme) {
             SchemeRelation::same);
 }
 
-// n on the sum is the input norm of the half that reads it (docs/schemes.md, "Rules of a half").
+// n on the sum is the input norm of the sublayer that reads it (docs/schemes.md, "Rules of a
+// sublayer").
 TEST(Relation, KnowsANormThatIsWrittenInAnotherPlace) {
   const std::string post = "attention.residual = 'norm'\nfeed_forward.residual = 'norm'\n";
   const std::string inputs =

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config_fixture.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/toml_text.h"
 
 namespace evenkeel::config {
@@ -12,7 +13,7 @@ class SchemeKey : public TemporaryFolderTest {};
 
 /// A key of the merged scheme, as TOML; "-" if it has none.
 std::string merged(const Config& config, std::string_view path) {
-  const auto node = config.scheme.merged.at_path(path);
+  const auto node = table_of(config.scheme).at_path(path);
   return node ? toml_text(*node.node()) : "-";
 }
 

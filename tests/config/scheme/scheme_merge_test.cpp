@@ -43,7 +43,7 @@ TEST(Merge, ReplacesListsAndPlainValues) {
 }
 
 TEST(Extends, DoesNotInheritTheDescriptiveWords) {
-  const auto child = inline_scheme(toml::parse("extends = 'qk_post'\ntitle = 'mine'"), "");
+  const auto child = inline_scheme("extends = 'qk_post'\ntitle = 'mine'", "");
   const auto info = scheme_info(child);
   EXPECT_EQ(info.name, "qk_post+own");
   EXPECT_EQ(info.title, "mine");

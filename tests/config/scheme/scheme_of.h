@@ -16,7 +16,7 @@ using testing::tiny_shape;
 
 /// A scheme written in a test, for a model of `layers` blocks.
 inline norm::Scheme scheme_of(std::string_view toml, std::int64_t layers = 4) {
-  return bind(inline_scheme(toml::parse(toml), ""), tiny_shape(layers));
+  return bind(inline_scheme(toml, ""), tiny_shape(layers));
 }
 
 /// The message with which a scheme is refused, or "accepted".

@@ -13,8 +13,8 @@ using Codes = std::vector<std::string>;
 constexpr const char* kPost = "attention.residual = 'norm'\nfeed_forward.residual = 'norm'\n";
 constexpr const char* kPre = "attention.input = 'norm'\nfeed_forward.input = 'norm'\n";
 
-std::string with(const char* halves, const char* more) {
-  return std::string(halves) + more;
+std::string with(const char* sublayers, const char* more) {
+  return std::string(sublayers) + more;
 }
 
 TEST(Warning, DoubleFinalNormAfterALastResidualNorm) {

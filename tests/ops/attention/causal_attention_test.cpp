@@ -1,44 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/attention/causal_attention.h"
 
-#include <ATen/Parallel.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "ops/gradients.h"
+#include "ops/attention/attention_shapes.h"
 #include "support/close.h"
 
 namespace evenkeel {
 namespace {
 
 using testing::close;
-using testing::message_of;
 using testing::Tensors;
 
-struct Case {
-  std::int64_t queries, keys, heads, kv_heads, width;
-  std::optional<double> softcap;
-  double scale = 0.3;
-};
+using Case = testing::AttentionShape;
 
-/// softmax(cap(scale q k^T)) v, all scores written down. arXiv:1706.03762, eq. 1
 Tensors formula(const Case& each, const Tensors& in) {
-  const auto group = each.heads / each.kv_heads;
-  const auto q = in[0].transpose(1, 2);
-  const auto k = in[1].transpose(1, 2).repeat_interleave(group, 1);
-  const auto v = in[2].transpose(1, 2).repeat_interleave(group, 1);
-  auto scores = at::matmul(q, k.transpose(-1, -2)) * each.scale;
-  if (each.softcap) scores = at::tanh(scores / *each.softcap) * *each.softcap;
-  const auto future =
-      at::ones({each.queries, each.keys}, at::kBool).triu(each.keys - each.queries + 1);
-  scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
-  return {at::matmul(at::softmax(scores, -1), v).transpose(1, 2)};
+  return testing::attention_formula(each, in);
 }
-
 Tensors fused(const Case& each, const Tensors& in) {
-  return {ops::causal_attention(in[0], in[1], in[2], each.scale, each.softcap)};
+  return testing::fused_attention(each, in);
 }
 
 Tensors inputs_of(const Case& each, at::ScalarType dtype = at::kDouble) {
@@ -54,45 +38,7 @@ Tensors to(const Tensors& tensors, at::ScalarType dtype) {
   return out;
 }
 
-// Around the edges of tiles (6 and 12 rows, 16 and 32 columns) and of passes (24 and 48 queries,
-// 256 and 512 keys); queries behind other positions; grouped heads; widths that fill no vector.
-const std::vector<Case> kCases = {
-    {1, 1, 1, 1, 2, {}},
-    {1, 40, 2, 1, 8, {}},
-    {5, 5, 2, 2, 6, {}},
-    {24, 24, 1, 1, 16, {}},
-    {25, 33, 4, 2, 20, {}},
-    {49, 49, 2, 1, 48, {}},
-    {3, 300, 2, 1, 32, {}},
-    {130, 130, 3, 1, 40, {}},
-    {257, 257, 2, 2, 64, {}},
-    {40, 530, 2, 1, 24, {}},
-    {525, 525, 1, 1, 34, {}},
-    {31, 31, 2, 1, 16, 2.0},
-    {100, 513, 2, 2, 8, 5.0},
-    {70, 70, 1, 1, 128, {}},
-    {50, 50, 1, 1, 256, {}},
-    // A single query has a way of its own, 512 keys and four of them at a time.
-    {1, 513, 2, 1, 48, {}},
-    {1, 1030, 3, 1, 37, {}},
-    {1, 603, 4, 2, 64, 5.0},
-};
-
 class CausalAttention : public ::testing::TestWithParam<Case> {};
-
-TEST_P(CausalAttention, IsTheSoftmaxOfScoresTimesValues) {
-  const auto& each = GetParam();
-  const auto in = inputs_of(each);
-  EXPECT_TRUE(close(fused(each, in)[0], formula(each, in)[0], 1e-12, 1e-13));
-}
-
-TEST_P(CausalAttention, HasTheGradientOfItsFormula) {
-  const auto& each = GetParam();
-  const auto in = inputs_of(each);
-  const auto dy = at::randn(in[0].sizes(), at::kDouble);
-  testing::expect_equal_gradients([&](const Tensors& x) { return fused(each, x); },
-                                  [&](const Tensors& x) { return formula(each, x); }, in, {dy});
-}
 
 // Of every tensor's own size: rounding grows with the root of the number of terms.
 TEST_P(CausalAttention, IsExactInFloat32) {
@@ -124,24 +70,6 @@ TEST_P(CausalAttention, IsExactInBfloat16) {
   const auto& each = GetParam();
   const auto in = inputs_of(each, at::kBFloat16);
   EXPECT_LE(error_of(fused(each, in)[0], formula(each, to(in, at::kDouble))[0]), 3e-3);
-}
-
-TEST_P(CausalAttention, HasEqualBitsForAnyNumberOfThreads) {
-  const auto& each = GetParam();
-  const auto threads = at::get_num_threads();
-  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    const auto in = inputs_of(each, dtype);
-    const auto dy = at::randn(in[0].sizes(), dtype);
-    const auto function = [&](const Tensors& x) { return fused(each, x); };
-    at::set_num_threads(1);
-    const auto y = function(in)[0];
-    const auto one = testing::gradients(function, in, {dy});
-    at::set_num_threads(2);
-    EXPECT_TRUE(function(in)[0].equal(y));
-    const auto two = testing::gradients(function, in, {dy});
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
-  }
-  at::set_num_threads(threads);
 }
 
 /// Documents of nine positions; the first of the second sequence ends earlier.
@@ -181,13 +109,7 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
   testing::expect_equal_gradients(within, alone, in, {dy});
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(kCases));
-
-TEST(CausalAttentionInputs, MatchFiniteDifferences) {
-  const Case each = {9, 9, 2, 1, 6, 1.5};
-  testing::expect_finite_differences([&](const Tensors& x) { return fused(each, x); },
-                                     inputs_of(each), {at::randn({2, 9, 2, 6}, at::kDouble)});
-}
+INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(testing::kAttentionShapes));
 
 // One weight is 1 and the others are 0: nothing overflows, and gradients of scores vanish.
 TEST(CausalAttentionInputs, MayHaveScoresInTheMillions) {
@@ -238,44 +160,6 @@ TEST(CausalAttentionInputs, MayHaveAnyStrides) {
   EXPECT_TRUE(fused(each, turned)[0].equal(fused(each, in)[0]));
   for (auto& x : turned) x = x.transpose(2, 3).contiguous().transpose(2, 3);
   EXPECT_TRUE(fused(each, turned)[0].equal(fused(each, in)[0]));
-}
-
-TEST(CausalAttentionInputs, RejectMismatchedDocumentStarts) {
-  const auto q = at::ones({1, 5, 2, 8});
-  EXPECT_NE(message_of([&] {
-              ops::causal_attention(q, q, q, 1, {}, at::zeros({1, 5}, at::kLong));
-            }).find("[causal_attention] begins must be [B, T] of int32 on cpu, but is [1, 5] of "),
-            std::string::npos);
-  for (const auto& [values, at] : {std::pair<std::vector<int>, int>{{0, 0, -7, 0, 0}, 2},
-                                   {{0, 2, 2, 2, 2}, 1},
-                                   {{0, 1, 1, 0, 0}, 3}}) {
-    const auto document_starts = at::tensor(values, at::kInt).unsqueeze(0);
-    EXPECT_NE(message_of([&] {
-                ops::causal_attention(q, q, q, 1, {}, document_starts);
-              }).find("but that of query " + std::to_string(at) + " at position"),
-              std::string::npos);
-  }
-}
-
-TEST(CausalAttentionInputs, MayBeEmpty) {
-  const auto none = at::empty({0, 4, 2, 8});
-  EXPECT_EQ(ops::causal_attention(none, none, none, 1).sizes(), none.sizes());
-}
-
-TEST(CausalAttentionInputs, RejectMismatchedShapes) {
-  const auto q = at::ones({1, 5, 3, 8}), k = at::ones({1, 5, 2, 8});
-  EXPECT_NE(message_of([&] {
-              ops::causal_attention(q, k, k, 1);
-            }).find("[causal_attention] q must be [B, T, heads, D] and k [B, S, kv_heads, D]"),
-            std::string::npos);
-  EXPECT_NE(message_of([&] {
-              ops::causal_attention(k, k, at::ones({1, 4, 2, 8}), 1);
-            }).find("[causal_attention] v must be"),
-            std::string::npos);
-  EXPECT_NE(message_of([&] {
-              ops::causal_attention(k, k, k, 1, 0.0);
-            }).find("[causal_attention] softcap must be above 0 and finite, or absent, but is 0"),
-            std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
 
-#include <ATen/Parallel.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
@@ -14,7 +14,6 @@ namespace {
 
 using ops::LogitsOptions;
 using testing::close;
-using testing::message_of;
 using testing::Tensors;
 
 /// The same in plain operations, in the dtype of x.
@@ -37,21 +36,6 @@ class LinearCrossEntropy : public ::testing::Test {
                                       {.vocabulary = 10, .softcap = 2.0},
                                       {.vocabulary = 13, .scale = 3, .softcap = 1.5}};
 };
-
-TEST_F(LinearCrossEntropy, IsItsFormulaWithItsGradients) {
-  for (const auto& rule : rules) {
-    const auto fused = [&](const Tensors& in) {
-      return Tensors{ops::linear_cross_entropy(in[0], in[1], targets, rule)};
-    };
-    const auto plain = [&](const Tensors& in) {
-      return Tensors{formula(in[0], in[1], targets, rule)};
-    };
-    EXPECT_TRUE(close(fused({x, weight})[0], plain({x, weight})[0], 1e-13, 0));
-    const Tensors upstream = {at::full({}, 0.3, at::kDouble)};
-    testing::expect_equal_gradients(fused, plain, {x, weight}, upstream);
-    testing::expect_finite_differences(fused, {x, weight}, upstream);
-  }
-}
 
 // More tokens than a chunk holds, in every precision.
 TEST_F(LinearCrossEntropy, AddsUpItsChunks) {
@@ -86,39 +70,6 @@ TEST_F(LinearCrossEntropy, StaysFiniteForLogitsOfTenThousand) {
   EXPECT_TRUE(
       close(ops::linear_cross_entropy(one, words, torch::tensor({1}, at::kLong), {.vocabulary = 3}),
             torch::tensor(2e4F), 1e-6, 0));
-}
-
-TEST_F(LinearCrossEntropy, HasTheSameBitsForAnyNumberOfThreads) {
-  const auto rows = at::randn({5000, 8}), head = at::randn({40, 8});
-  const auto ids = at::randint(40, {5000}, at::kLong);
-  const auto fused = [&](const Tensors& in) {
-    return Tensors{ops::linear_cross_entropy(in[0], in[1], ids, {.vocabulary = 40})};
-  };
-  const int before = at::get_num_threads();
-  Tensors all[2];
-  for (const int threads : {1, 2}) {
-    at::set_num_threads(threads);
-    auto& got = all[threads - 1];
-    got = testing::gradients(fused, {rows, head}, {at::ones({})});
-    got.push_back(fused({rows, head})[0]);
-  }
-  at::set_num_threads(before);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(all[0][i].equal(all[1][i])) << i;
-}
-
-TEST_F(LinearCrossEntropy, RejectsMismatchedArguments) {
-  const auto call = [](const at::Tensor& rows, const at::Tensor& head, const at::Tensor& ids,
-                       std::int64_t vocabulary) {
-    return message_of([&] { ops::linear_cross_entropy(rows, head, ids, {vocabulary}); });
-  };
-  const auto has = [](const std::string& message, const char* words) {
-    EXPECT_NE(message.find(words), std::string::npos) << message;
-  };
-  has(call(x, weight.narrow(1, 0, 5), targets, 10),
-      "x must be [n, D] and weight [rows, D], but they are [7, 6] and [13, 5]");
-  has(call(x, weight.to(at::kFloat), targets, 10), "weight must be float64 on cpu like x");
-  has(call(x, weight, targets, 14), "vocabulary must be 1 to 13, the rows of weight, but is 14");
-  has(call(x, weight, targets + 9, 10), "is not below the vocabulary of 10");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "evenkeel/ops/norms/sphere.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +15,6 @@ namespace {
 
 using testing::close;
 using testing::gradients;
-using testing::message_of;
 using testing::Tensors;
 namespace reference = ops::reference;
 
@@ -94,53 +92,6 @@ TEST(SphereSteps, RoundOnce) {
                         rounded(reference::geodesic_step(a, b, one, 0 * one, 0.5))));
 }
 
-TEST(SphereSteps, HaveTheSameBitsOnOneThread) {
-  at::manual_seed(8);
-  const auto x = at::randn({300, 40}), g = at::randn({300, 40}), upstream = at::randn({300, 40});
-  const auto step = at::rand({40}, at::kDouble), one = at::ones({1}, at::kDouble);
-  const auto all = [&] {
-    auto results =
-        gradients([](const Tensors& in) { return Tensors{ops::sphere_step(in[0], in[1], in[2])}; },
-                  {x, g, step}, {upstream});
-    for (const auto& more : gradients(
-             [](const Tensors& in) {
-               return Tensors{ops::geodesic_step(in[0], in[1], in[2], in[3], 0.9)};
-             },
-             {x, g, one, 0 * one}, {upstream})) {
-      results.push_back(more);
-    }
-    return results;
-  };
-  const auto threads = at::get_num_threads();
-  at::set_num_threads(2);
-  const auto several = all();
-  at::set_num_threads(1);
-  const auto alone = all();
-  at::set_num_threads(threads);
-  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(at::equal(alone[i], several[i])) << i;
-}
-
-TEST(SphereSteps, TakeRowsInAnyOrderAndNone) {
-  at::manual_seed(9);
-  const auto a = at::randn({6, 5, 3}, at::kDouble), b = at::randn({6, 5, 3}, at::kDouble);
-  const auto step = at::rand({5}, at::kDouble), one = at::ones({1}, at::kDouble);
-  const auto turned = [](const at::Tensor& x) { return x.transpose(-1, -2); };
-  EXPECT_TRUE(at::equal(ops::sphere_step(turned(a), turned(b), step),
-                        ops::sphere_step(turned(a).contiguous(), turned(b).contiguous(), step)));
-  EXPECT_TRUE(
-      at::equal(ops::geodesic_step(turned(a), turned(b), one, one, 0.1),
-                ops::geodesic_step(turned(a).contiguous(), turned(b).contiguous(), one, one, 0.1)));
-  const auto none = at::zeros({0, 5}, at::kDouble);
-  const auto of_none =
-      gradients([](const Tensors& in) { return Tensors{ops::sphere_step(in[0], in[1], in[2])}; },
-                {none, none, step}, {none});
-  EXPECT_TRUE(at::equal(of_none[2], at::zeros({5}, at::kDouble)));
-  const auto turns = gradients(
-      [](const Tensors& in) { return Tensors{ops::geodesic_step(in[0], in[1], in[2], in[3], 1)}; },
-      {none, none, one, one}, {none});
-  EXPECT_TRUE(at::equal(turns[2], 0 * one));
-}
-
 // What goes back to float32 and bfloat16 is the gradient in double, rounded once.
 TEST(SphereSteps, RoundGradientsOnce) {
   at::manual_seed(10);
@@ -173,21 +124,6 @@ TEST(SphereSteps, DoNotHideNaN) {
     EXPECT_TRUE(ops::geodesic_step(x, g, one, one, 0.5).isnan().all().item<bool>());
     EXPECT_TRUE(ops::reference::geodesic_step(x, g, one, one, 0.5).isnan().all().item<bool>());
   }
-}
-
-TEST(SphereSteps, RejectMismatchedArguments) {
-  const auto x = at::zeros({2, 6});
-  const auto step = at::ones({6}, at::kDouble), one = at::ones({1}, at::kDouble);
-  EXPECT_EQ(message_of([&] { ops::sphere_step(x, at::zeros({2, 5}), step); }),
-            "[sphere_step] towards must be [2, 6] like start, but is [2, 5]");
-  const auto half = x.to(at::kHalf);
-  EXPECT_EQ(message_of([&] { ops::sphere_step(half, half, step); }),
-            "[sphere_step] start must be float32, bfloat16 or float64, but is float16");
-  EXPECT_EQ(message_of([&] { ops::sphere_step(x, x, at::ones({6})); }),
-            "[sphere_step] step must be float64 [1] or [D] on cpu, D = 6, but is float32 [6] on "
-            "cpu");
-  EXPECT_EQ(message_of([&] { ops::geodesic_step(x, x, one, step, 1); }),
-            "[geodesic_step] bias must be float64 [1] on cpu, D = 6, but is float64 [6] on cpu");
 }
 
 }  // namespace

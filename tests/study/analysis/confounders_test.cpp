@@ -3,10 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include "evenkeel/study/report/verdict_text.h"
+
 namespace evenkeel::study {
 namespace {
 
 using Lines = std::vector<std::string>;
+
+/// The confounders as a report lists them.
+Lines lines_of(const Results& results) {
+  Lines out;
+  for (const auto& each : confounders(results)) out.push_back(confounder_text(each));
+  return out;
+}
 
 Arm arm(const std::string& axis, const std::string& label, const std::string& init) {
   return {.name = label, .labels = {{axis, label}}, .parameters = 100, .tokens = 512, .init = init};
@@ -30,9 +39,9 @@ TEST(Confounders, NameWhatDiffersApartFromTheScheme) {
                   {{"Pre", {"scheme=pre_norm", "model.init=normal"}},
                    {"Hybrid", {"scheme=hybrid_norm", "model.init=megatron"}},
                    {"Star", {"scheme=hybrid_norm_star", "model.init=megatron"}}}};
-  EXPECT_EQ(confounders(three(axis, {"normal", "megatron", "megatron"})),
+  EXPECT_EQ(lines_of(three(axis, {"normal", "megatron", "megatron"})),
             Lines{"initialisation: normal (Pre); megatron (Hybrid, Star)"});
-  EXPECT_EQ(confounders(three(axis, {"normal", "normal", "normal"})), Lines{});
+  EXPECT_EQ(lines_of(three(axis, {"normal", "normal", "normal"})), Lines{});
 }
 
 TEST(Confounders, LeaveOutWhatIsCompared) {
@@ -40,7 +49,7 @@ TEST(Confounders, LeaveOutWhatIsCompared) {
                   {{"normal", {"model.init=normal"}},
                    {"megatron", {"model.init=megatron"}},
                    {"depth_scaled", {"model.init=depth_scaled"}}}};
-  EXPECT_EQ(confounders(three(axis, {"normal", "megatron", "depth_scaled"})), Lines{});
+  EXPECT_EQ(lines_of(three(axis, {"normal", "megatron", "depth_scaled"})), Lines{});
 }
 
 TEST(Confounders, LeaveOutTheParametersOfNorms) {
@@ -48,10 +57,10 @@ TEST(Confounders, LeaveOutTheParametersOfNorms) {
   auto results = three(axis, {"normal", "normal"});
   results.arms[1].parameters = 110;
   results.arms[1].norm_parameters = 10;
-  EXPECT_EQ(confounders(results), Lines{});
+  EXPECT_EQ(lines_of(results), Lines{});
   results.arms[1].parameters = 1110;
   results.arms[1].tokens = 2048;
-  EXPECT_EQ(confounders(results),
+  EXPECT_EQ(lines_of(results),
             (Lines{"tokens a run: 512 (pre); 2,048 (hybrid)",
                    "parameters without those of norms: 100 (pre); 1,100 (hybrid)"}));
 }

@@ -80,14 +80,12 @@ TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
 
 TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
   auto results = sample_results();
-  results.verdicts = {{.outcome = Verdict::Outcome::supported,
-                       .claim = 0,
-                       .where = "layers 4",
-                       .sentence = "it is lower"},
-                      {.outcome = Verdict::Outcome::contradicted,
-                       .claim = 0,
-                       .where = "layers 8",
-                       .sentence = "it is higher"}};
+  const auto place = [](Verdict::Outcome outcome, const char* where, const char* arm) {
+    return Verdict{
+        .outcome = outcome, .claim = 0, .where = where, .arm = arm, .reference = "pre_norm"};
+  };
+  results.verdicts = {place(Verdict::Outcome::supported, "layers 4", "hybrid_norm"),
+                      place(Verdict::Outcome::contradicted, "layers 8", "post_norm")};
   const auto text = checked(results);
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
             "Of 2 outcomes 1 holds, 1 is contradicted.");
@@ -95,10 +93,11 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
   EXPECT_TRUE(has(text,
                   "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
-                  "it is lower</span>"));
+                  "hybrid_norm and pre_norm have finished, but have no validation loss</span>"));
   EXPECT_TRUE(has(text,
                   "<span class=\"state contradicted\">contradicted</span><span>"
-                  "<strong>layers 8</strong>: it is higher</span>"));
+                  "<strong>layers 8</strong>: post_norm and pre_norm have finished, but have no "
+                  "validation loss; 1 of 3 runs of post_norm failed</span>"));
   EXPECT_TRUE(has(text,
                   "<span class=\"state unmeasured\">not measured</span><span>no runs of it "
                   "are there</span>"));
@@ -215,7 +214,8 @@ TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   EXPECT_TRUE(has(fairness, "12 tries, whose steps add up to those of 7.5 whole runs"));
   EXPECT_TRUE(has(fairness, "<th class=\"number\">loss at 50 %</th>"));
   EXPECT_TRUE(has(fairness, "<span class=\"state failed\">failed</span>"));
-  EXPECT_TRUE(has(fairness, "hybrid_norm has 768 parameters more"));
+  EXPECT_TRUE(
+      has(fairness, "initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)"));
 }
 
 TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
@@ -241,7 +241,7 @@ TEST(HtmlReport, EscapesWhatTheStudySays) {
   results.study.title = "<Norms> & co";
   results.study.text = "</pre><script>";
   results.arms[0].seed_runs[0].reason = "<why>";
-  results.confounders = {"<unfair>"};
+  results.confounders = {{.covariate = "<unfair>"}};
   const auto text = checked(results);
   EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));
   EXPECT_FALSE(has(text, "a<b>"));

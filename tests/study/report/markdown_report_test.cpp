@@ -45,8 +45,8 @@ TEST(MarkdownReport, HasTheSectionsOfTheHtmlReport) {
   for (const char* line :
        {"# Where the norms stand", "Does it matter where norms stand?", "## Verdicts",
         "HybridNorm ends lower than Pre-Norm.", "## Against the baseline", "## Beside the paper",
-        "## Fairness", "- hybrid_norm has 768 parameters more", "## Runs", "## To repeat it",
-        "./ek study sample --size smoke",
+        "## Fairness", "- initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)",
+        "## Runs", "## To repeat it", "./ek study sample --size smoke",
         "1 run has no value and is in no mean: post_norm: 1 failed of 3."}) {
     EXPECT_TRUE(has_line(text, line)) << line;
   }

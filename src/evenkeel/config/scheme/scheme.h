@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,35 +15,44 @@ namespace evenkeel::config {
 /// The names of the embedded catalogue, sorted.
 std::vector<std::string> catalogue();
 
-/// The embedded file of a catalogue scheme, as it stands in schemes/.
+/// The text of a catalogue scheme's file in schemes/.
 /// \throws Error (usage) with the nearest name
 std::string_view catalogue_source(const std::string& name);
 
-/// A scheme as it was named, `extends` followed and merged; not yet bound to a shape.
+struct SchemeTable;  // scheme_table.h, which includes toml++
+
+/// A scheme by name, with its parents merged; not yet bound to a shape. Copies share the table.
 struct SchemeSource {
-  std::string name;    // catalogue name, the file's stem, or what inline_scheme() says
-  toml::table merged;  // complete: no `extends` left
+  std::string name;  // of the catalogue, the stem of the file, or a name by inline_scheme()
+  std::shared_ptr<const SchemeTable> table;  // without `extends`; null is an empty table
 };
 
-/// What `scheme = ...` says: a catalogue name, the path of a .toml file, or a table. `extends`
-/// looks for a name first in the file's folder, then in ./schemes, then in the catalogue; a
-/// catalogue scheme for its parent in the catalogue only.
-/// \throws SchemeError, Error (usage)
+/// The scheme of a catalogue name or of the path of a .toml file. A file's `extends` is looked up
+/// first in the folder of the file, then in ./schemes, then in the catalogue; a catalogue scheme's
+/// only in the catalogue.
+/// \throws SchemeError; Error (usage) for text that is not TOML, Error (io) for an unreadable file
 SchemeSource find_scheme(const std::string& name_or_file);
 
-/// A table may change its parent's norms, and so their parameters, without a formula of its own:
-/// the parent's `norm_parameters` is then forgotten. So { extends = "keel", norm = "layer_norm" }
-/// works. It is named "keel+layer_norm" and keeps title and equations of the parent, since the
-/// places are the same; a table that changes more is named "keel+own", one without a parent
-/// "inline".
-SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder);
+/// The scheme of a TOML text without a file, as of an inline table `scheme = { ... }`.
+///
+/// A text that extends a scheme may change norms without a formula of its own: the parent's
+/// `norm_parameters` is then dropped. { extends = "keel", norm = "layer_norm" } is named
+/// "keel+layer_norm" and keeps title and equations of keel, since the places are the same. A text
+/// with more changes is named "keel+own", a text without a parent "inline".
+/// \param base_folder  the first folder in which `extends` is looked up
+/// \throws as find_scheme()
+SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& base_folder);
 
-/// What a scheme says of itself (title, family, source, equations, ...), which needs no shape.
+/// The merged table of a scheme in one line of TOML: equal texts, equal schemes.
+std::string scheme_text(const SchemeSource& source);
+
+/// The title, family, source, equations and so on of a scheme, which need no shape.
 /// \throws SchemeError
 norm::SchemeInfo scheme_info(const SchemeSource& source);
 
-/// Binds a scheme to a shape: patches applied, norms completed, every key known, validated.
-/// \throws SchemeError
+/// Binds a scheme to a shape: reads every key, applies the patches of `layers`, completes norms
+/// from defaults, and validates the result.
+/// \throws SchemeError with the code of the broken rule, file, line and key
 norm::Scheme bind(const SchemeSource& source, const norm::Shape& shape);
 
 }  // namespace evenkeel::config

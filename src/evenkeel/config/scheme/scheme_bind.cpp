@@ -7,6 +7,7 @@
 #include "evenkeel/config/scheme/scheme_patch.h"
 #include "evenkeel/config/scheme/scheme_rules.h"
 #include "evenkeel/config/scheme/scheme_sublayer.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/validate.h"
 
@@ -25,7 +26,7 @@ const std::vector<std::string> kKeys = {
 class Binder {
  public:
   Binder(const SchemeSource& source, const norm::Shape& shape)
-      : table_(source.merged), shape_(shape), top_{source.name, ""} {
+      : table_(table_of(source)), shape_(shape), top_{source.name, ""} {
     check_keys(table_, kKeys, top_);
     context_.norm = norm::default_norm(norm::Kind::rms_norm);
     context_.sizes = fixed_variables(shape);
@@ -55,8 +56,8 @@ class Binder {
            "the scheme's own norm cannot be \"none\"; empty its slots instead");
   }
 
-  /// Reads the sublayers and each patch as they are in their files, so that an error names
-  /// its line, also in a patch that names no block of this shape.
+  /// Reads the sublayers and each patch as written, so that an error names its line, also in a
+  /// patch that selects no block of this shape.
   void check_sublayer_tables() {
     check_sublayer_table(table_, top_);
     auto context = context_;
@@ -93,7 +94,7 @@ class Binder {
     return read_block(table, top_.in(text("block ", l)), l);
   }
 
-  /// embedding, final, logits: what is before and after the blocks.
+  /// The keys before and after the blocks: embedding, final, logits, head.
   void read_embedding_and_head() {
     if (const auto* const node = at("embedding")) {
       const auto place = top_.in("embedding");
@@ -155,7 +156,7 @@ class Binder {
     return dual;
   }
 
-  /// What initial values are drawn from.
+  /// The distributions and factors of initial values.
   void read_initialization() {
     if (const auto* const node = at("base_init")) {
       scheme_.base_init = read_word(*node, top_.in("base_init"));

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "evenkeel/config/scheme/scheme_patch.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/norm/count_formula.h"
 #include "evenkeel/norm/initial_values.h"
 #include "evenkeel/norm/scheme_error.h"
@@ -17,7 +19,7 @@ namespace {
 constexpr std::array<std::int64_t, 5> kDepths = {1, 2, 4, 12, 29};
 constexpr std::int64_t kDefaultDepth = 12;
 
-/// Besides the default one: an odd number of heads, which share one key head.
+/// A second shape: an odd number of heads with one key-value head.
 norm::Shape other_shape(std::int64_t layers) {
   return {.layers = layers,
           .width = 192,
@@ -34,9 +36,11 @@ std::string shape_text(const norm::Shape& shape) {
               shape.kv_heads == 1 ? " key head" : " key heads");
 }
 
-/// The right formula, if the file's own is wrong.
-std::string suggestion(SchemeSource source) {
-  source.merged.erase("norm_parameters");
+/// The right formula of `norm_parameters`, as the end of a message.
+std::string suggestion(const SchemeSource& original) {
+  auto table = table_of(original);
+  table.erase("norm_parameters");
+  const auto source = make_source(original.name, std::move(table));
   std::vector<norm::Scheme> schemes;
   for (const auto layers : kDepths) schemes.push_back(bind(source, default_shape(layers)));
   const auto formula = norm::count_formula(schemes);
@@ -80,7 +84,7 @@ std::vector<std::string> never_raised_warnings(const Findings& findings) {
   return unused;
 }
 
-/// Those of `known` that are the same function.
+/// The names in `known` with the same function.
 std::vector<std::string> same_function(const norm::Scheme& scheme,
                                        const std::vector<KnownScheme>& known) {
   std::vector<std::string> same;
@@ -97,11 +101,11 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   return same;
 }
 
-/// Entries of `layers` that name no block at any depth, and a stream that is thrown away.
+/// Notes on entries of `layers` that select no block at any depth, and on a stream that is lost.
 std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme& scheme) {
   std::vector<std::string> notes;
   const Place top = {scheme.info.name, ""};
-  for (const auto& patch : patches_of(source.merged, top)) {
+  for (const auto& patch : patches_of(table_of(source), top)) {
     const bool names_one = std::any_of(kDepths.begin(), kDepths.end(), [&](std::int64_t layers) {
       std::int64_t l = 0;
       while (l < layers && !selects(patch, l + 1, default_shape(layers))) ++l;

@@ -8,10 +8,11 @@
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/nearest.h"
-#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_merge.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/scheme/scheme_value.h"
 #include "evenkeel/config/table_reader.h"
+#include "evenkeel/config/toml_text.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -23,10 +24,10 @@ namespace fs = std::filesystem;
 constexpr const char* kSchemesFolder = "schemes";
 constexpr const char* kSuffix = ".toml";
 
-/// A scheme as it was found, before its parent is merged.
+/// A scheme before its parents are merged.
 struct UnmergedScheme {
   std::string name;
-  std::string identity;            // equal for the same scheme, however it was reached
+  std::string identity;            // equal for equal files and catalogue names
   std::optional<fs::path> folder;  // none: of the catalogue
   toml::table table;
 };
@@ -45,7 +46,8 @@ bool is_path(const std::string& name) {
   return name.ends_with(kSuffix);
 }
 
-/// The parent that `child` extends: beside it, as given or in ./schemes, in the catalogue.
+/// The parent that `child` extends, from the folder of the child, from ./schemes (a path: as
+/// given), or from the catalogue.
 UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
                          const toml::node& node) {
   if (child.folder) {
@@ -63,7 +65,7 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
               did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
 }
 
-/// A norm of its own without `kind` changes fields of the parent's norm, not of the default one.
+/// A key `norm` without `kind` changes fields of the parent's norm, not of the default norm.
 void inherit_kind(toml::table& own, const toml::table& inherited) {
   auto* const norm = own.get_as<toml::table>("norm");
   const auto* const before = inherited.get("norm");
@@ -73,7 +75,8 @@ void inherit_kind(toml::table& own, const toml::table& inherited) {
   own.insert_or_assign("norm", merge(std::move(whole), std::move(*norm)));
 }
 
-/// \param chain  names and identities from the first child down to this one's child
+/// Follows `extends` and merges.
+/// \param chain  names and identities of the children, the first child first
 toml::table merged_with_parents(UnmergedScheme own,
                                 std::vector<std::pair<std::string, std::string>> chain) {
   const auto* const node = own.table.get("extends");
@@ -99,8 +102,7 @@ bool changes_only_the_norm(const toml::table& table) {
   return table.size() == 2 && table["extends"].is_string() && table.contains("norm");
 }
 
-/// The parent and what is changed, as part of a folder's name: "pre_norm+layer_norm",
-/// "pre_norm+own".
+/// A name by parent and change, fit for a folder: "pre_norm+layer_norm", "pre_norm+own".
 std::string name_of(const toml::table& table) {
   const auto parent = table["extends"].value<std::string>();
   if (!parent) return "inline";
@@ -115,7 +117,7 @@ std::string name_of(const toml::table& table) {
   return name;
 }
 
-/// Another kind of norm in the same places: the parent's title and equations still hold.
+/// Copies title and equations of the parent, which hold for another norm in the same places.
 void inherit_info(toml::table& merged, const UnmergedScheme& own) {
   const auto& node = *own.table.get("extends");
   const auto parent = parent_of(own, read_word(node, {own.name, "extends"}), node);
@@ -128,8 +130,8 @@ void inherit_info(toml::table& merged, const UnmergedScheme& own) {
 
 SchemeSource find_scheme(const std::string& name_or_file) {
   auto own = is_path(name_or_file) ? from_file(name_or_file) : from_catalogue(name_or_file);
-  auto name = own.name;
-  return {std::move(name), merged_with_parents(std::move(own), {})};
+  const auto name = own.name;
+  return make_source(name, merged_with_parents(std::move(own), {}));
 }
 
 SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder) {
@@ -137,7 +139,24 @@ SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path
   auto merged = merged_with_parents(own, {});
   if (!table.contains("norm_parameters")) merged.erase("norm_parameters");
   if (changes_only_the_norm(table)) inherit_info(merged, own);
-  return {own.name, std::move(merged)};
+  return make_source(own.name, std::move(merged));
+}
+
+SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& base_folder) {
+  return inline_scheme(parse_toml(toml, ""), base_folder);
+}
+
+const toml::table& table_of(const SchemeSource& source) {
+  static const toml::table kEmpty;
+  return source.table ? source.table->merged : kEmpty;
+}
+
+SchemeSource make_source(const std::string& name, toml::table merged) {
+  return {name, std::make_shared<const SchemeTable>(SchemeTable{std::move(merged)})};
+}
+
+std::string scheme_text(const SchemeSource& source) {
+  return toml_text(table_of(source));
 }
 
 }  // namespace evenkeel::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/scheme/scheme_value.h"
 #include "evenkeel/norm/warnings.h"
 
@@ -24,7 +24,7 @@ void read_equation(const toml::node& node, const Place& place, norm::SchemeInfo&
 norm::SchemeInfo scheme_info(const SchemeSource& source) {
   const Place top{source.name, ""};
   const auto read = [&](const char* key) {
-    const auto* const node = source.merged.get(key);
+    const auto* const node = table_of(source).get(key);
     return node == nullptr ? std::string() : read_word(*node, top.in(key));
   };
   norm::SchemeInfo info;
@@ -33,10 +33,10 @@ norm::SchemeInfo scheme_info(const SchemeSource& source) {
   info.family = read("family");
   info.source = read("source");
   info.note = read("note");
-  if (const auto* const node = source.merged.get("equation")) {
+  if (const auto* const node = table_of(source).get("equation")) {
     read_equation(*node, top.in("equation"), info);
   }
-  if (const auto* const node = source.merged.get("warnings")) {
+  if (const auto* const node = table_of(source).get("warnings")) {
     info.warnings = read_list_of_words(*node, top.in("warnings"));
     for (const auto& code : info.warnings) {
       check_choice(code, norm::warning_codes(), *node, top.in("warnings"));

@@ -9,7 +9,7 @@ namespace evenkeel::config {
 
 namespace {
 
-// Keys under which a norm stands. A table there is a norm even without `kind`.
+// Keys whose value is a norm. A table there is a norm even without `kind`.
 constexpr std::array<std::string_view, 10> kNorms = {
     "norm", "final", "input", "q", "k", "v", "context", "hidden", "output", "residual"};
 

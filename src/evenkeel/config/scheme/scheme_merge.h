@@ -7,12 +7,12 @@
 
 namespace evenkeel::config {
 
-/// What a scheme says of itself; a child does not inherit it.
+/// The keys with which a scheme describes itself; a child does not inherit them.
 inline constexpr std::array<const char*, 6> kInfoKeys = {"title",    "family", "source",
                                                          "equation", "note",   "warnings"};
 
-/// The child on top of its parent. Tables merge key by key; a norm, a learned value, a list and a
-/// plain value are replaced whole. Nodes are moved, so they keep their file and line.
+/// The child's keys over its parent's. Tables merge key by key; a norm, a learned value, a list and
+/// a plain value are replaced whole. Nodes are moved and keep their file and line.
 toml::table merge(toml::table parent, toml::table child);
 
 }  // namespace evenkeel::config

@@ -2,8 +2,10 @@
 #include "evenkeel/config/scheme/scheme_norm.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/base/nearest.h"
@@ -17,89 +19,86 @@ namespace {
 
 using norm::Norm;
 
-/// A value with all that reading it may need.
+/// A value with its place and the variables of its expressions.
 struct Value {
   const toml::node& node;
   const Place& place;
   const norm::Variables& sizes;
 
   norm::Expression formula() const { return read_expression(node, place); }
-  double positive() const { return read_positive(node, place, sizes); }
 };
 
+double positive(const Value& value) {
+  return read_positive(value.node, value.place, value.sizes);
+}
+
 double fraction(const Value& value) {
-  const double number = value.positive();
+  const double number = positive(value);
   if (number > 1) refuse("bad_value", value.place, value.node, "wanted a number in (0, 1]");
   return number;
 }
 
-using ReadField = void (*)(Norm&, const Value&);
+/// Reads one field of a norm.
+using ReadField = std::function<void(Norm&, const Value&)>;
+
+template <typename T>
+ReadField choice_field(T Norm::* field, std::vector<std::pair<std::string, T>> words) {
+  return [field, words = std::move(words)](Norm& norm, const Value& value) {
+    norm.*field = read_choice<T>(value.node, value.place, words);
+  };
+}
+
+ReadField flag_field(bool Norm::* field) {
+  return
+      [field](Norm& norm, const Value& value) { norm.*field = read_flag(value.node, value.place); };
+}
+
+ReadField number_field(double Norm::* field, double (*read)(const Value&)) {
+  return [=](Norm& norm, const Value& value) { norm.*field = read(value); };
+}
+
+/// \param field  an Expression or std::optional<Expression> of Norm
+template <typename T>
+ReadField formula_field(T Norm::* field) {
+  return [field](Norm& norm, const Value& value) { norm.*field = value.formula(); };
+}
 
 const std::map<std::string, ReadField, std::less<>>& fields() {
+  using norm::Affine, norm::EpsilonAt, norm::GainForm, norm::PreScale, norm::Rope, norm::Scope;
   static const std::map<std::string, ReadField, std::less<>> fields = {
       {"scope",
-       [](Norm& norm, const Value& value) {
-         norm.scope = read_choice<norm::Scope>(
-             value.node, value.place, {{"token", norm::Scope::token}, {"head", norm::Scope::head}});
-       }},
-      {"affine",
-       [](Norm& norm, const Value& value) {
-         norm.affine = read_choice<norm::Affine>(value.node, value.place,
-                                                 {{"none", norm::Affine::none},
-                                                  {"scalar", norm::Affine::scalar},
-                                                  {"vector", norm::Affine::vector},
-                                                  {"vector+bias", norm::Affine::vector_bias}});
-       }},
-      {"gain_form",
-       [](Norm& norm, const Value& value) {
-         norm.gain_form = read_choice<norm::GainForm>(
-             value.node, value.place,
-             {{"w", norm::GainForm::w}, {"1+w", norm::GainForm::one_plus_w}});
-       }},
-      {"epsilon_at",
-       [](Norm& norm, const Value& value) {
-         norm.epsilon_at = read_choice<norm::EpsilonAt>(value.node, value.place,
-                                                        {{"inside", norm::EpsilonAt::inside},
-                                                         {"outside", norm::EpsilonAt::outside},
-                                                         {"clamp", norm::EpsilonAt::clamp}});
-       }},
-      {"pre_scale",
-       [](Norm& norm, const Value& value) {
-         norm.pre_scale = read_choice<norm::PreScale>(
-             value.node, value.place,
-             {{"none", norm::PreScale::none}, {"absmax8", norm::PreScale::absmax8}});
-       }},
-      {"rope",
-       [](Norm& norm, const Value& value) {
-         norm.rope = read_choice<norm::Rope>(
-             value.node, value.place,
-             {{"after", norm::Rope::after}, {"before", norm::Rope::before}});
-       }},
-      {"heads_share",
-       [](Norm& norm, const Value& value) {
-         norm.heads_share = read_flag(value.node, value.place);
-       }},
-      {"allow_leakage",
-       [](Norm& norm, const Value& value) {
-         norm.allow_leakage = read_flag(value.node, value.place);
-       }},
-      {"epsilon", [](Norm& norm, const Value& value) { norm.epsilon = value.positive(); }},
-      {"momentum", [](Norm& norm, const Value& value) { norm.momentum = fraction(value); }},
-      {"partial", [](Norm& norm, const Value& value) { norm.partial = fraction(value); }},
-      {"gain_init", [](Norm& norm, const Value& value) { norm.gain_init = value.formula(); }},
-      {"stored_at", [](Norm& norm, const Value& value) { norm.stored_at = value.formula(); }},
-      {"out_scale", [](Norm& norm, const Value& value) { norm.out_scale = value.formula(); }},
-      {"groups", [](Norm& norm, const Value& value) { norm.groups = value.formula(); }},
-      {"alpha_init", [](Norm& norm, const Value& value) { norm.alpha_init = value.formula(); }},
-      {"shift_init", [](Norm& norm, const Value& value) { norm.shift_init = value.formula(); }},
-      {"beta_init", [](Norm& norm, const Value& value) { norm.beta_init = value.formula(); }},
-      {"rate_max", [](Norm& norm, const Value& value) { norm.rate_max = value.formula(); }},
-      {"shift_max", [](Norm& norm, const Value& value) { norm.shift_max = value.formula(); }},
+       choice_field<Scope>(&Norm::scope, {{"token", Scope::token}, {"head", Scope::head}})},
+      {"affine", choice_field<Affine>(&Norm::affine, {{"none", Affine::none},
+                                                      {"scalar", Affine::scalar},
+                                                      {"vector", Affine::vector},
+                                                      {"vector+bias", Affine::vector_bias}})},
+      {"gain_form", choice_field<GainForm>(&Norm::gain_form,
+                                           {{"w", GainForm::w}, {"1+w", GainForm::one_plus_w}})},
+      {"epsilon_at", choice_field<EpsilonAt>(&Norm::epsilon_at, {{"inside", EpsilonAt::inside},
+                                                                 {"outside", EpsilonAt::outside},
+                                                                 {"clamp", EpsilonAt::clamp}})},
+      {"pre_scale", choice_field<PreScale>(&Norm::pre_scale, {{"none", PreScale::none},
+                                                              {"absmax8", PreScale::absmax8}})},
+      {"rope", choice_field<Rope>(&Norm::rope, {{"after", Rope::after}, {"before", Rope::before}})},
+      {"heads_share", flag_field(&Norm::heads_share)},
+      {"allow_leakage", flag_field(&Norm::allow_leakage)},
+      {"epsilon", number_field(&Norm::epsilon, positive)},
+      {"momentum", number_field(&Norm::momentum, fraction)},
+      {"partial", number_field(&Norm::partial, fraction)},
+      {"gain_init", formula_field(&Norm::gain_init)},
+      {"stored_at", formula_field(&Norm::stored_at)},
+      {"out_scale", formula_field(&Norm::out_scale)},
+      {"groups", formula_field(&Norm::groups)},
+      {"alpha_init", formula_field(&Norm::alpha_init)},
+      {"shift_init", formula_field(&Norm::shift_init)},
+      {"beta_init", formula_field(&Norm::beta_init)},
+      {"rate_max", formula_field(&Norm::rate_max)},
+      {"shift_max", formula_field(&Norm::shift_max)},
   };
   return fields;
 }
 
-/// \param others  words beside the kinds that can stand here
+/// \param others  further words that this place accepts
 norm::Kind read_kind(const std::string& word, const toml::node& node, const Place& place,
                      const std::vector<std::string>& others = {}) {
   auto known = norm::kind_names();

@@ -14,7 +14,7 @@ namespace evenkeel::config {
 
 namespace {
 
-// What 0.29 * 100 misses of 29 must not cost a block.
+// 0.29 * 100 is a little below 29; floor() must still give 29 blocks.
 constexpr double kRounding = 1e-9;
 
 /// Whole blocks in `part` of `layers`.
@@ -22,9 +22,9 @@ double blocks_in(double part, double layers) {
   return std::floor(part * layers + kRounding);
 }
 
-/// Does `name(numbers)` select block l of N? Nothing if there is no such word.
-std::optional<bool> selects(const std::string& name, const std::vector<double>& numbers, double l,
-                            double N) {
+/// Whether `name(numbers)` selects block l of N; nothing for an unknown name or count.
+std::optional<bool> scheme_patch_selects(const std::string& name,
+                                         const std::vector<double>& numbers, double l, double N) {
   if (name == "first" && numbers.size() == 1) return l <= numbers[0];
   if (name == "last" && numbers.size() == 1) return l > N - numbers[0];
   if (name == "fraction" && numbers.size() == 2) {
@@ -75,7 +75,7 @@ std::vector<Patch> patches_of(const toml::table& scheme, const Place& place) {
   return patches;
 }
 
-bool selects(const Patch& patch, std::int64_t l, const norm::Shape& shape) {
+bool scheme_patch_selects(const Patch& patch, std::int64_t l, const norm::Shape& shape) {
   const auto& node = *patch.table->get("where");
   const auto place = patch.place.in("where");
   if (const auto* const list = node.as_array()) return is_listed(*list, place, l);
@@ -85,8 +85,8 @@ bool selects(const Patch& patch, std::int64_t l, const norm::Shape& shape) {
     if (!call) refuse_where(place, node);
     std::vector<double> numbers;
     for (const auto& each : call->arguments) numbers.push_back(each.value(fixed_variables(shape)));
-    const auto selected =
-        selects(call->name, numbers, static_cast<double>(l), static_cast<double>(shape.layers));
+    const auto selected = scheme_patch_selects(call->name, numbers, static_cast<double>(l),
+                                               static_cast<double>(shape.layers));
     if (!selected) refuse_where(place, node);
     return *selected;
   } catch (const norm::SchemeError& error) {
@@ -99,7 +99,7 @@ toml::table block_table(const toml::table& scheme, const std::vector<Patch>& pat
   toml::table block;
   for (const auto* const key : {"attention", "feed_forward", "damp"}) assign(block, key, scheme);
   for (const auto& patch : patches) {
-    if (!selects(patch, l, shape)) continue;
+    if (!scheme_patch_selects(patch, l, shape)) continue;
     auto changes = *patch.table;
     changes.erase("where");
     block = merge(std::move(block), std::move(changes));

@@ -8,17 +8,17 @@
 
 namespace evenkeel::config {
 
-/// One entry of `layers`: changes to the blocks that `where` names.
+/// One entry of `layers`: changes to the blocks that `where` selects.
 struct Patch {
   const toml::table* table;
   Place place;  // "layers[0]"
 };
 
-/// The entries of `layers`, their keys checked.
-/// \throws SchemeError
+/// The entries of `layers` with checked keys. The pointers are into `scheme`.
+/// \throws SchemeError unknown_key or bad_where
 std::vector<Patch> patches_of(const toml::table& scheme, const Place& place);
 
-/// Does the patch name block `l` (from 1) of `shape.layers`?
+/// Whether the patch selects block `l` (from 1) of `shape.layers`:
 ///
 ///   first(n)        l <= n
 ///   last(n)         l > N - n
@@ -33,7 +33,7 @@ bool selects(const Patch& patch, std::int64_t l, const norm::Shape& shape);
 toml::table block_table(const toml::table& scheme, const std::vector<Patch>& patches,
                         std::int64_t l, const norm::Shape& shape);
 
-/// Sizes without t and T: what is computed once, before training, cannot name them.
+/// The variables without t and T, for values that are evaluated once, before training.
 norm::Variables fixed_variables(const norm::Shape& shape);
 
 }  // namespace evenkeel::config

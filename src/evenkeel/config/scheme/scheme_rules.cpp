@@ -7,7 +7,8 @@ namespace evenkeel::config {
 
 namespace {
 
-/// The node at `key`; every key of these rules must be there.
+/// The node at `key`, which these rules require.
+/// \throws SchemeError bad_value if it is absent
 const toml::node& needed(const toml::table& table, const char* key, const Place& place) {
   const auto* const node = table.get(key);
   if (node == nullptr) refuse("bad_value", place, table, text("this rule needs \"", key, "\""));

@@ -9,9 +9,12 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
+#include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/norm/count_formula.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/kinds.h"
 
 namespace evenkeel::config {
 
@@ -55,6 +58,18 @@ std::string lines_of(const toml::table& scheme) {
   return plain.empty() && tables.empty() ? "(nothing: a bare decoder)" : plain + tables;
 }
 
+/// An example of every norm kind with its formula; kinds that see other tokens come last.
+std::string kind_examples() {
+  std::string causal;
+  std::string leaky;
+  for (const auto& row : norm::kinds()) {
+    auto& lines = norm::sees_other_tokens(row.kind) ? leaky : causal;
+    lines += text("#norm = ", row.example, "  # ", row.formula, "\n");
+  }
+  return text(causal, "# These see other tokens, later ones included, and need allow_leakage:\n",
+              leaky);
+}
+
 std::string count_of(const SchemeSource& source) {
   std::vector<norm::Scheme> schemes;
   for (const std::int64_t layers : {1, 2, 4, 12}) {
@@ -71,7 +86,8 @@ std::string scheme_template(const std::filesystem::path& file, const std::string
   const auto source = inline_scheme(child, file.parent_path());
   std::string out(embedded_templates().front().second);
   out = replaced(out, "@DIAGRAM@", commented(norm::diagram(bind(source, default_shape(4)))));
-  out = replaced(out, "@INHERITED@", commented(lines_of(source.merged)));
+  out = replaced(out, "@INHERITED@", commented(lines_of(table_of(source))));
+  out = replaced(out, "@KINDS@\n", kind_examples());
   out = replaced(out, "@COUNT@", count_of(source));
   out = replaced(out, "\"@PARENT@\"", in_quotes(parent));
   out = replaced(out, "@PARENT@", parent);

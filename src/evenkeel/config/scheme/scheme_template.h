@@ -6,11 +6,11 @@
 
 namespace evenkeel::config {
 
-/// A scheme file to begin with: it extends `parent`, shows what that says, and holds an example of
-/// every word of docs/schemes.md in a comment.
-/// \param file    where it will stand; its stem is the scheme's name
-/// \param parent  as `extends` takes it: a name, or the path of a .toml file
-/// \throws SchemeError for a parent that is not there or is not sound
+/// The text of a new scheme file: it extends `parent`, shows the inherited rules, and has an
+/// example of every key and word of docs/schemes.md in a comment.
+/// \param file    the path of the new file; its stem is the scheme's name
+/// \param parent  as of `extends`: a catalogue name, or the path of a .toml file
+/// \throws SchemeError for an absent or invalid parent
 std::string scheme_template(const std::filesystem::path& file, const std::string& parent);
 
 }  // namespace evenkeel::config

@@ -10,28 +10,33 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Single values of a scheme, each with its place in every message.
+/// Reading single TOML values of a scheme; every message names the place. This header includes
+/// toml++.
 namespace evenkeel::config {
 
-/// Where a value stands in a scheme.
+/// The place of a value in a scheme, for messages.
 struct Place {
   std::string scheme;  // its name
   std::string path;    // "attention.input"; empty at the top
 
+  /// The place of `key` in this table.
   Place in(std::string_view key) const;
 };
 
-/// "mine.toml:7, attention.input", or "scheme mine, attention.input" of a node without a file.
+/// The start of a message: "mine.toml:7, attention.input", or for a node without a file
+/// "scheme mine, attention.input".
 std::string where(const Place& place, const toml::node& node);
 
+/// Throws SchemeError `code` at the place of the node.
 [[noreturn]] void refuse(const std::string& code, const Place& place, const toml::node& node,
                          const std::string& explanation);
 
+/// Refuses keys that are not in `known`.
 /// \throws SchemeError unknown_key with the nearest of the known keys
 void check_keys(const toml::table& table, const std::vector<std::string>& known,
                 const Place& place);
 
-/// The following throw SchemeError bad_value if the node has another type.
+/// The value of a node. These functions throw SchemeError bad_value for another type.
 bool read_flag(const toml::node& node, const Place& place);
 std::string read_word(const toml::node& node, const Place& place);
 std::vector<std::string> read_list_of_words(const toml::node& node, const Place& place);
@@ -41,16 +46,17 @@ std::vector<const toml::table*> read_list_of_tables(const toml::node& node, cons
 /// A number, or an expression in quotes.
 norm::Expression read_expression(const toml::node& node, const Place& place);
 
-/// The same, computed at once.
-/// \throws SchemeError bad_value if it is not > 0
+/// A number or an expression in quotes, evaluated with the variables `sizes`.
+/// \throws SchemeError bad_value if the value is not > 0
 double read_positive(const toml::node& node, const Place& place, const norm::Variables& sizes);
 
-/// Refuses a word outside the choices.
+/// Refuses a word that is not one of the choices.
+/// \throws SchemeError bad_value with the nearest choice
 void check_choice(const std::string& word, const std::vector<std::string>& choices,
                   const toml::node& node, const Place& place);
 
-/// A word that stands for a value: `read_choice<Scope>(node, place, {{"token", Scope::token},
-/// ...})`.
+/// The value of a word: `read_choice<Scope>(node, place, {{"token", Scope::token}, ...})`.
+/// \throws SchemeError bad_value as check_choice()
 template <typename T>
 T read_choice(const toml::node& node, const Place& place,
               const std::vector<std::pair<std::string, T>>& choices) {
@@ -64,7 +70,7 @@ T read_choice(const toml::node& node, const Place& place,
   return choices.front().second;
 }
 
-/// Is this the word that empties a slot or drops a rule?
+/// Whether the node is the word "none", which drops a norm or a rule.
 bool is_none(const toml::node& node);
 
 }  // namespace evenkeel::config

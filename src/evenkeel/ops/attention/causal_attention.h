@@ -7,8 +7,8 @@
 
 namespace evenkeel::ops {
 
-/// Attention of queries to the positions up to their own, without scores in memory; within
-/// documents only, if it is told where they begin.
+/// Causal softmax attention (FlashAttention): each query attends to the positions up to its own,
+/// and with `document_starts` only to those of its document. Scores are not written to memory.
 ///
 ///   y_i = sum_j softmax_j(cap(scale * q_i . k_j)) v_j,  cap(s) = softcap * tanh(s / softcap)
 ///
@@ -23,8 +23,7 @@ namespace evenkeel::ops {
 /// \param k  [B, S, kv_heads, D], S >= T
 /// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU
 /// \param document_starts  (`begins` of the schema) [B, T], int32: the first position that a query
-/// sees, at most its own, and never
-///                falling along T; none: the first of all
+///           attends to, at most its own, and never falling along T; none: the first of all
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v
 /// \throws c10::Error if shapes, dtypes or document_starts do not fit, or a soft cap is not
 /// positive

@@ -168,53 +168,74 @@ std::tuple<Tensor, Tensor> causal_attention_forward_cpu(
   return {output.y, output.lse};
 }
 
+/// What the backward pass reads: y, q and so on with the values of a head side by side.
+struct AttentionBackward {
+  Tensor dy, q, k, v, y;
+  Tensor lse;  // [B, heads, T], contiguous, float32 beside bfloat16
+  AttentionSizes sizes;
+};
+
+/// What the backward pass writes.
+struct AttentionGradients {
+  Tensor dq, dk, dv;
+};
+
+/// A task is one key head of one sequence, with the query heads that read it.
+template <typename scalar_t>
+void attend_backward(const AttentionBackward& in, const Documents& documents,
+                     const AttentionGradients& out) {
+  using T = KernelType<scalar_t>;
+  using F = OpMathType<T>;
+  const auto kv_heads = in.k.size(2);
+  const auto group = in.q.size(2) / kv_heads;
+  const auto queries = in.sizes.queries;
+  const auto* const lse = const_data<F>(in.lse, in.q.size(0) * in.q.size(2) * queries);
+  const auto scratch_size = kernels::cpu::causal_attention_backward_scratch<T>(in.sizes);
+  const auto work = [&](std::int64_t task, F* scratch) {
+    const auto b = task / kv_heads, h = task % kv_heads;
+    kernels::cpu::causal_attention_backward<T>(in.sizes,
+                                               {.q = head_in<scalar_t>(in.q, b, h * group),
+                                                .k = head_in<scalar_t>(in.k, b, h),
+                                                .v = head_in<scalar_t>(in.v, b, h),
+                                                .y = head_in<scalar_t>(in.y, b, h * group),
+                                                .dy = head_in<scalar_t>(in.dy, b, h * group),
+                                                .lse = lse + task * group * queries,
+                                                .dq = head_out<scalar_t>(out.dq, b, h * group),
+                                                .dk = head_out<scalar_t>(out.dk, b, h),
+                                                .dv = head_out<scalar_t>(out.dv, b, h),
+                                                .document_starts = documents[b],
+                                                .heads = group,
+                                                .q_head = in.q.stride(2),
+                                                .y_head = in.y.stride(2),
+                                                .dy_head = in.dy.stride(2),
+                                                .dq_head = out.dq.stride(2)},
+                                               scratch);
+  };
+  for_each_task<F>(in.q.size(0) * kv_heads, scratch_size, in.q, work);
+}
+
 std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_cpu(
-    const Tensor& dy_any, const Tensor& q_any, const Tensor& k_any, const Tensor& v_any,
-    const Tensor& y_any, const Tensor& lse_any, double scale, std::optional<double> softcap,
+    const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& y,
+    const Tensor& lse, double scale, std::optional<double> softcap,
     const std::optional<Tensor>& document_starts) {
-  check_attention(q_any, k_any, v_any, document_starts);
-  check_same("causal_attention_backward", "dy", dy_any, "q", q_any);
-  check_same("causal_attention_backward", "y", y_any, "q", q_any);
-  const auto dy = with_contiguous_rows(dy_any), y = with_contiguous_rows(y_any);
-  const auto lse = lse_any.contiguous();
-  const auto q = with_contiguous_rows(q_any), k = with_contiguous_rows(k_any),
-             v = with_contiguous_rows(v_any);
-  const auto sizes = sizes_of(q, k, scale, softcap);
-  const Documents documents(document_starts, sizes.keys - sizes.queries);
-  const auto kv_heads = k.size(2);
-  const auto group = q.size(2) / kv_heads;
-  auto dq = at::empty(q.sizes(), q.options());
-  auto dk = at::empty(k.sizes(), k.options());
-  auto dv = at::empty(v.sizes(), v.options());
-  if (dq.numel() == 0) return {dq, dk.zero_(), dv.zero_()};
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward", [&] {
-    using F = OpMathType<KernelType<scalar_t>>;
-    const auto* const lse_data = const_data<F>(lse, q.size(0) * q.size(2) * sizes.queries);
-    for_each_task<F>(q.size(0) * kv_heads,
-                     kernels::cpu::causal_attention_backward_scratch<KernelType<scalar_t>>(sizes),
-                     q, [&](std::int64_t task, F* scratch) {
-                       const auto b = task / kv_heads, h = task % kv_heads;
-                       kernels::cpu::causal_attention_backward<KernelType<scalar_t>>(
-                           sizes,
-                           {.q = head_in<scalar_t>(q, b, h * group),
-                            .k = head_in<scalar_t>(k, b, h),
-                            .v = head_in<scalar_t>(v, b, h),
-                            .y = head_in<scalar_t>(y, b, h * group),
-                            .dy = head_in<scalar_t>(dy, b, h * group),
-                            .lse = lse_data + task * group * sizes.queries,
-                            .dq = head_out<scalar_t>(dq, b, h * group),
-                            .dk = head_out<scalar_t>(dk, b, h),
-                            .dv = head_out<scalar_t>(dv, b, h),
-                            .document_starts = documents[b],
-                            .heads = group,
-                            .q_head = q.stride(2),
-                            .y_head = y.stride(2),
-                            .dy_head = dy.stride(2),
-                            .dq_head = dq.stride(2)},
-                           scratch);
-                     });
-  });
-  return {dq, dk, dv};
+  check_attention(q, k, v, document_starts);
+  check_same("causal_attention_backward", "dy", dy, "q", q);
+  check_same("causal_attention_backward", "y", y, "q", q);
+  const AttentionBackward in = {.dy = with_contiguous_rows(dy),
+                                .q = with_contiguous_rows(q),
+                                .k = with_contiguous_rows(k),
+                                .v = with_contiguous_rows(v),
+                                .y = with_contiguous_rows(y),
+                                .lse = lse.contiguous(),
+                                .sizes = sizes_of(q, k, scale, softcap)};
+  const Documents documents(document_starts, in.sizes.keys - in.sizes.queries);
+  const AttentionGradients out = {.dq = at::empty(q.sizes(), q.options()),
+                                  .dk = at::empty(k.sizes(), k.options()),
+                                  .dv = at::empty(v.sizes(), v.options())};
+  if (out.dq.numel() == 0) return {out.dq, out.dk.zero_(), out.dv.zero_()};
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "causal_attention_backward",
+                                 [&] { attend_backward<scalar_t>(in, documents, out); });
+  return {out.dq, out.dk, out.dv};
 }
 
 /// A forward pass whose keys are its values, too, for what it finds on the way.

@@ -23,12 +23,10 @@ struct HeadNorm {
 /// Any of the three norms may be missing; without all of them it is the rotary embedding. Row
 /// statistics as in rms_norm(); everything is rounded once.
 ///
-/// \param qkv  (`products` of the schema) [B, T, (heads + 2 * kv_heads) * D]: all heads of q, then
-/// of k, then of v;
-///                  float32, bfloat16 or float64, on the CPU or CUDA
-/// \param cos_sin   (`turn` of the schema) [T, 2, D / 2]: cosine and sine of the angle of each pair
-/// at each position;
-///                  float64 beside float64 products and else float32
+/// \param qkv      (`products` of the schema) [B, T, (heads + 2 * kv_heads) * D]: all heads of q,
+///                 then of k, then of v; float32, bfloat16 or float64, on the CPU or CUDA
+/// \param cos_sin  (`turn` of the schema) [T, 2, D / 2]: cosine and sine of the angle of each pair
+///                 at each position; float64 beside float64 products, else float32
 /// \return q [B, T, heads, D], k and v [B, T, kv_heads, D]; differentiable once with respect to the
 ///         products and the gains
 /// \throws c10::Error if shapes, dtypes or devices do not fit

@@ -88,6 +88,18 @@ void check_double(const char* op, const char* name, const Tensor& vector, const 
               vector.device().str());
 }
 
+void check_matrix_vector(const char* op, const char* name, const Tensor& vector, const Tensor& v,
+                         std::int64_t axis) {
+  check_dtype(op, "v", v);
+  TORCH_CHECK(v.dim() == 2, "[", op, "] v must be [rows, columns], but is ", v.sym_sizes());
+  const auto dtype = opmath_dtype(v.scalar_type());
+  TORCH_CHECK(vector.dim() == 1 && vector.sym_size(0) == v.sym_size(axis) &&
+                  vector.scalar_type() == dtype && vector.device() == v.device(),
+              "[", op, "] ", name, " must be [", v.sym_size(axis), "] of ", dtype_name(dtype),
+              " on ", v.device(), ", but is ", vector.sym_sizes(), " of ",
+              dtype_name(vector.scalar_type()), " on ", vector.device());
+}
+
 void check_epsilon(const char* op, double epsilon) {
   TORCH_CHECK(epsilon >= 0, "[", op, "] epsilon must be >= 0, but is ", epsilon);
 }

@@ -62,6 +62,12 @@ void check_same(const char* op, const char* name, const at::Tensor& tensor, cons
 void check_double(const char* op, const char* name, const at::Tensor& vector, const at::Tensor& x,
                   bool is_value);
 
+/// \throws c10::Error, which begins with [op] and names the vector, unless v is a matrix and
+/// `vector`
+///         has the size of its `axis`, is of the dtype opmath_dtype() and on the device of v
+void check_matrix_vector(const char* op, const char* name, const at::Tensor& vector,
+                         const at::Tensor& v, std::int64_t axis);
+
 /// \throws c10::Error, which begins with [op], unless epsilon >= 0
 void check_epsilon(const char* op, double epsilon);
 

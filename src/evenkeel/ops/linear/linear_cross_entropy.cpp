@@ -63,8 +63,8 @@ void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
 }
 
 /// On every device: the products are LibTorch's, the rows between them ours.
-/// \param for_x    whether its gradient is asked for
-/// \param dweight  undefined if none is asked for
+/// \param for_x    whether the gradient of x is required
+/// \param dweight  undefined if the gradient of weight is not required
 Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets,
                              std::int64_t vocabulary, double scale, std::optional<double> softcap,
                              bool for_x, const Tensor& dweight) {
@@ -206,8 +206,8 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   }
 };
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& targets,
-           const LogitsOptions& options) {
+void linear_cross_entropy_check(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                const LogitsOptions& options) {
   const auto vocabulary = options.vocabulary;
   check_dtype("linear_cross_entropy", "x", x);
   TORCH_CHECK(x.dim() == 2 && weight.dim() == 2 && x.sym_size(1) == weight.sym_size(1),
@@ -231,7 +231,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& targets,
 Tensor linear_cross_entropy_autograd(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                      std::int64_t vocabulary, double scale,
                                      std::optional<double> softcap) {
-  check(x, weight, targets, {vocabulary, scale, softcap});
+  linear_cross_entropy_check(x, weight, targets, {vocabulary, scale, softcap});
   const bool recorded = at::GradMode::is_enabled();
   const GradientBuffer none;
   return LinearCrossEntropyFunction::apply(x, weight, targets, vocabulary, scale, softcap,
@@ -244,7 +244,7 @@ Tensor linear_cross_entropy_autograd(const Tensor& x, const Tensor& weight, cons
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const LogitsOptions& options, const GradientBuffer& gradient_buffer) {
   if (gradient_buffer && at::GradMode::is_enabled() && weight.requires_grad()) {
-    check(x, weight, targets, options);
+    linear_cross_entropy_check(x, weight, targets, options);
     return LinearCrossEntropyFunction::apply(x, weight, targets, options.vocabulary, options.scale,
                                              options.softcap,
                                              /*for_x=*/true, /*for_weight=*/true, &gradient_buffer);

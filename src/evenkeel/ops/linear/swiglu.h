@@ -13,8 +13,7 @@ namespace evenkeel::ops {
 /// is saved for the backward pass, which recomputes the sigmoid.
 ///
 /// \param up_gate  (`products` of the schema) [..., 2 * F]: up in the first F values, gate in the
-/// others; float32, bfloat16 or
-///                  float64, on CPU or CUDA
+///                 last; float32, bfloat16 or float64, on CPU or CUDA
 /// \return y, [..., F]; differentiable once
 /// \throws c10::Error for another dtype, or a width that is odd
 /// \source Shazeer 2020, arXiv:2002.05202, eq. 6

@@ -27,7 +27,7 @@ Tensor as_row_major(const Tensor& x) {
   return is_row_major(x) ? x : x.contiguous();
 }
 
-void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
+void weight_gradient_check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
   TORCH_CHECK(
       sum.dim() == 2 && dy.dim() == 2 && x.dim() == 2 && dy.sym_size(0) == x.sym_size(0) &&
           sum.sym_size(0) == dy.sym_size(1) && sum.sym_size(1) == x.sym_size(1) &&
@@ -44,7 +44,7 @@ void check(const Tensor& sum, const Tensor& dy, const Tensor& x) {
 
 void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x,
                                bool is_first) {
-  check(sum, dy, x);
+  weight_gradient_check(sum, dy, x);
   bump_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
     const auto product = at::mm(dy.t(), x);
@@ -96,7 +96,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
 
 void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any,
                              bool is_first) {
-  check(sum, dy_any, x_any);
+  weight_gradient_check(sum, dy_any, x_any);
   const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
   if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
@@ -118,7 +118,7 @@ void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tens
 
 void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor& x,
                               bool /*is_first*/) {
-  check(sum, dy, x);
+  weight_gradient_check(sum, dy, x);
 }
 
 }  // namespace

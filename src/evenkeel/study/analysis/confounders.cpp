@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/ranking.h"
 
@@ -15,11 +14,11 @@ namespace evenkeel::study {
 
 namespace {
 
-/// Something that should be the same, and what may set it.
+/// A property of an arm that should be equal in all compared arms.
 struct Covariate {
   const char* name;
-  std::function<std::string(const Arm&)> of;
-  std::vector<std::string> keys;  // or how they begin
+  std::function<std::string(const Arm&)> of;  // its value as text
+  std::vector<std::string> keys;              // prefixes of the settings that decide it
 };
 
 std::vector<Covariate> covariates() {
@@ -35,8 +34,8 @@ std::vector<Covariate> covariates() {
       {"precision", [](const Arm& arm) { return arm.precision; }, {"preset=", "train.precision"}}};
 }
 
-/// Whether an axis on which the two differ sets nothing but such keys: then they are what is
-/// compared.
+/// Whether the covariate itself is compared: an axis on which the two arms differ sets only its
+/// keys.
 bool is_compared_difference(const Study& study, const Arm& one, const Arm& other,
                             const Covariate& covariate) {
   const auto is_key = [&](const std::string& setting) {
@@ -54,40 +53,40 @@ bool is_compared_difference(const Study& study, const Arm& one, const Arm& other
   });
 }
 
-}  // namespace
-
-std::vector<std::string> confounders(const Results& results) {
-  std::vector<std::string> out;
-  for (const auto& covariate : covariates()) {
-    std::set<const Arm*> arms;
-    const auto check = [&](const Verdict& verdict) {
+/// The arms of all verdicts whose pair differs in a covariate that is not what is compared.
+std::set<const Arm*> confounded_arms(const Results& results, const Covariate& covariate) {
+  std::set<const Arm*> arms;
+  for (const auto* const verdicts : {&results.verdicts, &results.baseline_verdicts}) {
+    for (const auto& verdict : *verdicts) {
       const auto* const one = find_arm(results, verdict.arm);
       const auto* const other = find_arm(results, verdict.reference);
-      if (one == nullptr || other == nullptr || covariate.of(*one) == covariate.of(*other)) return;
-      if (is_compared_difference(results.study, *one, *other, covariate)) return;
-      arms.insert(one);
-      arms.insert(other);
-    };
-    for (const auto& verdict : results.verdicts) check(verdict);
-    for (const auto& verdict : results.baseline_verdicts) check(verdict);
+      if (one == nullptr || other == nullptr || covariate.of(*one) == covariate.of(*other))
+        continue;
+      if (is_compared_difference(results.study, *one, *other, covariate)) continue;
+      arms.insert({one, other});
+    }
+  }
+  return arms;
+}
+
+}  // namespace
+
+std::vector<Confounder> confounders(const Results& results) {
+  std::vector<Confounder> out;
+  for (const auto& covariate : covariates()) {
+    const auto arms = confounded_arms(results, covariate);
     if (arms.empty()) continue;
-    std::vector<std::pair<std::string, std::string>> groups;  // a value, and who has it
+    Confounder confounder{.covariate = covariate.name};
+    auto& groups = confounder.groups;
     for (const auto& arm : results.arms) {
       if (!arms.contains(&arm)) continue;
       const auto value = covariate.of(arm);
-      const auto group = std::find_if(groups.begin(), groups.end(),
-                                      [&](const auto& each) { return each.first == value; });
-      if (group == groups.end()) {
-        groups.emplace_back(value, arm.name);
-      } else {
-        group->second += ", " + arm.name;
-      }
+      auto group = std::find_if(groups.begin(), groups.end(),
+                                [&](const auto& each) { return each.value == value; });
+      if (group == groups.end()) group = groups.insert(group, {value, {}});
+      group->arms.push_back(arm.name);
     }
-    auto line = text(covariate.name, ":");
-    for (const auto& [value, names] : groups) {
-      line += text(line.ends_with(":") ? " " : "; ", value, " (", names, ")");
-    }
-    out.push_back(std::move(line));
+    out.push_back(std::move(confounder));
   }
   return out;
 }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "evenkeel/study/definition/grid.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -43,6 +42,20 @@ std::vector<double> max_trainable_by_seed(const Results& results, const Claim& c
   return max_trainable;
 }
 
+/// p and the outcome that holds if p is significant: the sign test over the seeds of which arm
+/// trains up to a larger value. Nothing is set if a seed is not known.
+void set_sign_test(Verdict& verdict) {
+  std::int64_t further = 0, shorter = 0;
+  for (std::size_t i = 0; i < verdict.arm_max.size(); ++i) {
+    const double arm = verdict.arm_max[i], reference = verdict.reference_max[i];
+    if (std::isnan(arm) || std::isnan(reference)) return;
+    if (arm > reference) ++further;
+    if (arm < reference) ++shorter;
+  }
+  verdict.p = sign_test_p(further, shorter);
+  verdict.outcome = further < shorter ? Outcome::contradicted : Outcome::supported;
+}
+
 }  // namespace
 
 std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim) {
@@ -53,24 +66,12 @@ std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim&
     auto rest = remaining_labels(arm.labels, claim.of);
     rest.erase(claim.along);
     if (!seen.insert(rest).second) continue;
-    const auto arm_values = max_trainable_by_seed(results, claim, claim.of, rest);
-    const auto reference_values = max_trainable_by_seed(results, claim, claim.than, rest);
     Verdict verdict{.where = labels_text(results.study, rest),
                     .arm = labels_text(results.study, claim.of),
-                    .reference = labels_text(results.study, claim.than)};
-    std::int64_t further = 0, shorter = 0;
-    bool is_measured = true;
-    for (std::size_t i = 0; i < arm_values.size(); ++i) {
-      is_measured = is_measured && !std::isnan(arm_values[i]) && !std::isnan(reference_values[i]);
-      if (arm_values[i] > reference_values[i]) ++further;
-      if (arm_values[i] < reference_values[i]) ++shorter;
-    }
-    if (is_measured) {
-      verdict.p = sign_test_p(further, shorter);
-      verdict.outcome =
-          further < shorter ? Outcome::contradicted : Outcome::supported;  // if p allows
-    }
-    verdict.sentence = max_trainable_sentence(claim, verdict, arm_values, reference_values);
+                    .reference = labels_text(results.study, claim.than),
+                    .arm_max = max_trainable_by_seed(results, claim, claim.of, rest),
+                    .reference_max = max_trainable_by_seed(results, claim, claim.than, rest)};
+    set_sign_test(verdict);
     out.push_back(std::move(verdict));
   }
   return out;

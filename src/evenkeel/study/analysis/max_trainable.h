@@ -7,8 +7,10 @@
 
 namespace evenkeel::study {
 
-/// The uncorrected tests of a claim of the kind `further`: one verdict for each
-/// combination of the axes that are neither named nor gone along, by a sign test over the seeds.
+/// The uncorrected verdicts of a claim of the kind `further`: does `of` train up to a larger value
+/// of the axis `along` than `than`? One verdict for each combination of the remaining axes; p is
+/// that of a sign test over the seeds. The outcome still ignores p; not_measured if a run is
+/// missing.
 std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim);
 
 }  // namespace evenkeel::study

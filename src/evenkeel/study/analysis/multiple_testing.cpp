@@ -10,7 +10,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/hypothesis_family.h"
 #include "evenkeel/study/definition/grid.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -27,8 +26,7 @@ std::string hypothesis_name(const Verdict& verdict, const Measure& measure) {
 /// Whether its p-value is one of something; of what is not measured or judged it is 1.
 bool is_tested(const Verdict& verdict) {
   const bool is_measured = verdict.difference || verdict.p < 1;
-  return verdict.not_tested_reason.empty() &&
-         (is_measured || verdict.outcome != Outcome::not_measured);
+  return !verdict.not_tested && (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
 /// The seeds that would detect the difference at the strictest level of the family.
@@ -36,12 +34,39 @@ std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Clai
                                               double level) {
   if (claim != nullptr && uses_sign_test(*claim)) return sign_test_required_pairs(level);
   if (!verdict.difference || verdict.is_failure_test) return std::nullopt;
-  const auto& [pairs, mean, standard_deviation, interval, p, effect_size] = *verdict.difference;
+  const auto& difference = *verdict.difference;
   if (claim == nullptr || claim->kind != Claim::Kind::equivalent)
-    return required_pairs(effect_size, level);
-  if (standard_deviation == 0) return std::nullopt;
-  // One-sided tests at a level call what a two-sided one calls at twice that.
-  return required_pairs((claim->margin - std::abs(mean)) / standard_deviation, 2 * level);
+    return required_pairs(difference.effect_size, level);
+  if (difference.standard_deviation == 0) return std::nullopt;
+  // A one-sided test at a level is significant where a two-sided test at twice that level is.
+  const double distance = claim->margin - std::abs(difference.mean);
+  return required_pairs(distance / difference.standard_deviation, 2 * level);
+}
+
+/// Sets the seeds that a tested verdict needs at the strictest level of its family.
+void set_required_seeds(Verdict& verdict, const Claim* claim, const HypothesisFamily& family) {
+  const auto hypotheses = static_cast<double>(std::max<std::size_t>(1, family.size()));
+  if (!is_tested(verdict)) return;
+  verdict.required_seeds = required_seeds_of(verdict, claim, kSignificanceLevel / hypotheses);
+}
+
+/// Adds the hypotheses of a claim's verdict: two for `equivalent`, else one.
+void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& family) {
+  const auto& claim = *claim_of(results, verdict);
+  switch (claim.kind) {
+    case Claim::Kind::further:
+      return family.add(text("further ", *verdict.claim, '\n', verdict.where), verdict.p);
+    case Claim::Kind::trains:
+    case Claim::Kind::fails:
+      return family.add("fails " + verdict.arm, verdict.p);
+    case Claim::Kind::lower:
+      return family.add(hypothesis_name(verdict, claim.measure), verdict.p);
+    case Claim::Kind::equivalent: {
+      const auto margin = text(hypothesis_name(verdict, claim.measure), claim.margin);
+      family.add("within " + margin, verdict.p);
+      return family.add("beyond " + margin, verdict.p_nonequivalence);
+    }
+  }
 }
 
 }  // namespace
@@ -70,38 +95,19 @@ std::size_t hypothesis_count(const Study& study) {
 
 void correct_p_values(Results& results) {
   HypothesisFamily confirmatory, exploratory;
-  for (auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims[verdict.claim];
-    if (claim.kind == Claim::Kind::further) {
-      confirmatory.add(text("further ", verdict.claim, '\n', verdict.where), verdict.p);
-    } else if (uses_sign_test(claim)) {
-      confirmatory.add("fails " + verdict.arm, verdict.p);
-    } else if (claim.kind == Claim::Kind::equivalent) {
-      const auto margin = text(hypothesis_name(verdict, claim.measure), claim.margin);
-      confirmatory.add("within " + margin, verdict.p);
-      confirmatory.add("beyond " + margin, verdict.p_nonequivalence);
-    } else if (claim.kind == Claim::Kind::lower) {
-      confirmatory.add(hypothesis_name(verdict, claim.measure), verdict.p);
-    }
-  }
+  for (auto& verdict : results.verdicts) add_claim(results, verdict, confirmatory);
   std::vector<bool> is_confirmatory;
   for (auto& verdict : results.baseline_verdicts) {
     const auto hypothesis = hypothesis_name(verdict, results.study.measure);
     is_confirmatory.push_back(confirmatory.contains(hypothesis));
     (is_confirmatory.back() ? confirmatory : exploratory).add(hypothesis, verdict.p);
   }
-  const auto level_of = [](const HypothesisFamily& family) {
-    return kSignificanceLevel / static_cast<double>(std::max<std::size_t>(1, family.size()));
-  };
   for (auto& verdict : results.verdicts) {
-    const auto& claim = results.study.claims[verdict.claim];
-    if (is_tested(verdict))
-      verdict.required_seeds = required_seeds_of(verdict, &claim, level_of(confirmatory));
+    set_required_seeds(verdict, claim_of(results, verdict), confirmatory);
   }
   for (std::size_t i = 0; i < is_confirmatory.size(); ++i) {
-    auto& verdict = results.baseline_verdicts[i];
-    const double level = level_of(is_confirmatory[i] ? confirmatory : exploratory);
-    if (is_tested(verdict)) verdict.required_seeds = required_seeds_of(verdict, nullptr, level);
+    set_required_seeds(results.baseline_verdicts[i], nullptr,
+                       is_confirmatory[i] ? confirmatory : exploratory);
   }
   confirmatory.apply_holm();
   exploratory.apply_holm();

@@ -10,6 +10,15 @@
 
 namespace evenkeel::study {
 
+std::int64_t run_count(const Arm& arm, SeedRun::State state) {
+  return std::count_if(arm.seed_runs.begin(), arm.seed_runs.end(),
+                       [&](const SeedRun& seed_run) { return seed_run.state == state; });
+}
+
+const Claim* claim_of(const Results& results, const Verdict& verdict) {
+  return verdict.claim ? &results.study.claims.at(*verdict.claim) : nullptr;
+}
+
 const Arm* find_arm(const Results& results, const std::string& name) {
   const auto found = std::find_if(results.arms.begin(), results.arms.end(),
                                   [&](const Arm& arm) { return arm.name == name; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 
 namespace evenkeel::study {
 
-/// nullptr if there is none.
+/// How many runs of an arm are in this state.
+std::int64_t run_count(const Arm& arm, SeedRun::State state);
+
+/// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
 /// The measure of the runs that finished.

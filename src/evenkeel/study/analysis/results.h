@@ -57,27 +57,54 @@ struct SearchResult {
   bool at_edge = false;     // the best is the first or the last of the range: it may lie beyond
 };
 
-/// The result of one claim for one pair of arms, or of one arm against its baseline.
+/// Why a measured difference was not tested.
+struct NotTested {
+  enum class Kind {
+    missing_runs,    // some seeds have neither finished nor failed
+    cpu_contention,  // other processes took too much CPU time while steps were timed
+    zero_variance    // of `equivalent`: each arm has one value under all seeds
+  };
+  Kind kind = Kind::missing_runs;
+  std::vector<std::string> arms;  // of missing_runs: the arms that lack runs
+  std::int64_t contended = 0;     // of cpu_contention: runs above CpuContention::kMaxShare
+  std::int64_t total = 0;         // of cpu_contention: all finished runs of both arms
+  double max_share = 0;           // of cpu_contention: the largest share of CPU time, 0 .. 1
+};
+
+/// The result of one claim for one pair of arms, or of one arm against its baseline. Data only:
+/// report/verdict_text.h makes the sentence.
 struct Verdict {
   enum class Outcome { supported, contradicted, inconclusive, not_measured, not_tested };
   Outcome outcome = Outcome::not_measured;
-  std::size_t claim = 0;       // index into the study's claims; not of `baseline_verdicts`
-  std::string where;           // "layers 16"; "" where the claim has one place only
-  std::string arm, reference;  // names of the arms
+  std::optional<std::size_t> claim;  // index into the study's claims; none: against the baseline
+  std::string where;                 // "layers 16"; "" if the claim has a single place
+  std::string arm, reference;        // names of the arms; reference "" for `trains` and `fails`
   std::optional<PairedDifference> difference;  // arm minus reference
-  std::string not_tested_reason;               // "" if it was tested
+  std::optional<NotTested> not_tested;         // set if and only if the outcome is not_tested
   bool is_failure_test =
-      false;     // p (of `equivalent`: p_nonequivalence) is of how often the arms fail
+      false;     // p (of `equivalent`: p_nonequivalence) is Fisher's test of failures
   double p = 1;  // corrected with its family (Holm)
-  double p_nonequivalence = 1;  // of `equivalent`: that they are not; corrected
-  std::optional<std::int64_t>
-      required_seeds;    // that would detect such a difference with 80 % power
-  std::string sentence;  // "HybridNorm is lower by 0.012 [0.004, 0.020], p 0.01 ..."
+  double p_nonequivalence = 1;  // of `equivalent`: of |difference| > margin; corrected
+  std::optional<std::int64_t> required_seeds;  // for 80 % power at this effect size
+  // Of `further`, by seed: the largest value of the axis up to which all runs finish; NaN if a run
+  // is missing, -infinity if the first run fails.
+  std::vector<double> arm_max, reference_max;
 };
 
-/// A table of outcomes beside the paper's: the sign of ours against that of `Claim::paper`.
+/// The sign of a measured difference against the sign of the published one (Claim::paper).
 enum class Direction { agrees, disagrees, inconclusive, unknown };
 Direction direction_of(const Claim& claim, const Verdict& verdict);
+
+/// A property that should be equal in compared arms, but is not, although no axis compares it.
+struct Confounder {
+  /// The arms that share one value.
+  struct Group {
+    std::string value;              // "megatron", "2,048"
+    std::vector<std::string> arms;  // names, in the order of Results::arms
+  };
+  std::string covariate;      // "initialisation"
+  std::vector<Group> groups;  // two or more, by their first arms
+};
 
 struct PowerLawFit {
   std::string name;  // of the arms it goes through: "pre_norm"
@@ -92,7 +119,7 @@ struct Results {
   std::vector<Verdict> baseline_verdicts;  // of arms, in their order
   std::vector<SearchResult> search_results;
   std::vector<PowerLawFit> fits;
-  std::vector<std::string> confounders;         // what differs between arms beside what is compared
+  std::vector<Confounder> confounders;
   std::vector<std::string> definition_changes;  // of the study file, after it was begun
   std::string provenance;                       // version, commit, processor
   std::string command;                          // that repeats it
@@ -100,5 +127,8 @@ struct Results {
   double search_share = 0;                      // of these, in searches
   bool is_complete = false;                     // all runs have finished or failed
 };
+
+/// The claim that a verdict is about; nullptr for a comparison with the baseline.
+const Claim* claim_of(const Results& results, const Verdict& verdict);
 
 }  // namespace evenkeel::study

@@ -180,7 +180,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
   }
 }
 
-Claim claim_of(const Study& study, TableReader& table) {
+Claim claims_parser_claim_of(const Study& study, TableReader& table) {
   Claim claim;
   claim.says = table.string("says", "");
   claim.kind = enum_value(kKinds, table.word("is", "lower", enum_names(kKinds)));
@@ -252,7 +252,7 @@ void parse_claims(Study& study, TableReader& top, const std::string& where) {
   for (const auto& each : *list) {
     TableReader table(*each.as_table(), "claims");
     const auto place_of_it = place(each).empty() ? where + ": " : place(each);
-    study.claims.push_back(claim_of(study, table));
+    study.claims.push_back(claims_parser_claim_of(study, table));
     check_claim(study, study.claims.back(), place_of_it);
   }
 }

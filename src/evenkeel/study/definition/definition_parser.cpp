@@ -57,7 +57,7 @@ AxisValue value_of(const std::string& axis, const toml::node& node) {
   return value;
 }
 
-Axis axis_of(const std::string& name, const toml::node& node) {
+Axis definition_parser_axis_of(const std::string& name, const toml::node& node) {
   const auto* const list = node.as_array();
   if (list == nullptr || list->empty()) {
     throw Error(Exit::usage,
@@ -91,7 +91,7 @@ void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<
     if (const auto* const inner = node.as_table()) {
       parse_axes(*inner, name + ".", axes);
     } else {
-      axes.push_back(axis_of(name, node));
+      axes.push_back(definition_parser_axis_of(name, node));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::study {
 
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kChanges = "changed with --override";
 
-/// What is asked of the runs, in one line.
+/// The claim as text, in one line.
 std::string claim_line(const Claim& claim) {
   const auto arms = [](const Selection& selection) {
     std::string out;
@@ -37,7 +38,7 @@ std::string claim_line(const Claim& claim) {
   return out + " in " + claim.measure.name();
 }
 
-/// What decides the runs and what is asked of them, by name, as text.
+/// The settings that decide the runs, and the claims about them, by name, as text.
 Json study_identity(const Study& study) {
   Json identity = {{"the study", study.name},
                    {"the size", study.size},
@@ -75,7 +76,8 @@ Json without(const Json& list, const Json& other) {
 
 /// "seeds was [1,2], but is [1,2,3]"; of longer lists only what the other has not: "[settings] had
 /// ["train.steps=20"], but has ["train.steps=24"]".
-std::string difference_of(const std::string& name, const Json& before, const Json& now) {
+std::string study_folder_difference_of(const std::string& name, const Json& before,
+                                       const Json& now) {
   const bool are_lists = before.is_array() && now.is_array();
   const auto gone = are_lists ? without(before, now) : before;
   const auto come = are_lists ? without(now, before) : now;
@@ -88,7 +90,7 @@ std::string difference_of(const std::string& name, const Json& before, const Jso
   return text(name, " was ", before.dump(), ", but is ", now.dump());
 }
 
-/// What is asked of the runs was not always written down: a study without it has asked the same.
+/// Older study folders hold no claims: a folder without claims counts as one with equal claims.
 bool is_unknown(const Json& before, const std::string& name) {
   constexpr std::array kQuestions = {"measure", "baseline", "[[claims]]"};
   return !before.contains(name) &&
@@ -103,11 +105,11 @@ std::vector<std::string> differences_between(const Json& before, const Json& now
   std::vector<std::string> out;
   for (const auto& [name, value] : now.items()) {
     if (of(before, name) == value || is_unknown(before, name)) continue;
-    out.push_back(difference_of(name, of(before, name), value));
+    out.push_back(study_folder_difference_of(name, of(before, name), value));
   }
   for (const auto& [name, value] : before.items()) {
     if (name == kChanges || now.contains(name)) continue;
-    out.push_back(difference_of(name, value, "nothing"));
+    out.push_back(study_folder_difference_of(name, value, "nothing"));
   }
   return out;
 }

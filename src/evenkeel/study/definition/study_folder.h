@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/study/definition/definition.h"
 
 namespace evenkeel::study {
 
 /// The folder of one study at one size, owned by this process:
 ///   study.toml   the file
-///   study.json   what of it, and of the command, decides which runs there are and what is asked of
-///                them
+///   study.json   what of it, and of the command, decides which runs there are, and the claims
+///                about them
 ///   logs/        what each process printed, and what it was started with
 ///   report.html  report.md  runs.csv
 class StudyFolder {

@@ -10,13 +10,12 @@
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/panels.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMaxPanels = 8;
+constexpr std::size_t kMaxAxisPanels = 8;
 
 /// An axis whose labels are numbers, from the lowest.
 struct NumericAxis {
@@ -85,14 +84,16 @@ std::string add_failures(const Results& results, const NumericAxis& axis, const 
   return text(spec.name, spec.name.empty() ? "" : " ", "failed at ", places);
 }
 
-std::string note_of(const Results& results, const Panel& panel, const std::string& failures) {
+std::string axis_figures_note_of(const Results& results, const Panel& panel,
+                                 const std::string& failures) {
   const bool has_interval = results.study.seeds.size() > 1;
   return text(panel.note, panel.note.empty() ? "" : " ",
               has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
               failures.empty() ? "" : " Crosses: " + failures + ".");
 }
 
-std::string figure_of(const Results& results, const NumericAxis& axis, const Panel& panel) {
+std::string axis_figures_figure_of(const Results& results, const NumericAxis& axis,
+                                   const Panel& panel) {
   constexpr double kApart = 3;
   const auto& measure = results.study.measure;
   auto title = measure.name();
@@ -113,7 +114,7 @@ std::string figure_of(const Results& results, const NumericAxis& axis, const Pan
     line.shift = kApart * (static_cast<double>(i) - middle);
     chart.lines.push_back(std::move(line));
   }
-  chart.note = note_of(results, panel, failures);
+  chart.note = axis_figures_note_of(results, panel, failures);
   chart.when_empty = "No run is finished.";
   return figure(chart);
 }
@@ -123,8 +124,8 @@ std::string figure_of(const Results& results, const NumericAxis& axis, const Pan
 std::string axis_figures(const Results& results) {
   std::string out;
   for (const auto& axis : numeric_axes(results.study)) {
-    for (const auto& panel : panels(results, axis.name, kMaxPanels)) {
-      out += figure_of(results, axis, panel);
+    for (const auto& panel : panels(results, axis.name, kMaxAxisPanels)) {
+      out += axis_figures_figure_of(results, axis, panel);
     }
   }
   return out;

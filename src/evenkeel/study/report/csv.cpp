@@ -24,14 +24,14 @@ std::string quoted(const std::string& field) {
   return out + '"';
 }
 
-std::string line_of(const std::vector<std::string>& fields) {
+std::string csv_line(const std::vector<std::string>& fields) {
   std::string out;
   for (const auto& field : fields) out += quoted(field) + ",";
   out.back() = '\n';
   return out;
 }
 
-std::string number(double value) {
+std::string csv_number(double value) {
   return std::isfinite(value) ? shortest(value) : "";
 }
 
@@ -45,7 +45,7 @@ std::string runs_csv(const Results& results) {
                            "parameters", "tokens", "precision", "tuned", "folder"}) {
     names.emplace_back(name);
   }
-  auto out = line_of(names);
+  auto out = csv_line(names);
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
       std::vector<std::string> fields = {arm.name};
@@ -55,10 +55,11 @@ std::string runs_csv(const Results& results) {
       fields.insert(
           fields.end(),
           {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
-           is_finished ? number(display_value(seed_run.value, results.study.measure)) : "",
-           number(report::final_loss(run)), number(report::last_finite(run.validation_loss.y)),
-           text(arm.parameters), number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
-      out += line_of(fields);
+           is_finished ? csv_number(display_value(seed_run.value, results.study.measure)) : "",
+           csv_number(report::final_loss(run)),
+           csv_number(report::last_finite(run.validation_loss.y)), text(arm.parameters),
+           csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
+      out += csv_line(fields);
     }
   }
   return out;
@@ -66,7 +67,7 @@ std::string runs_csv(const Results& results) {
 
 std::string searches_csv(const Results& results) {
   if (!results.study.tune) return "";
-  auto out = line_of(
+  auto out = csv_line(
       {"name", results.study.tune->key, "share", "state", "validation_loss", "chosen", "folder"});
   for (const auto& search_result : results.search_results) {
     const auto last = search_result.trials.back().share;
@@ -75,8 +76,8 @@ std::string searches_csv(const Results& results) {
                                 : std::isfinite(each.loss) ? "finished"
                                                            : "failed";
       const bool is_chosen = each.share == last && each.value == search_result.chosen;
-      out += line_of({results.arms.at(search_result.arm).name, each.value, shortest(each.share),
-                      state, number(each.loss), is_chosen ? "yes" : "", each.key});
+      out += csv_line({results.arms.at(search_result.arm).name, each.value, shortest(each.share),
+                       state, csv_number(each.loss), is_chosen ? "yes" : "", each.key});
     }
   }
   return out;

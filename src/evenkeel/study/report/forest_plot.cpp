@@ -12,6 +12,7 @@
 #include "evenkeel/report/series.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -36,9 +37,10 @@ struct Row {
 Row row_of(const Arm& arm, const Verdict& verdict, const Measure& measure) {
   Row row{&arm, &verdict};
   if (!row.has_difference()) return row;
-  const auto& [low, high] = verdict.difference->interval;
-  row.mean = display_difference(verdict.difference->mean, measure);
-  row.interval = {display_difference(low, measure), display_difference(high, measure)};
+  const auto& difference = *verdict.difference;
+  row.mean = display_difference(difference.mean, measure);
+  row.interval = {.low = display_difference(difference.interval.low, measure),
+                  .high = display_difference(difference.interval.high, measure)};
   return row;
 }
 
@@ -55,7 +57,7 @@ std::vector<Row> rows_of(const Results& results) {
 /// A range around zero that holds the means and most of the intervals. Means beyond ten times the
 /// middle one, and intervals beyond three times the means, leave it: they must not flatten the
 /// rest.
-report::Axis axis_of(const std::vector<Row>& rows) {
+report::Axis forest_plot_axis_of(const std::vector<Row>& rows) {
   constexpr double kOutlier = 10, kMargin = 0.03;
   std::vector<double> sizes;
   for (const auto& row : rows) {
@@ -90,19 +92,19 @@ const char* colour_of(const Verdict& verdict) {
   return verdict.difference->mean < 0 ? kLowerColour : kHigherColour;
 }
 
-std::string drawn(const Row& row, const Measure& measure, const Field& field, double y) {
+std::string drawn(const Results& results, const Row& row, const Field& field, double y) {
   auto out = report::row_name(row.arm->name, field, y);
   if (!row.has_difference()) {
     return out + report::row_label("end", report::kRowWidth, y,
                                    "finished " + finished_runs_text(*row.arm));
   }
   out += report::interval_mark(colour_of(*row.verdict), row.interval.low, row.mean,
-                               row.interval.high, field, y, row.verdict->sentence);
+                               row.interval.high, field, y, sentence(results, *row.verdict));
   return out + report::row_label("end", report::kRowWidth, y,
-                                 difference_text(*row.verdict->difference, measure));
+                                 difference_text(*row.verdict->difference, results.study.measure));
 }
 
-std::string note_of(const std::vector<Row>& rows) {
+std::string forest_plot_note_of(const std::vector<Row>& rows) {
   std::set<std::string> baselines;
   for (const auto& row : rows) baselines.insert(row.verdict->reference);
   const auto to = baselines.size() == 1 ? *baselines.begin() : "its baseline";
@@ -120,12 +122,11 @@ std::string forest_plot(const Results& results) {
   if (rows.empty()) return "";
   std::vector<std::string> names;
   for (const auto& row : rows) names.push_back(row.arm->name);
-  const auto field = report::row_frame(names, kNumbersWidth, axis_of(rows));
-  const auto& measure = results.study.measure;
-  const auto draw = [&](std::size_t row, double y) { return drawn(rows[row], measure, field, y); };
+  const auto field = report::row_frame(names, kNumbersWidth, forest_plot_axis_of(rows));
+  const auto draw = [&](std::size_t row, double y) { return drawn(results, rows[row], field, y); };
   return report::row_figures({.title = "Difference to the baseline",
-                              .unit = difference_measure_text(measure),
-                              .note = note_of(rows),
+                              .unit = difference_measure_text(results.study.measure),
+                              .note = forest_plot_note_of(rows),
                               .rows = rows.size(),
                               .draw = draw},
                              field);

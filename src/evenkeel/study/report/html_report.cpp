@@ -9,6 +9,7 @@
 #include "evenkeel/study/report/overhead.h"
 #include "evenkeel/study/report/report_content.h"
 #include "evenkeel/study/report/report_table.h"
+#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -38,12 +39,10 @@ std::string header(const Results& results) {
   return element("header", content) + "\n";
 }
 
-std::string html_outcome(const Verdict& verdict) {
-  const auto chip =
-      element("span", to_string(verdict.outcome), "state " + css_class(verdict.outcome));
-  const auto where = verdict.where.empty() ? "" : element("strong", escaped(verdict.where)) + ": ";
-  return element("div", chip + element("span", where + escaped(verdict.sentence)), "outcome") +
-         "\n";
+std::string html_outcome(const OutcomeLine& line) {
+  const auto chip = element("span", to_string(line.outcome), "state " + css_class(line.outcome));
+  const auto where = line.where.empty() ? "" : element("strong", escaped(line.where)) + ": ";
+  return element("div", chip + element("span", where + escaped(line.sentence)), "outcome") + "\n";
 }
 
 /// Each claim with what became of it, place by place.
@@ -51,13 +50,13 @@ std::string claims_section(const Results& results) {
   std::string items;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : verdicts_of(results, i)) outcomes += html_outcome(verdict);
+    for (const auto& line : outcome_lines(results, i)) outcomes += html_outcome(line);
     items += element("li", html_paragraph(results.study.claims[i].says, "says") + outcomes) + "\n";
   }
   return items.empty() ? "" : section("Verdicts", element("ol", items, "claims"));
 }
 
-std::string arms(const Results& results) {
+std::string html_report_arms(const Results& results) {
   const auto* const heading = results.baseline_verdicts.empty() ? "Arms" : "Against the baseline";
   return section(heading, to_html(arms_table(results)) + html_paragraph(failures_text(results)));
 }
@@ -71,7 +70,9 @@ std::string fairness_section(const Results& results) {
   auto out = to_html(fairness_table(results));
   out += html_paragraph(confounders_text(results));
   std::string items;
-  for (const auto& each : results.confounders) items += element("li", escaped(each));
+  for (const auto& each : results.confounders) {
+    items += element("li", escaped(confounder_text(each)));
+  }
   if (!items.empty()) out += element("ul", items) + "\n";
   out += html_paragraph(search_text(results)) + html_paragraph(times_text(results), "times");
   if (!results.search_results.empty())
@@ -90,7 +91,7 @@ std::string reproduction(const Results& results) {
 
 std::string html_report(const Results& results) {
   const auto& study = results.study;
-  auto out = header(results) + claims_section(results) + arms(results);
+  auto out = header(results) + claims_section(results) + html_report_arms(results);
   out += section("Figures", element("div", figures(results), "figures"));
   const auto overhead = overhead_table(results);
   if (!overhead.rows.empty()) out += section("Counted and measured", to_html(overhead));

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/mean_curve.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 

@@ -9,6 +9,7 @@
 #include "evenkeel/study/report/overhead.h"
 #include "evenkeel/study/report/report_content.h"
 #include "evenkeel/study/report/report_table.h"
+#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 
@@ -18,7 +19,7 @@ std::string markdown_paragraph(const std::string& content) {
   return content.empty() ? "" : escaped_markdown(content) + "\n\n";
 }
 
-std::string section(const char* heading, const std::string& content) {
+std::string markdown_section(const char* heading, const std::string& content) {
   return content.empty() ? "" : text("## ", heading, "\n\n", content);
 }
 
@@ -34,16 +35,16 @@ std::string fenced(const std::string& content) {
   return fence + "\n" + content + end + fence + "\n\n";
 }
 
-std::string markdown_outcome(const Verdict& verdict) {
-  return text("- **", to_string(verdict.outcome), "** ", escaped_markdown(verdict.where),
-              verdict.where.empty() ? "" : ": ", escaped_markdown(verdict.sentence), "\n");
+std::string markdown_outcome(const OutcomeLine& line) {
+  return text("- **", to_string(line.outcome), "** ", escaped_markdown(line.where),
+              line.where.empty() ? "" : ": ", escaped_markdown(line.sentence), "\n");
 }
 
 std::string markdown_claims(const Results& results) {
   std::string out;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
     std::string outcomes;
-    for (const auto& verdict : verdicts_of(results, i)) outcomes += markdown_outcome(verdict);
+    for (const auto& line : outcome_lines(results, i)) outcomes += markdown_outcome(line);
     out += markdown_paragraph(results.study.claims[i].says) + outcomes + "\n";
   }
   return out;
@@ -58,7 +59,9 @@ std::string laws(const Results& results) {
 std::string markdown_fairness(const Results& results) {
   auto out = to_markdown(fairness_table(results));
   out += markdown_paragraph(confounders_text(results));
-  for (const auto& each : results.confounders) out += "- " + escaped_markdown(each) + "\n";
+  for (const auto& each : results.confounders) {
+    out += "- " + escaped_markdown(confounder_text(each)) + "\n";
+  }
   if (!results.confounders.empty()) out += "\n";
   out +=
       markdown_paragraph(search_text(results)) + markdown_paragraph("Time: " + times_text(results));
@@ -75,19 +78,21 @@ std::string markdown_report(const Results& results) {
          markdown_paragraph(outcome_summary(results)) +
          markdown_paragraph(unfinished_text(results)) +
          markdown_paragraph(definition_changes_text(results));
-  out += section("Verdicts", markdown_claims(results));
-  out += section(results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
-                 to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
-  out += section("Scaling", laws(results));
+  out += markdown_section("Verdicts", markdown_claims(results));
+  out += markdown_section(
+      results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",
+      to_markdown(arms_table(results)) + markdown_paragraph(failures_text(results)));
+  out += markdown_section("Scaling", laws(results));
   const auto overhead = overhead_table(results);
-  if (!overhead.rows.empty()) out += section("Counted and measured", to_markdown(overhead));
+  if (!overhead.rows.empty())
+    out += markdown_section("Counted and measured", to_markdown(overhead));
   const auto paper = paper_table(results);
-  if (!paper.rows.empty()) out += section("Beside the paper", to_markdown(paper));
-  out += section("Fairness", markdown_fairness(results));
-  out += section("Runs", to_markdown(runs_table(results)));
-  return out +
-         section("To repeat it", fenced(results.command) + markdown_paragraph(results.provenance) +
-                                     fenced(study.text));
+  if (!paper.rows.empty()) out += markdown_section("Beside the paper", to_markdown(paper));
+  out += markdown_section("Fairness", markdown_fairness(results));
+  out += markdown_section("Runs", to_markdown(runs_table(results)));
+  return out + markdown_section("To repeat it", fenced(results.command) +
+                                                    markdown_paragraph(results.provenance) +
+                                                    fenced(study.text));
 }
 
 }  // namespace evenkeel::study

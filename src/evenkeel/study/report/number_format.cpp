@@ -6,8 +6,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/outcome.h"
-#include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
 

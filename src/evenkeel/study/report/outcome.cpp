@@ -14,7 +14,7 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 
-Direction direction_of(bool agrees) {
+Direction outcome_direction_of(bool agrees) {
   return agrees ? Direction::agrees : Direction::disagrees;
 }
 
@@ -109,9 +109,9 @@ std::string outcome_summary(const Results& results) {
   return out + ".";
 }
 
-/// Where both sides have a number, its sign: a difference that is not told from none has none. What
+/// Where both sides have a number, its sign: a difference that is not significant has none. What
 /// a paper says without a number, or says to be alike, is the claim itself.
-Direction direction_of(const Claim& claim, const Verdict& verdict) {
+Direction outcome_direction_of(const Claim& claim, const Verdict& verdict) {
   if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
   const bool has_sign =
       std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&
@@ -120,10 +120,10 @@ Direction direction_of(const Claim& claim, const Verdict& verdict) {
     const bool is_open =
         verdict.outcome == Outcome::inconclusive && claim.kind == Claim::Kind::lower;
     if (is_open || contains_zero(verdict.difference->interval)) return Direction::inconclusive;
-    return direction_of(verdict.difference->mean * claim.paper > 0);
+    return outcome_direction_of(verdict.difference->mean * claim.paper > 0);
   }
   if (verdict.outcome == Outcome::inconclusive) return Direction::inconclusive;
-  return direction_of(verdict.outcome == Outcome::supported);
+  return outcome_direction_of(verdict.outcome == Outcome::supported);
 }
 
 }  // namespace evenkeel::study

@@ -31,7 +31,7 @@ Times times_of(const Arm& arm) {
   return times;
 }
 
-std::string difference_of(const Results& results, const Arm& arm) {
+std::string overhead_difference_of(const Results& results, const Arm& arm) {
   if (is_baseline(results.study, arm)) return "baseline";
   const auto* const verdict = baseline_verdict(results, arm);
   const bool has_difference = verdict != nullptr && verdict->difference;
@@ -64,7 +64,7 @@ ReportTable overhead_table(const Results& results) {
          {percent(arm.paper_norms_share)},
          {milliseconds.empty() ? kNoValue
                                : number_text(std::log(report::median(milliseconds)), measure)},
-         {difference_of(results, arm)},
+         {overhead_difference_of(results, arm)},
          {tokens_per_second.empty() ? kNoValue
                                     : with_commas(std::llround(report::median(tokens_per_second)))},
          {cpu_contention.empty() ? kNoValue : percent(*most)}});

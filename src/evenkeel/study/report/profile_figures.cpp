@@ -14,7 +14,7 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kMaxPanels = 4;
+constexpr std::size_t kMaxProfilePanels = 4;
 constexpr std::size_t kMaxHeatMaps = 8;
 constexpr std::size_t kMaxStepsWithoutMap = 3;  // a heat map shows more
 
@@ -59,8 +59,8 @@ std::set<double> steps_of(const Results& results, const ProfileKind& kind, bool 
 }
 
 /// The profiles of one step; runs that failed before it have none there.
-std::string figure_of(const Results& results, const ProfileKind& kind, const Panel& panel,
-                      double step, bool has_legend) {
+std::string profile_figures_figure_of(const Results& results, const ProfileKind& kind,
+                                      const Panel& panel, double step, bool has_legend) {
   report::Chart chart{text(kind.title, ", step ", with_commas(std::llround(step)),
                            panel.where.empty() ? "" : ", " + panel.where),
                       kind.unit};
@@ -115,11 +115,11 @@ std::string heat_maps(const Results& results) {
 
 std::string profile_figures(const Results& results) {
   std::string out;
-  for (const auto& panel : panels(results, "", kMaxPanels)) {
+  for (const auto& panel : panels(results, "", kMaxProfilePanels)) {
     std::string figures;  // of one panel the first has the legend of all
     const auto add = [&](const ProfileKind& kind, bool with_first) {
       for (const auto step : steps_of(results, kind, with_first)) {
-        figures += figure_of(results, kind, panel, step, figures.empty());
+        figures += profile_figures_figure_of(results, kind, panel, step, figures.empty());
       }
     };
     add(kFlow, true);

@@ -46,7 +46,7 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
     return {{kNoValue}, {kNoValue}, {p}, {kNoValue}};
   }
   const auto difference = difference_text(*verdict->difference, results.study.measure);
-  if (!verdict->not_tested_reason.empty()) {
+  if (verdict->not_tested) {
     return {{difference}, {kNoValue}, {to_string(verdict->outcome)}, {kNoValue}};
   }
   return {{difference},
@@ -118,12 +118,13 @@ ReportTable arms_table(const Results& results) {
   return table;
 }
 
-std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim) {
-  std::vector<Verdict> out;
+std::vector<OutcomeLine> outcome_lines(const Results& results, std::size_t claim) {
+  std::vector<OutcomeLine> out;
   for (const auto& verdict : results.verdicts) {
-    if (verdict.claim == claim) out.push_back(verdict);
+    if (verdict.claim != claim) continue;
+    out.push_back({verdict.outcome, verdict.where, sentence(results, verdict)});
   }
-  if (out.empty()) out.push_back({.sentence = "no runs of it are there"});
+  if (out.empty()) out.push_back({Verdict::Outcome::not_measured, "", "no runs of it are there"});
   return out;
 }
 
@@ -154,7 +155,7 @@ ReportTable paper_table(const Results& results) {
   std::vector<const Verdict*> published;
   bool has_places = false;
   for (const auto& verdict : results.verdicts) {
-    if (!is_published(results.study.claims.at(verdict.claim))) continue;
+    if (!is_published(*claim_of(results, verdict))) continue;
     published.push_back(&verdict);
     has_places = has_places || !verdict.where.empty();
   }
@@ -164,7 +165,7 @@ ReportTable paper_table(const Results& results) {
       table.columns.end(),
       {{"paper", Kind::number}, {"ours", Kind::number}, {"direction"}, {"source"}});
   for (const auto* const verdict : published) {
-    const auto& claim = results.study.claims.at(verdict->claim);
+    const auto& claim = *claim_of(results, *verdict);
     const auto direction = to_string(direction_of(claim, *verdict));
     const auto ours = verdict->difference ? difference_text(*verdict->difference, claim.measure)
                                           : to_string(verdict->outcome);

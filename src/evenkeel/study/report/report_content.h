@@ -15,8 +15,16 @@ namespace evenkeel::study {
 /// lowest mean. Arms without a finished run come last.
 ReportTable arms_table(const Results& results);
 
-/// The verdicts of a claim; a single one that says so if there is none.
-std::vector<Verdict> verdicts_of(const Results& results, std::size_t claim);
+/// A verdict as a report lists it below its claim.
+struct OutcomeLine {
+  Verdict::Outcome outcome = Verdict::Outcome::not_measured;
+  std::string where;     // "layers 16"; may be empty
+  std::string sentence;  // without the outcome
+};
+
+/// The verdicts of a claim; without any, one line that says so.
+/// \param claim  index into the study's claims
+std::vector<OutcomeLine> outcome_lines(const Results& results, std::size_t claim);
 
 /// What stands before the list of confounders, or in its place.
 std::string confounders_text(const Results& results);

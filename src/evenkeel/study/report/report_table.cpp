@@ -11,7 +11,7 @@ namespace {
 using report::element;
 using report::escaped;
 
-std::string css_class(Column::Kind kind) {
+std::string report_table_css_class(Column::Kind kind) {
   switch (kind) {
     case Column::Kind::text:
       return "";
@@ -25,7 +25,7 @@ std::string css_class(Column::Kind kind) {
   return {};
 }
 
-std::string to_html(const Cell& cell) {
+std::string report_table_to_html(const Cell& cell) {
   const auto content = escaped(cell.text);
   if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
   if (cell.curve_style)
@@ -33,7 +33,7 @@ std::string to_html(const Cell& cell) {
   return content;
 }
 
-std::string line_of(const std::vector<std::string>& cells) {
+std::string markdown_line(const std::vector<std::string>& cells) {
   std::string out = "|";
   for (const auto& cell : cells) out += " " + cell + " |";
   return out + "\n";
@@ -41,7 +41,7 @@ std::string line_of(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string to_html(const ReportTable& table) {
+std::string report_table_to_html(const ReportTable& table) {
   std::string head;
   for (const auto& column : table.columns) {
     const bool is_number = column.kind == Column::Kind::number;
@@ -51,7 +51,8 @@ std::string to_html(const ReportTable& table) {
   for (const auto& row : table.rows) {
     std::string cells;
     for (std::size_t at = 0; at < row.size(); ++at) {
-      cells += element("td", to_html(row[at]), css_class(table.columns[at].kind));
+      cells += element("td", report_table_to_html(row[at]),
+                       report_table_css_class(table.columns[at].kind));
     }
     rows += element("tr", cells) + "\n";
   }
@@ -66,11 +67,11 @@ std::string to_markdown(const ReportTable& table) {
     names.push_back(escaped_markdown(column.name));
     rules.emplace_back(column.kind == Column::Kind::number ? "---:" : "---");
   }
-  auto out = line_of(names) + line_of(rules);
+  auto out = markdown_line(names) + markdown_line(rules);
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
     for (const auto& cell : row) cells.push_back(escaped_markdown(cell.text));
-    out += line_of(cells);
+    out += markdown_line(cells);
   }
   return out + "\n" + (table.footnote.empty() ? "" : escaped_markdown(table.footnote) + "\n\n");
 }

@@ -6,6 +6,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/analysis/multiple_testing.h"
+#include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/number_format.h"
 
 namespace evenkeel::study {
@@ -77,10 +79,10 @@ std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm
 std::string difference_with_unit(const PairedDifference& difference, const Measure& measure,
                                  int sign = 1) {
   const auto word = [&](double value) { return number(sign * display_difference(value, measure)); };
-  const auto& [low, high] = difference.interval;
+  const auto& interval = difference.interval;
   const auto unit = measure.difference_unit();
-  return text(word(difference.mean), " [", word(sign > 0 ? low : high), ", ",
-              word(sign > 0 ? high : low), "]", unit.empty() ? "" : " ", unit);
+  return text(word(difference.mean), " [", word(sign > 0 ? interval.low : interval.high), ", ",
+              word(sign > 0 ? interval.high : interval.low), "]", unit.empty() ? "" : " ", unit);
 }
 
 /// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
@@ -101,13 +103,7 @@ std::string joined(const std::vector<double>& max_trainable) {
   return out;
 }
 
-}  // namespace
-
-std::int64_t run_count(const Arm& arm, SeedRun::State state) {
-  return std::count_if(arm.seed_runs.begin(), arm.seed_runs.end(),
-                       [&](const SeedRun& seed_run) { return seed_run.state == state; });
-}
-
+/// Which arm is lower and by how much, or that the seeds do not show which.
 std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   const auto failed = failures(arm) + failures(reference);
@@ -129,6 +125,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
               "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
 }
 
+/// Of a claim of the kind `equivalent`: the difference, and p of "it is within the margin".
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                  const Claim& claim) {
   const auto failed = failures(arm) + failures(reference);
@@ -142,12 +139,35 @@ std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const A
               verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
+/// Why a difference was not tested, and what to do.
+std::string not_tested_text(const NotTested& reason) {
+  switch (reason.kind) {
+    case NotTested::Kind::missing_runs: {
+      std::string out;
+      for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and ", "runs of ", arm);
+      return out + " are missing, and a verdict waits for all";
+    }
+    case NotTested::Kind::cpu_contention:
+      return text("others took up to ", percent(reason.max_share),
+                  " of the processors' time while ", reason.contended, " of ", reason.total,
+                  " runs were timed; remove their folders from the pool, and give the "
+                  "command again on a quiet machine");
+    case NotTested::Kind::zero_variance:
+      return "no seed changes what either arm comes to, and runs that do not scatter cannot show "
+             "that two arms are alike";
+  }
+  return {};
+}
+
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   return text(arm_difference_text(*verdict.difference, arm, reference, measure),
-              "; not judged: ", verdict.not_tested_reason, failures(arm), failures(reference));
+              "; not judged: ", not_tested_text(*verdict.not_tested), failures(arm),
+              failures(reference));
 }
 
+/// "3 of 3 runs of post_norm failed (95 % interval of the share 0.29 to 1): diverged at step 120,
+/// ..."
 std::string failure_rate_sentence(const Arm& arm, const Study& study) {
   const auto failed = run_count(arm, SeedRun::State::failed);
   const auto finished = run_count(arm, SeedRun::State::finished);
@@ -166,22 +186,60 @@ std::string failure_rate_sentence(const Arm& arm, const Study& study) {
   return out + reasons;
 }
 
+/// That a search chose a value that trains: `trains` is then weak evidence; "" without a search.
 std::string search_note(const Study& study) {
   if (!study.tune) return "";
   return text("; each arm with the ", study.tune->key, " at which a search found its lowest loss");
 }
 
-std::string max_trainable_sentence(const Claim& claim, const Verdict& verdict,
-                                   const std::vector<double>& arm_values,
-                                   const std::vector<double>& reference_values) {
-  return text(verdict.arm, " trains up to ", claim.along, " ", joined(arm_values),
-              " (seed by seed), ", verdict.reference, " up to ", joined(reference_values));
+/// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
+std::string max_trainable_sentence(const Verdict& verdict, const Claim& claim) {
+  return text(verdict.arm, " trains up to ", claim.along, " ", joined(verdict.arm_max),
+              " (seed by seed), ", verdict.reference, " up to ", joined(verdict.reference_max));
 }
 
+/// "; sign test over the seeds: p 0.250, 6 seeds that all agree would tell"
 std::string sign_test_text(const Verdict& verdict) {
   auto out = text("; sign test over the seeds: p ", p_text(verdict.p));
   if (verdict.p < kSignificanceLevel || !verdict.required_seeds) return out;
   return out + text(", ", *verdict.required_seeds, " seeds that all agree would tell");
+}
+
+/// Of the kinds `trains`, `fails` and `further`.
+std::string sign_test_sentence(const Results& results, const Verdict& verdict, const Claim& claim) {
+  const auto out = claim.kind == Claim::Kind::further
+                       ? max_trainable_sentence(verdict, claim)
+                       : failure_rate_sentence(*find_arm(results, verdict.arm), results.study);
+  if (verdict.outcome == Verdict::Outcome::not_measured) return out;
+  return out + sign_test_text(verdict) + search_note(results.study);
+}
+
+}  // namespace
+
+std::string sentence(const Results& results, const Verdict& verdict) {
+  const auto* const claim = claim_of(results, verdict);
+  if (claim != nullptr && uses_sign_test(*claim)) {
+    return sign_test_sentence(results, verdict, *claim);
+  }
+  const auto* const arm = find_arm(results, verdict.arm);
+  const auto* const reference = find_arm(results, verdict.reference);
+  EK_ASSERT(arm != nullptr && reference != nullptr);
+  const auto& measure = claim != nullptr ? claim->measure : results.study.measure;
+  if (verdict.not_tested) return not_tested_sentence(verdict, *arm, *reference, measure);
+  if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
+    return equivalence_sentence(verdict, *arm, *reference, *claim);
+  }
+  return difference_sentence(verdict, *arm, *reference, measure);
+}
+
+std::string confounder_text(const Confounder& confounder) {
+  std::string groups;
+  for (const auto& group : confounder.groups) {
+    std::string names;
+    for (const auto& arm : group.arms) names += text(names.empty() ? "" : ", ", arm);
+    groups += text(groups.empty() ? "" : "; ", group.value, " (", names, ")");
+  }
+  return text(confounder.covariate, ": ", groups);
 }
 
 }  // namespace evenkeel::study

@@ -12,7 +12,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/child_process.h"
 #include "evenkeel/study/runs/clock.h"
 #include "evenkeel/study/runs/run_cache.h"

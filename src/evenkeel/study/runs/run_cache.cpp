@@ -8,9 +8,9 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/keys.h"
-#include "evenkeel/config/toml_text.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/digest.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::study {
@@ -63,10 +63,10 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
     digest = corpora.train.digest + corpora.validation.digest;
     if (corpora.ood) digest += corpora.ood->digest;
   }
-  const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
-                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
-                          config::to_toml(canonical_config(config, is_timed)),
-                          config::toml_text(config.scheme.merged));
+  const auto whole =
+      text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
+           is_timed ? "\ntimed with " : "", timing_context, "\ntext ", digest, "\n",
+           config::to_toml(canonical_config(config, is_timed)), config::scheme_text(config.scheme));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + store::digest(whole.data(), whole.size()).substr(0, kDigits);
 }

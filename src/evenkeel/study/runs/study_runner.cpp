@@ -21,7 +21,6 @@
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/html_report.h"
 #include "evenkeel/study/report/markdown_report.h"
-#include "evenkeel/study/report/verdict_text.h"
 #include "evenkeel/study/runs/successive_halving.h"
 
 namespace evenkeel::study {

@@ -23,13 +23,14 @@ bool is_finite(const at::Tensor& x) {
   return x.isfinite().all().item<bool>();
 }
 
-/// A block, from 1, or 0 outside the blocks, and the name of a tensor.
+/// The place of a tensor.
 struct Location {
-  std::int64_t layer = 0;
+  std::int64_t layer = 0;  // block, from 1; 0: outside the blocks
   std::string name;
 };
 
-/// The first activation of a training pass that is not finite; none if all are.
+/// The first activation of a training pass with a NaN or an infinity; none if all are finite.
+/// \param ids  [B, T], int64
 std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor& ids) {
   std::optional<Location> found;
   const auto check = [&found](std::int64_t l, const char* what, const at::Tensor& x) {
@@ -58,7 +59,8 @@ std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor
   return found;
 }
 
-/// Sequence by sequence; the whole batch at once where a norm mixes its sequences.
+/// The same for a batch, one sequence at a time; the whole batch at once where a norm mixes
+/// sequences.
 std::optional<Location> first_nonfinite(const nn::Model& model, const data::Batch& batch) {
   const at::NoGradGuard no_grad;
   const bool is_tokenwise = norm::leaks_of(model.scheme()).empty();
@@ -80,7 +82,7 @@ HealthEvent event_at(const nn::Model& model, const std::string& parameter) {
   return event;
 }
 
-/// The mean loss of each sequence.
+/// The mean loss of each sequence, nats a token.
 std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) {
   const at::NoGradGuard no_grad;
   std::vector<double> losses;
@@ -109,16 +111,19 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
   return text(" (\"", shown, "...\")");
 }
 
-/// "sequences 961, 963 ("As they said...")": those whose loss is at least halfway between the
-/// median and the largest, if the largest is an outlier; else empty. \param baseline  loss of a
-/// batch
+/// The sequences whose loss is at least halfway between median and maximum, if the maximum is an
+/// outlier: "sequences 961, 963 ("As they said...")"; else "".
+/// \param losses    of the sequences, nats a token
+/// \param first     number of the batch's first sequence in the run
+/// \param baseline  loss of a healthy batch, nats a token
 std::string outlier_sequences(const data::Batch& batch, const std::vector<double>& losses,
                               std::int64_t first, double baseline) {
   constexpr double kOutlierRatio = 1.3;  // times the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
   const double median = sorted[(sorted.size() - 1) / 2];
-  if (median > kOutlierRatio * baseline) return "";  // all are bad: it is not the text
+  if (median > kOutlierRatio * baseline)
+    return "";  // most sequences are bad: the text is not the cause
   const double most = sorted.back();
   if (most < kOutlierRatio * median) return "";
   std::string out;
@@ -192,7 +197,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                             std::int64_t first_sequence, const Baseline& baseline) {
-  constexpr double kJump = 2;  // no weight doubles between two health checks by training alone
+  constexpr double kJump = 2;  // training alone doubles no weight between two health checks
   const auto now = l2_norms(parameters, gradients);
   const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
   if (weight.second > kJump) {

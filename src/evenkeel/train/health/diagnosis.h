@@ -13,7 +13,8 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/train/health/health_event.h"
 
-/// Finding the layer and the tensor that cause a bad step. It may cost as much as the step.
+/// Diagnosis of a bad step: the layer and the tensor that cause it. It may take as long as the
+/// step.
 namespace evenkeel::train {
 
 /// L2 norms of one parameter and of its gradient.
@@ -22,23 +23,26 @@ struct L2Norms {
 };
 using L2NormsByName = std::map<std::string, L2Norms>;
 
-/// The last step that was healthy: what a spike is compared with.
+/// The last healthy step: a spike is compared with it.
 struct Baseline {
-  L2NormsByName norms;
-  double loss = 0;
+  L2NormsByName norms;  // at the last health check; may be empty
+  double loss = 0;      // nats a token
 };
 
-/// \param gradients  a flat buffer a group
+/// L2 norms of all parameters.
+/// \param gradients  one flat buffer a parameter group
 L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients);
 
-/// Where a number that is not finite first came from: a weight, else the first activation of the
-/// forward pass, else the first gradient of the backward pass.
+/// The origin of a NaN or an infinity: a weight, else the first activation of the forward pass,
+/// else the first gradient of the backward pass.
+/// \return an event without kind and observation
 HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
                                 const std::vector<at::Tensor>& gradients, const data::Batch& batch);
 
-/// Which tensor changed most since the baseline: a weight that jumped, else the gradient that grew
-/// most; with the sequences of the batch whose loss is an outlier.
-/// \param baseline  norms may be empty
+/// The tensor that changed most since the baseline: a weight whose L2 norm more than doubled, else
+/// the gradient that grew most; with the sequences of the batch whose loss is an outlier.
+/// \param first_sequence  number of the batch's first sequence in the run
+/// \return an event without kind and observation
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                             std::int64_t first_sequence, const Baseline& baseline);

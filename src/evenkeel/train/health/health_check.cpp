@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -18,20 +17,20 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/probe/activation_recorder.h"
-#include "evenkeel/probe/gradients.h"
+#include "evenkeel/train/health/depth_check.h"
 
 namespace evenkeel::train {
 
 namespace {
 
-/// Mean over the queries of ln(positions they attend to): the entropy of uniform weights.
+/// Mean over the queries i of ln(i): the entropy of uniform causal attention weights, nats.
 double uniform_entropy(std::int64_t positions) {
   double sum = 0;
   for (std::int64_t i = 1; i <= positions; ++i) sum += std::log(static_cast<double>(i));
   return sum / static_cast<double>(positions);
 }
 
-/// The inputs of the block's attention without a norm.
+/// The inputs of attention that no norm bounds, as a list: "q, k".
 std::string unnormalized_inputs(const norm::Attention& attention, bool values_too) {
   std::string out;
   if (!attention.q) out = norm::joined(out, "q", ", ");
@@ -45,50 +44,13 @@ bool has_qk_clip(const norm::Scheme& scheme) {
                      [](const norm::Hook& hook) { return hook.kind == "qk_clip"; });
 }
 
-/// What bounds attention scores and is not configured yet.
+/// Measures that bound attention scores and are not configured yet, as a list.
 std::string score_remedies(const norm::Scheme& scheme, const norm::Attention& attention) {
   std::string out;
   if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
   if (!attention.softcap) out = norm::joined(out, "a soft cap", ", ");
   if (!has_qk_clip(scheme)) out = norm::joined(out, "hook qk_clip", ", ");
   return norm::joined(out, "a lower schedule.peak", ", ");
-}
-
-/// The names of these schemes without that of the present one.
-std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
-  std::string out;
-  for (const std::string name : names) {
-    if (name != scheme.info.name) out = norm::joined(out, name, " or ");
-  }
-  return out;
-}
-
-/// Whether every skip of the scheme passes a norm, as in Post-Norm.
-bool normalizes_every_skip(const norm::Scheme& scheme) {
-  return std::all_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
-    return block.attention.residual && block.feed_forward.residual;
-  });
-}
-
-/// Whether some feed-forward sublayer adds to what its norm gives, as in HybridNorm.
-bool has_normalized_skip(const norm::Scheme& scheme) {
-  return std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
-    const auto& skip = block.feed_forward.add.skip;
-    return std::count(skip.begin(), skip.end(), norm::Tap::normed) > 0;
-  });
-}
-
-HealthEvent vanishing_event(const norm::Scheme& scheme, double first_of_largest) {
-  return {"vanishing",
-          1,
-          "",
-          text("the gradient of block 1 is ", with_digits(first_of_largest, 3),
-               " of the largest block's"),
-          normalizes_every_skip(scheme)
-              ? "every skip passes a norm, and gradients die towards the input"
-              : "gradients die towards the input",
-          text("scheme ", other_schemes(scheme, {"hybrid_norm_star", "deep_norm"}),
-               ", or a lower schedule.peak")};
 }
 
 void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>& events) {
@@ -107,18 +69,24 @@ void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>&
     const auto router = text("blocks.", l - 1, ".feed_forward.router.weight");
     const bool has_enough_choices = static_cast<double>(all) >= kMinChoices * experts;
     if (has_enough_choices && 2 * static_cast<double>(underloaded) >= experts) {
-      events.push_back({"routing", l, router,
-                        text(underloaded, " of ", tokens.size(),
-                             " experts got less than a tenth of the mean load"),
-                        "the routing collapses: experts that no token goes to learn nothing",
-                        "a larger model.experts.balance, model.experts.bias_rate, or a lower "
-                        "schedule.peak"});
+      events.push_back(
+          {.kind = "routing",
+           .layer = l,
+           .tensor = router,
+           .observation = text(underloaded, " of ", tokens.size(),
+                               " experts got less than a tenth of the mean load"),
+           .explanation = "the routing collapses: experts that no token goes to learn nothing",
+           .remedy = "a larger model.experts.balance, model.experts.bias_rate, or a lower "
+                     "schedule.peak"});
     } else if (routing.largest_logit[i] > kLarge) {
       events.push_back(
-          {"router_logits", l, router,
-           text("router logits up to ", with_digits(routing.largest_logit[i], 3)),
-           "the choice of experts is final, and a router without doubt no longer learns",
-           "a larger model.experts.router_z, or a lower schedule.peak"});
+          {.kind = "router_logits",
+           .layer = l,
+           .tensor = router,
+           .observation = text("router logits up to ", with_digits(routing.largest_logit[i], 3)),
+           .explanation =
+               "the choice of experts is final, and a router without doubt no longer learns",
+           .remedy = "a larger model.experts.router_z, or a lower schedule.peak"});
     }
   }
 }
@@ -130,17 +98,19 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
                                                  const probe::RoutingStats& routing) {
   const at::NoGradGuard no_grad;
   std::vector<HealthEvent> events;
-  if (step > 1) check_routing(routing, events);  // fresh routers are random
+  if (step > 1) check_routing(routing, events);  // initial routers are random
   check_attention(batch, events);
   check_gains(events);
-  if (step > 1) check_frozen(gradients, events);  // some gains start without one
-  check_depth(gradients, events);
+  if (step > 1) check_frozen(gradients, events);  // at step 1 some gains have none
+  for (auto& event : check_depth(*parameters_, gradients, model_->scheme())) {
+    events.push_back(std::move(event));
+  }
   return events;
 }
 
 void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
   const auto row = data::batch_slice(batch, 0, 1);
-  // Its start: the scores of a long sequence would take more memory than the training step.
+  // The first positions only: the scores of a long sequence would take more memory than the step.
   constexpr std::int64_t kPositions = 512;
   const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
@@ -158,24 +128,28 @@ void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEv
   check_attention_scores(scores, entropy, uniform_entropy(ids.size(1)), events);
 }
 
-/// \param cosine  mean over all pairs of positions after the last block
+/// \param cosine  of the last residual stream, mean over all pairs of positions
 void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events) {
   constexpr double kCollapsed = 0.99;
-  const bool collapsed = cosine > kCollapsed;  // once, early, it may pass
+  const bool collapsed = cosine > kCollapsed;  // a single early collapse may pass
   if (!std::exchange(was_collapsed_, collapsed) || !collapsed) return;
-  events.push_back({"collapse", model_->scheme().shape.layers, "residual stream",
-                    text("the stream of all positions points the same way, mean cosine ",
-                         with_digits(cosine, 4)),
-                    "what the blocks add no longer depends on the text",
-                    "a lower schedule.peak, or a longer schedule.warmup"});
+  events.push_back(
+      {.kind = "collapse",
+       .layer = model_->scheme().shape.layers,
+       .tensor = "residual stream",
+       .observation = text("the stream of all positions points the same way, mean cosine ",
+                           with_digits(cosine, 4)),
+       .explanation = "what the blocks add no longer depends on the text",
+       .remedy = "a lower schedule.peak, or a longer schedule.warmup"});
 }
 
-/// \param scores, entropy  the largest score and the mean entropy of each block
-/// \param uniform             entropy of uniform weights
+/// \param scores   largest attention score of each block
+/// \param entropy  mean entropy of the attention weights of each block, nats
+/// \param uniform  entropy of uniform attention weights, nats
 void HealthCheck::check_attention_scores(const std::vector<double>& scores,
                                          const std::vector<double>& entropy, double uniform,
                                          std::vector<HealthEvent>& events) {
-  constexpr double kLarge = 100;  // softmax is one-hot long before
+  constexpr double kLarge = 100;  // softmax is one-hot far below
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // of uniform weights
   if (initial_scores_.empty()) initial_scores_ = scores;
@@ -186,19 +160,25 @@ void HealthCheck::check_attention_scores(const std::vector<double>& scores,
     const auto unnormalized = unnormalized_inputs(attention, /*values_too=*/true);
     if (scores[i] > kLarge && scores[i] > kGrown * std::abs(initial_scores_[i])) {
       events.push_back(
-          {"logits", l, text("blocks.", i, ".attention.qkv.weight"),
-           text("attention scores up to ", with_digits(scores[i], 3), ", ",
-                with_digits(initial_scores_[i], 3), " at the start"),
-           unbound.empty() ? "the gains of q and k grow" : text("no norm bounds ", unbound),
-           score_remedies(model_->scheme(), attention)});
+          {.kind = "logits",
+           .layer = l,
+           .tensor = text("blocks.", i, ".attention.qkv.weight"),
+           .observation = text("attention scores up to ", with_digits(scores[i], 3), ", ",
+                               with_digits(initial_scores_[i], 3), " at the start"),
+           .explanation =
+               unbound.empty() ? "the gains of q and k grow" : text("no norm bounds ", unbound),
+           .remedy = score_remedies(model_->scheme(), attention)});
     } else if (entropy[i] < kPeaked * uniform) {
-      events.push_back({"entropy", l, text("blocks.", i, ".attention.qkv.weight"),
-                        text("attention entropy ", with_digits(entropy[i], 3), " of ",
-                             with_digits(uniform, 3), " nats"),
-                        unnormalized.empty()
-                            ? "attention has collapsed"
-                            : text("attention has collapsed; no norm bounds ", unnormalized),
-                        "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
+      events.push_back(
+          {.kind = "entropy",
+           .layer = l,
+           .tensor = text("blocks.", i, ".attention.qkv.weight"),
+           .observation = text("attention entropy ", with_digits(entropy[i], 3), " of ",
+                               with_digits(uniform, 3), " nats"),
+           .explanation = unnormalized.empty()
+                              ? "attention has collapsed"
+                              : text("attention has collapsed; no norm bounds ", unnormalized),
+           .remedy = "norms on q, k and v (scheme hybrid_norm), or a lower schedule.peak"});
     }
   }
 }
@@ -218,15 +198,21 @@ void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
     const auto dead = (ratio.abs() < kDead).sum().item<std::int64_t>();
     const double furthest = (ratio - 1).abs().max().item<double>();
     if (2 * dead >= ratio.numel()) {
-      events.push_back({"dead_gain", slot.block, name,
-                        text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
-                        "what the norm gives is lost to the layers behind it",
-                        "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
-    } else if (furthest > kFar) {
       events.push_back(
-          {"far_gain", slot.block, name,
-           text("a gain is ", with_digits(furthest, 3), " times its start away from it"),
-           "the norm undoes itself", "a lower schedule.peak, or decay of the gains"});
+          {.kind = "dead_gain",
+           .layer = slot.block,
+           .tensor = name,
+           .observation = text(dead, " of ", ratio.numel(), " values of a gain are nearly 0"),
+           .explanation = "what the norm gives is lost to the layers behind it",
+           .remedy = "a lower schedule.peak, or gains without decay (optimizer.decay_gains)"});
+    } else if (furthest > kFar) {
+      events.push_back({.kind = "far_gain",
+                        .layer = slot.block,
+                        .tensor = name,
+                        .observation = text("a gain is ", with_digits(furthest, 3),
+                                            " times its start away from it"),
+                        .explanation = "the norm undoes itself",
+                        .remedy = "a lower schedule.peak, or decay of the gains"});
     }
   }
 }
@@ -238,54 +224,13 @@ void HealthCheck::check_frozen(const std::vector<at::Tensor>& gradients,
     if (!parameters_->find(name).defined()) continue;
     const auto& parameter = parameters_->at(name);
     if (parameter.slice_of(gradients[parameter.group]).any().item<bool>()) continue;
-    events.push_back({"frozen_gain", slot.block, name, "a gain has no gradient at all",
-                      "nothing behind the norm listens to it, or its numbers are too small",
-                      "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
-  }
-}
-
-void HealthCheck::check_depth(const std::vector<at::Tensor>& gradients,
-                              std::vector<HealthEvent>& events) const {
-  constexpr double kFar = 1e4, kImbalanced = 100;
-  std::vector<double> blocks;
-  double model = 0, attention = 0, feed_forward = 0;  // squares, but for the model
-  for (const auto& profile : probe::gradient_norms(*parameters_, gradients, model_->scheme())) {
-    double squares = 0;
-    for (const auto value : profile.values) squares += value * value;
-    const auto& part = profile.part;
-    if (part == "block") blocks = profile.values;
-    if (part == "model") model = profile.values.front();
-    if (part == "q" || part == "k" || part == "v" || part == "output") attention += squares;
-    if (part == "up" || part == "gate" || part == "down") feed_forward += squares;
-  }
-  const auto [least, most] = std::minmax_element(blocks.begin(), blocks.end());
-  if (!std::isfinite(*most) || !(model > 0)) return;
-  if (*most * kFar < model) {
-    events.push_back({"dead_blocks", 0, "",
-                      text("the gradient of the largest block is ", with_digits(*most / model, 3),
-                           " of the model's"),
-                      "only embedding and head learn",
-                      "a lower schedule.peak, a longer schedule.warmup, or model.init"});
-  } else if (blocks.front() * kFar < *most) {
-    events.push_back(vanishing_event(model_->scheme(), blocks.front() / *most));
-  } else if (*least > 0 && blocks.front() > kFar * *least) {
     events.push_back(
-        {"exploding_depth", 1, "",
-         text("the gradient of block 1 is ", with_digits(blocks.front() / *least, 3),
-              " times the smallest block's"),
-         "the stream grows with depth, and late blocks no longer count",
-         text("scheme ",
-              other_schemes(model_->scheme(), {"hybrid_norm", "layer_norm_scaling", "peri_ln"}),
-              ", or a lower schedule.peak")});
-  }
-  if (attention > 0 && feed_forward > kImbalanced * kImbalanced * attention) {
-    events.push_back(
-        {"feed_forward", 0, "",
-         text("the gradients of the feed-forward halves are ",
-              with_digits(std::sqrt(feed_forward / attention), 3), " times those of attention"),
-         has_normalized_skip(model_->scheme()) ? "the branch is too large against a normed skip"
-                                               : "attention hardly learns beside them",
-         "a lower schedule.peak, and a look at feed_forward.skip of the scheme"});
+        {.kind = "frozen_gain",
+         .layer = slot.block,
+         .tensor = name,
+         .observation = "a gain has no gradient at all",
+         .explanation = "nothing behind the norm listens to it, or its numbers are too small",
+         .remedy = "a lower schedule.peak, and a look at the scheme: evenkeel schemes show"});
   }
 }
 

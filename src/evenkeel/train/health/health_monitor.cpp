@@ -13,16 +13,16 @@ namespace evenkeel::train {
 namespace {
 
 constexpr std::int64_t kHealthCheckInterval = 50;
-constexpr double kWorse = 1.1;            // than at the start: no noise of batches
-constexpr std::int64_t kEarlySteps = 20;  // as long as the spike detector is silent
-/// A gradient may jump tenfold in a healthy run; clipping is there for it.
+constexpr double kWorse = 1.1;            // times the first loss: above the noise of batches
+constexpr std::int64_t kEarlySteps = 20;  // until the spike detector has enough values
+/// Wide limits: the gradient norm of a healthy run may jump tenfold, which clipping handles.
 constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19};
 
 constexpr const char* kEarlyRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
 
-/// Marks all events of a kind but the first as repeated, and adds their number to the first: what
-/// is wrong in one block is often wrong in all.
+/// Marks all events of a kind but the first as repeated, and adds their number to the first: a
+/// failure of one block is often a failure of all.
 void mark_repeated(std::vector<HealthEvent>& all) {
   std::map<std::string, std::int64_t> repeats;
   for (auto& event : all) {
@@ -52,7 +52,7 @@ HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& mod
       health_check_(model, parameters, planned),
       clip_(clip) {}
 
-/// Gradient spikes come in clusters: one is reported for all of fifty steps.
+/// Whether a gradient spike is reported: at most one in 50 steps, since spikes come in clusters.
 bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending,
                                                  const StepResult& result) {
   constexpr double kHarmless =
@@ -121,12 +121,12 @@ void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepRes
   std::set<std::string> lasting;
   std::vector<HealthEvent> new_events;
   auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
-  if (loss > kWorse * first_loss_) {  // slower than a spike, later than an explosion
-    events.push_back({"divergence", 0, "",
-                      text("loss ", with_digits(loss, 4), " is above the first one, ",
-                           with_digits(first_loss_, 4)),
-                      "training makes the model worse than it began",
-                      "an earlier checkpoint with a lower schedule.peak"});
+  if (loss > kWorse * first_loss_) {  // too slow for a spike, too late for an explosion
+    events.push_back({.kind = "divergence",
+                      .observation = text("loss ", with_digits(loss, 4),
+                                          " is above the first one, ", with_digits(first_loss_, 4)),
+                      .explanation = "training makes the model worse than it began",
+                      .remedy = "an earlier checkpoint with a lower schedule.peak"});
   }
   for (auto& event : events) {
     const auto key = text(event.kind, " ", event.layer, " ", event.tensor);

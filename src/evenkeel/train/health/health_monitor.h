@@ -17,12 +17,25 @@
 
 namespace evenkeel::train {
 
-/// Watches the steps of a run and names what goes wrong. What it does never changes a step but by
-/// `health.on_spike`; its state is part of the checkpoint.
+/// Watches the steps of a run and reports failures:
+///
+/// | event          | condition                                             | at step         |
+/// | -------------- | ----------------------------------------------------- | --------------- |
+/// | nonfinite      | loss or gradient norm is NaN or infinite              | each            |
+/// | explosion      | loss above twice the first one, in the first 20 steps | each            |
+/// | spike          | loss is an outlier (SpikeDetector)                    | each            |
+/// | gradient_spike | gradient norm is an outlier, above 10 times the clip  | each            |
+/// | divergence     | loss above 1.1 times the first one                    | 1, 50, 100, ... |
+/// | (HealthCheck)  | slow failures                                         | 1, 50, 100, ... |
+///
+/// It refuses an update after `nonfinite`, and after `spike` and `explosion` unless health.on_spike
+/// is "warn". Its state is part of the checkpoint, so a resumed run reports the same events.
+/// \source docs/health.md
 class HealthMonitor {
  public:
   /// Model and parameters must outlive it.
-  /// \param clip  optimizer.clip: a gradient that it hardly touches is no spike
+  /// \param planned  optimizer steps of the run: initial values may depend on it
+  /// \param clip     optimizer.clip: the largest gradient norm of an update; 0: none
   HealthMonitor(const config::Health& options, const nn::Model& model,
                 const nn::Parameters& parameters, std::int64_t planned, double clip);
 
@@ -30,17 +43,21 @@ class HealthMonitor {
   struct PendingUpdate {
     std::int64_t step = 0;  // from 1
     const data::Batch* batch = nullptr;
-    std::int64_t first_sequence = 0;  // the number of the batch's first sequence
-    const std::vector<at::Tensor>* gradients = nullptr;
+    std::int64_t first_sequence = 0;  // number of the batch's first sequence in the run
+    const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer a parameter group
   };
 
-  /// Checks a step. \return false if the update must not be made
+  /// Checks a step before its update.
+  /// \return false if the update must not be made
   bool check_step(const PendingUpdate& pending, const StepResult& result);
 
-  /// The events since the last call.
+  /// Returns the events since the last call, and forgets them.
   std::vector<HealthEvent> take();
 
+  /// The state for a checkpoint.
   nlohmann::json state() const;
+
+  /// Restores a state of state().
   void restore(const nlohmann::json& state);
 
  private:
@@ -61,8 +78,7 @@ class HealthMonitor {
   L2NormsByName baseline_norms_;          // at the last health check
   double first_loss_ = 0;                 // 0: none yet
   bool explosion_reported_ = false;
-  std::set<std::string>
-      reported_;  // slow failures that last: each is reported once until it is over
+  std::set<std::string> reported_;  // slow failures that last: reported once until they are over
   std::vector<HealthEvent> events_;
 };
 

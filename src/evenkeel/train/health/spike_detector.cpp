@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kWindow = 64;
 constexpr std::size_t kMinValues = 20;
-constexpr double kMadScale = 1.4826;  // standard deviation of a normal, over its median deviation
+constexpr double kMadScale = 1.4826;  // standard deviation over MAD of a normal distribution
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

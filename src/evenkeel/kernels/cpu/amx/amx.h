@@ -17,7 +17,7 @@ namespace evenkeel::kernels::cpu {
 inline constexpr double kLog2OfE = 1.4426950408889634;
 
 /// Whether the processor has tiles of bfloat16, EVENKEEL_ISA does not hide them and the kernel lets
-/// this process use them (Linux wants to be asked). The first call asks.
+/// this process use them (Linux grants them on request). The first call requests them.
 bool has_amx();
 
 }  // namespace evenkeel::kernels::cpu

@@ -18,7 +18,7 @@ constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
-/// Rows [first, first + count) of a head; `all` of them are wanted, the others are zero.
+/// Rows [first, first + count) of a head; `all` of them are requested, the remaining rows are zero.
 struct RowBlock {
   HeadRows<const Bf16> from;
   std::int64_t first = 0, count = 0, all = 0;

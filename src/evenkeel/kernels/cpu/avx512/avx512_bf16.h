@@ -152,7 +152,7 @@ EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm512_storeu_pd(to + 8, sum.high);
 }
 
-/// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the others at `high`.
+/// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the last sixteen at `high`.
 EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
   // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
   const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27

@@ -38,7 +38,7 @@ EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
 
 /// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
 /// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of
-/// the others then is 2^-60 of it at most.
+/// the remaining values then is 2^-60 of it at most.
 template <int kCount>
 EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
   unsigned subnormal = 0;

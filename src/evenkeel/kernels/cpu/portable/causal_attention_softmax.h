@@ -27,7 +27,7 @@ template <typename F, int kBytes>
   }
 }
 
-/// What stands behind the last score of a row until the next multiple of kLanes.
+/// The padding after the last score of a row, up to the next multiple of kLanes.
 template <typename F>
 [[gnu::always_inline]] inline void mask_tail(F* row, std::int64_t count) {
   for (int k = 0; k < kLanes; ++k) row[count + k] = -std::numeric_limits<F>::infinity();

@@ -9,8 +9,8 @@
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/vec16.h"
 
-/// The backward pass of a row's norm in float32, at twice the rate of double: what it is asked
-/// before it may be. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
+/// The backward pass of a row's norm in float32, at twice the rate of double: the conditions
+/// for that. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
 /// all can cancel; where enough of g's length is left, and nothing leaves the range of float32,
 /// some units in the last place of g are some in that of the row's largest dx
 /// (docs/decisions/0013). Not asked is what gains and biases get, dy * x_hat and dy, which has no

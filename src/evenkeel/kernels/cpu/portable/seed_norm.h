@@ -32,7 +32,7 @@ struct SeedNormGradient {
   const T* dy;
   const T* x;
   T* dx;           // written
-  double* dalpha;  // [width], added to, like the others
+  double* dalpha;  // [width], added to, as are dbeta, dgain and dbias
   double* dbeta;
   double* dgain;
   double* dbias;  // null: nobody asks

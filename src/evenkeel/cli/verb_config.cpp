@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <toml++/toml.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/corpus.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kConfigExamples = R"(Examples:
+  evenkeel config                                  every key with its value
+  evenkeel config --preset 151m > mine.toml        a file to start from
+  evenkeel config --config mine.toml --check       says what is wrong with it, or nothing
+  evenkeel config --run runs/x-1 --json            that of a run, for another program)";
+
+/// The TOML tree as JSON; dates, which no key has, become null.
+nlohmann::json config_as_json(const toml::node& node) {
+  nlohmann::json out;
+  node.visit([&](const auto& value) {
+    if constexpr (toml::is_table<decltype(value)>) {
+      out = nlohmann::json::object();
+      for (const auto& [key, inner] : value) out[std::string(key.str())] = config_as_json(inner);
+    } else if constexpr (toml::is_array<decltype(value)>) {
+      out = nlohmann::json::array();
+      for (const auto& inner : value) out.push_back(config_as_json(inner));
+    } else if constexpr (!toml::is_chronological<decltype(value)>) {  // no key is a date
+      out = value.get();
+    }
+  });
+  return out;
+}
+
+/// Prints the resolved configuration as TOML or JSON; with `check` only resolves it.
+/// \throws Error (usage), SchemeError for what is wrong in it
+Exit run_config(const CommonOptions& common, bool check) {
+  const auto config = config::resolve(common.sources_with_run());
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  config::bind(config.scheme, shape);
+  if (check) return Exit::done;
+  const auto toml = config::to_toml(config);
+  if (common.json) {
+    print_json(config_as_json(toml::parse(toml)));
+  } else {
+    std::printf("%s", toml.c_str());
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_config(const Command& program) {
+  struct Options {
+    CommonOptions common;
+    bool check = false;
+  };
+  const auto options = std::make_shared<Options>();
+  const auto command =
+      program.add_subcommand("config", "print or check the resolved configuration");
+  add_config_options(command, options->common);
+  add_run(command, options->common);
+  add_json(command, options->common);
+  command.add_flag("--check", options->check,
+                   "print nothing; exit 64 with one line if it is wrong");
+  command.footer(kConfigExamples);
+  return {command, [options] { return run_config(options->common, options->check); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/evaluate/evaluation.h"
+#include "evenkeel/train/load_run.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kEvalExamples = R"(Examples:
+  evenkeel eval --run runs/hybrid_norm_star-tiny-1                    all of its validation text
+  evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
+  evenkeel eval --run runs/x-1 --set data.validation=other.txt
+  evenkeel eval --run runs/x-1 --set data.ood=other.txt               another text beside it
+  evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
+
+/// Options of `eval`; `sequences` 0: the whole text.
+struct EvalOptions {
+  CommonOptions common;
+  std::int64_t sequences = 0;
+};
+
+/// The results on the validation text and, with data.ood, on that text.
+struct Evaluations {
+  evaluate::Evaluation validation;
+  std::optional<evaluate::Evaluation> ood;  // of data.ood
+};
+
+/// "loss         2.3456 nats a token"
+void print_eval_line(const char* name, double value, const char* unit) {
+  std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
+}
+
+/// One line a quantity; losses in nats.
+void eval_print(const evaluate::Evaluation& evaluation) {
+  std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
+  print_eval_line("loss", evaluation.nats_per_token, " nats a token");
+  print_eval_line("perplexity", evaluation.perplexity, "");
+  print_eval_line("bits a byte", evaluation.bits_per_byte, "");
+  if (evaluation.exact_match)
+    print_eval_line("answers", *evaluation.exact_match, " of them right; only these are scored");
+  if (!evaluation.floor) return;
+  print_eval_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
+  print_eval_line("gap", *evaluation.gap, " nats a byte");
+}
+
+void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
+  std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
+              static_cast<long long>(loaded.step));
+  eval_print(evaluations.validation);
+  if (!evaluations.ood) return;
+  std::printf("\nout of distribution\n");
+  eval_print(*evaluations.ood);
+}
+
+/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity.
+nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
+                                    const Evaluations& evaluations) {
+  nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
+                                {"step", loaded.step},
+                                {"tokens", evaluations.validation.tokens},
+                                {"perplexity", evaluations.validation.perplexity}};
+  out.update(evaluate::record(evaluations.validation, "val"));
+  if (evaluations.ood) out.update(evaluate::record(*evaluations.ood, "ood"));
+  return out;
+}
+
+/// \throws Error (usage, data, no_checkpoint, differs); (diverged) after printing if the loss is
+/// not
+///         finite
+Exit run_eval(const EvalOptions& options) {
+  const auto& common = options.common;
+  check_device(common);
+  if (options.sequences < 0) {
+    throw Error(Exit::usage,
+                text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
+  }
+  const auto loaded = train::load_run(common.run, common.sources());
+  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  const auto corpora =
+      data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
+  const auto evaluated = [&](const char* name, const data::Corpus& text) {
+    if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
+    const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
+    const auto micro_batch_size =
+        train::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
+    return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
+  };
+  Evaluations evaluations{evaluated("text", corpora.validation), {}};
+  if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
+  if (common.json) {
+    print_json(eval_as_json(loaded, evaluations));
+  } else {
+    eval_print(loaded, evaluations);
+  }
+  if (!std::isfinite(evaluations.validation.nats_per_token)) {
+    throw Error(Exit::diverged,
+                text(common.run->string(), ": the loss of step ", loaded.step,
+                     " is not finite: the weights have diverged; start another run with a lower "
+                     "schedule.peak or a longer schedule.warmup"));
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_eval(const Command& program) {
+  const auto options = std::make_shared<EvalOptions>();
+  const auto command =
+      program.add_subcommand("eval", "loss of a trained model on its validation text");
+  add_file_and_set_options(command, options->common);
+  add_run(command, options->common);
+  command
+      .add_option("--sequences", options->sequences,
+                  "evenly over the text, as evaluate.sequences of a run; 0: all")
+      .show_default();
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command.footer(kEvalExamples);
+  return {command, [options] { return run_eval(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/detokenize.h"
+#include "evenkeel/generate/generate.h"
+#include "evenkeel/train/load_run.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kGenerateExamples = R"(Examples:
+  evenkeel generate --run runs/hybrid_norm_star-tiny-1
+  evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
+  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
+
+/// Options of `generate`.
+struct GenerateOptions {
+  CommonOptions common;
+  std::optional<std::string> prompt;
+  std::int64_t tokens = 300, count = 1, seed = 1;
+  generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
+  bool no_cache = false;
+};
+
+/// \throws Error (usage) for a value out of its range
+void generate_check(const GenerateOptions& options) {
+  const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
+  const auto& sampling = options.sampling;
+  if (!(sampling.temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
+  if (sampling.top_k < 0) refuse("--top-k must be 0 (all tokens) or more");
+  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) refuse("--top-p must be above 0 and at most 1");
+  if (options.tokens < 1) refuse("--tokens must be at least 1");
+  if (options.count < 1) refuse("--count must be at least 1");
+  if (options.seed < 0) refuse("--seed must be 0 or more");
+}
+
+/// The tokens of --prompt, else of standard input unless that is a terminal, else none; an
+/// end-of-text token comes first, as at the start of each training document.
+std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
+  std::string prompt = options.prompt.value_or("");
+  if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
+    errno = 0;
+    prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    if (errno != 0) {
+      throw Error(Exit::io, text("standard input: cannot be read as a prompt: ",
+                                 std::generic_category().message(errno)));
+    }
+    while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
+  }
+  std::vector<std::int64_t> tokens = {data::kEndOfText};
+  for (const char each : prompt) tokens.push_back(static_cast<unsigned char>(each));
+  return tokens;
+}
+
+/// Writes --count texts, prompt included, to standard output.
+/// \throws Error (usage, no_checkpoint, differs)
+Exit run_generate(const GenerateOptions& options) {
+  check_device(options.common);
+  generate_check(options);
+  const auto loaded = train::load_run(options.common.run, options.common.sources());
+  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  generate::GenerationOptions request;
+  request.prompt = prompt_of(options);
+  request.max_new_tokens = options.tokens;
+  request.stop_token = data::kEndOfText;
+  request.sampling = options.sampling;
+  request.sampling.seed = static_cast<std::uint64_t>(options.seed);
+  request.use_cache = !options.no_cache;
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
+  for (std::int64_t i = 0; i < options.count; ++i) {
+    request.sequence = static_cast<std::uint64_t>(i);
+    auto tokens = request.prompt;
+    const auto added = generate::generate(*loaded.model, request);
+    tokens.insert(tokens.end(), added.begin(), added.end());
+    const auto whole = data::detokenize(tokens);
+    if (options.common.json) {
+      texts.push_back(whole);
+    } else {
+      const auto shown = text(i > 0 ? "\n" : "", terminal_safe(whole), "\n");
+      std::fwrite(shown.data(), 1, shown.size(), stdout);  // a model may write zero bytes, too
+    }
+  }
+  if (options.common.json) print_json(texts);
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_generate(const Command& program) {
+  const auto options = std::make_shared<GenerateOptions>();
+  const auto command = program.add_subcommand("generate", "continue a text with a trained model");
+  add_file_and_set_options(command, options->common);
+  add_run(command, options->common);
+  add_device(command, options->common);
+  add_json(command, options->common);
+  command.add_option("--prompt", options->prompt, "text to continue; else what is piped in");
+  command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
+  command.add_option("--count", options->count, "texts to write").show_default();
+  command.add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
+      .show_default();
+  command.add_option("--top-k", options->sampling.top_k, "only the k likeliest; 0: all");
+  command.add_option("--top-p", options->sampling.top_p, "only the likeliest of this probability");
+  command.add_option("--seed", options->seed, "of the choices").show_default();
+  command.add_flag("--no-cache", options->no_cache, "the whole text again for every token");
+  command.footer(kGenerateExamples);
+  return {command, [options] { return run_generate(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/report/report.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kReportExamples = R"(Examples:
+  evenkeel report runs/pre_norm-tiny-1                                one run
+  evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
+  evenkeel report runs/*-tiny-* --output comparison.html
+  evenkeel report bench.jsonl                                         what `bench --out` appended)";
+
+/// Writes the page and prints its path.
+/// \param page  empty: report.html in the only run, or in the current folder; of a bench file its
+/// own
+///              name with .html
+Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
+                std::filesystem::path page) {
+  if (runs.empty()) {
+    throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
+  }
+  if (page.empty() && report::is_bench_file(runs.front())) {
+    page = std::filesystem::path(runs.front()).replace_extension(".html");
+  }
+  if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
+  report::write_report(runs, page);
+  if (common.json) {
+    print_json({{"report", page.string()}});
+    return Exit::done;
+  }
+  std::printf("%s\n", page.string().c_str());
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_report(const Command& program) {
+  struct Options {
+    CommonOptions common;
+    std::vector<std::filesystem::path> runs;
+    std::filesystem::path page;
+  };
+  const auto options = std::make_shared<Options>();
+  const auto command = program.add_subcommand("report", "one HTML page of a run, or of several");
+  command.add_option("runs", options->runs, "run folders; or a file of `bench --out`")
+      .type_name("RUN")
+      .not_empty();
+  command
+      .add_option("--output", options->page, "the page; default: report.html in the run, or here")
+      .type_name("FILE")
+      .not_empty();
+  add_json(command, options->common);
+  command.footer(kReportExamples);
+  return {command, [options] { return run_report(options->common, options->runs, options->page); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kRunsExamples = R"(Examples:
+  evenkeel runs                      the folders under runs/
+  evenkeel runs elsewhere --json)";
+
+/// Four decimals; "-" if the run has no such number.
+std::string number_text(const std::optional<double>& value) {
+  return value ? with_decimals(*value, 4) : "-";
+}
+
+std::string age_text(double seconds) {
+  constexpr double kDay = 86400;
+  if (seconds >= kDay)
+    return with_unit(static_cast<double>(static_cast<int>(seconds / kDay))) + " d";
+  return duration_text(seconds);
+}
+
+/// One run; null for an unknown number.
+nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
+  const auto value = [](const std::optional<double>& v) {
+    return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
+  };
+  return {{"run", run.folder.string()},
+          {"scheme", run.scheme},
+          {"preset", run.preset},
+          {"state", run.state},
+          {"step", run.step},
+          {"steps", run.steps},
+          {"loss", value(run.loss)},
+          {"val_loss", value(run.val_loss)},
+          {"val_gap", value(run.val_gap)},
+          {"age_s", run.age_seconds}};
+}
+
+Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) {
+  const auto runs = store::list_runs(folder);
+  if (common.json) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& run : runs) all.push_back(runs_as_json(run));
+    print_json(all);
+    return Exit::done;
+  }
+  if (runs.empty()) {
+    std::printf("no runs in %s yet; `evenkeel train` makes one\n", folder.c_str());
+    return Exit::done;
+  }
+  std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", "run", "state", "step", "loss", "val loss",
+              "gap", "age");
+  for (const auto& run : runs) {
+    const auto steps = std::to_string(run.step) + "/" + std::to_string(run.steps);
+    std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", run.folder.c_str(), run.state.c_str(),
+                steps.c_str(), number_text(run.loss).c_str(), number_text(run.val_loss).c_str(),
+                number_text(run.val_gap).c_str(), age_text(run.age_seconds).c_str());
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+Verb add_runs(const Command& program) {
+  struct Options {
+    CommonOptions common;
+    std::filesystem::path folder = "runs";
+  };
+  const auto options = std::make_shared<Options>();
+  const auto command = program.add_subcommand("runs", "list runs with state, loss and age");
+  add_json(command, options->common);
+  command.add_option("folder", options->folder, "where they lie").type_name("FOLDER");
+  command.footer(kRunsExamples);
+  return {command, [options] { return run_runs(options->common, options->folder); }};
+}
+
+}  // namespace evenkeel::cli

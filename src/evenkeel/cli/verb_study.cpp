@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/cpu_features.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/version.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/flops.h"
+#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/study/study.h"
+#include "evenkeel/train/machine.h"
+#include "evenkeel/train/signals.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStudyExamples = R"(Examples:
+  evenkeel study                                     what studies there are
+  evenkeel study placement --size smoke              some minutes; go on with the same command
+  evenkeel study depth --size desk --dry-run         how much work it would be
+  evenkeel study mine.toml --set data.train=book.txt your own questions, your own text
+  evenkeel study main --size desk --seeds 12         more seeds than the file has
+  evenkeel study main --size desk --seeds 13-24      others, for what the first ones suggested
+Ctrl-C saves all runs and writes the report of what is there. docs/studies.md)";
+
+struct StudyOptions {
+  CommonOptions common;
+  std::string study, size, seeds;  // "": the first size, the seeds of the file
+  int jobs = 0;                    // 0: those of the machine
+  bool dry_run = false, strict = false, allow_changes = false;
+};
+
+/// What the floors that know models say of a configuration.
+study::RunCost cost_of(const config::Config& config) {
+  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  const auto scheme = config::bind(config.scheme, shape);
+  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
+  const auto counts =
+      nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, config.model.tied));
+  const auto machine = train::configure_machine(config.train);
+  const double flops = nn::flops_per_token(scheme, padded_vocabulary);
+  const auto tokens =
+      static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
+  const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
+  return {.parameters = counts.total,
+          .norm_parameters = counts.norms,
+          .memory_bytes =
+              train::footprint_of(config, scheme, padded_vocabulary, machine.precision).total(),
+          .flops = tokens * flops,
+          .norms_share = nn::norm_flops_per_token(scheme) / flops,
+          .paper_norms_share = nn::paper_norms_share(scheme),
+          .steps = train::steps_of(config),
+          .precision = precision,
+          .arithmetic = text(precision, ' ', machine.isa, " libtorch ",
+                             train::provenance_of(machine).at("libtorch"))};
+}
+
+/// \throws Error (usage) for options that only a study has
+Exit list_studies(const StudyOptions& options) {
+  const auto& common = options.common;
+  if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
+      options.strict || options.allow_changes || !common.sets.empty() || common.run) {
+    throw Error(Exit::usage,
+                "all options but --json are a study's, but none is named; the names: "
+                "evenkeel study");
+  }
+  const bool json = options.common.json;
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& name : study::catalogue()) {
+    const auto file = study::find_study(name);
+    const auto sizes = study::sizes_of(file.toml, file.path);
+    const auto first = study::parse_study(file.toml, file.path, sizes.front());
+    all.push_back({{"study", name}, {"sizes", sizes}, {"title", first.title}});
+    if (json) continue;
+    std::string joined;
+    for (const auto& size : sizes) joined += (joined.empty() ? "" : " ") + size;
+    std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
+  }
+  if (json) print_json(all);
+  return Exit::done;
+}
+
+/// The size that the options name, or the first size of the file.
+std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
+  if (!options.size.empty()) return options.size;
+  const auto sizes = study::sizes_of(file.toml, file.path);
+  return sizes.empty() ? "" : sizes.front();
+}
+
+std::string command_of(const StudyOptions& options, const std::string& size) {
+  auto command = "evenkeel study " + options.study;
+  if (!size.empty()) command += " --size " + size;
+  if (!options.seeds.empty()) command += " --seeds " + options.seeds;
+  for (const auto& set : options.common.sets) command += " --set '" + set + "'";
+  if (options.common.run) command += " --run " + options.common.run->string();
+  return command;
+}
+
+study::StudyRequest request_of(const StudyOptions& options) {
+  const auto file = study::find_study(options.study);
+  const auto size = size_of(options, file);
+  study::StudyRequest request{.study = study::parse_study(file.toml, file.path, size)};
+  if (!options.seeds.empty()) study::set_seeds(request.study, options.seeds);
+  for (const auto& set : options.common.sets) study::add_setting(request.study, set);
+  const auto own = text(request.study.name, size.empty() ? "" : "-" + size,
+                        options.seeds.empty() ? "" : "-" + options.seeds + "-seeds");
+  request.folder =
+      options.common.run.value_or(fs::path("runs") / "studies" / own).lexically_normal();
+  if (!request.folder.has_filename()) request.folder = request.folder.parent_path();  // "folder/"
+  request.cost = cost_of;
+  request.provenance = text("evenkeel ", kVersion, " (", commit(), ") on ",
+                            CpuFeatures::detect().name, ", ", CpuFeatures::detect().isa());
+  request.command = command_of(options, size);
+  request.allow_changes = options.allow_changes;
+  return request;
+}
+
+fs::path run_cache_of(const study::StudyRequest& request) {
+  const auto parent = request.folder.parent_path();
+  return (parent.empty() ? fs::path(".") : parent) / "pool";
+}
+
+/// What so many seeds can tell apart.
+std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
+  const auto seeds = study.seeds.size();
+  if (seeds < 2) return "one seed tells nothing apart: a verdict needs two at least";
+  return text("with ", seeds, " seeds and ", plan.hypotheses,
+              plan.hypotheses == 1 ? " question" : " questions",
+              ", what is told apart four times in five is a difference of ",
+              with_digits(plan.minimum_detectable_effect, 2), " times its scatter over the seeds");
+}
+
+Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
+                   bool json) {
+  const auto plan = study::dry_run(request, resources);
+  const double free = resources.memory_bytes;
+  if (json) {
+    const nlohmann::ordered_json out = {{"arms", plan.arms},
+                                        {"runs", plan.runs},
+                                        {"finished", plan.cached},
+                                        {"searches", plan.search_runs},
+                                        {"flops", plan.flops},
+                                        {"tokens", plan.tokens},
+                                        {"most_bytes", plan.max_bytes},
+                                        {"search_flops", plan.search_flops},
+                                        {"questions", plan.hypotheses},
+                                        {"largest", plan.largest_run},
+                                        {"free_bytes", free}};
+    print_json(out);
+    return Exit::done;
+  }
+  std::printf("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
+              request.study.seeds.size(), plan.runs);
+  if (plan.cached > 0) std::printf(", %zu of them are there", plan.cached);
+  if (plan.search_runs > 0)
+    std::printf(", and %zu, most of them shorter, to search %s", plan.search_runs,
+                request.study.tune->key.c_str());
+  std::printf("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
+              with_digits(plan.flops, 3).c_str());
+  if (plan.search_runs > 0)
+    std::printf(", and %s to search", with_digits(plan.search_flops, 3).c_str());
+  std::printf("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  std::printf("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
+              bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
+              plan.max_bytes > free ? ": it does not fit" : "");
+  return Exit::done;
+}
+
+void print_results(const study::Results& results, const fs::path& folder) {
+  for (const auto& verdict : results.verdicts) {
+    const auto& claim = *study::claim_of(results, verdict);
+    std::printf("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
+                claim.says.c_str(),
+                verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
+                study::sentence(results, verdict).c_str());
+  }
+  if (results.verdicts.empty()) {
+    for (const auto& verdict : results.baseline_verdicts)
+      std::printf("%s\n", study::sentence(results, verdict).c_str());
+  }
+  if (!results.is_complete) std::printf("not all runs are done: give the same command to go on\n");
+  std::printf("report: %s\n", (folder / "report.html").c_str());
+}
+
+nlohmann::ordered_json results_json(const study::Results& results, const fs::path& folder) {
+  auto verdicts = nlohmann::ordered_json::array();
+  for (const auto& verdict : results.verdicts) {
+    const auto& claim = *study::claim_of(results, verdict);
+    nlohmann::ordered_json line = {{"claim", claim.says},
+                                   {"where", verdict.where},
+                                   {"outcome", study::to_string(verdict.outcome)},
+                                   {"sentence", study::sentence(results, verdict)}};
+    if (verdict.difference) {
+      line["difference"] = verdict.difference->mean;
+      line["low"] = verdict.difference->interval.low;
+      line["high"] = verdict.difference->interval.high;
+      if (!verdict.not_tested) line["p"] = verdict.p;
+    }
+    verdicts.push_back(std::move(line));
+  }
+  return {{"study", results.study.name},
+          {"size", results.study.size},
+          {"whole", results.is_complete},
+          {"verdicts", verdicts},
+          {"report", (folder / "report.html").string()}};
+}
+
+/// 0; 1 with --strict where a claim is contradicted; 70 where a run crashed twice.
+Exit exit_of(const study::Results& results, bool strict) {
+  for (const auto& arm : results.arms) {
+    for (const auto& seed_run : arm.seed_runs) {
+      if (seed_run.state == study::SeedRun::State::crashed) return Exit::internal;
+    }
+  }
+  for (const auto& search_result : results.search_results) {
+    for (const auto& each : search_result.trials) {
+      if (each.crashed) return Exit::internal;
+    }
+  }
+  const auto refuted = [](const study::Verdict& verdict) {
+    return verdict.outcome == study::Verdict::Outcome::contradicted;
+  };
+  const auto& verdicts = results.verdicts;
+  return strict && std::any_of(verdicts.begin(), verdicts.end(), refuted) ? Exit::refuted
+                                                                          : Exit::done;
+}
+
+Exit run_study(const StudyOptions& options) {
+  check_device(options.common);
+  if (options.study.empty()) return list_studies(options);
+  const auto request = request_of(options);
+  study::Resources resources{
+      .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
+      .run_cache = run_cache_of(request),
+      .cores = options.jobs > 0 ? options.jobs : CpuFeatures::detect().cores,
+      .memory_bytes = train::available_bytes(),
+      .minutes = request.study.minutes,
+      .stop_requested = [] { return train::stop_wanted(); }};
+  if (options.dry_run) return print_dry_run(request, resources, options.common.json);
+  train::catch_signals();
+  study::ProgressTable progress_table(options.common.quiet);
+  const auto results = study::run_study(request, std::move(resources), progress_table);
+  if (options.common.json) {
+    print_json(results_json(results, request.folder));
+  } else {
+    print_results(results, request.folder);
+  }
+  return exit_of(results, options.strict);
+}
+
+}  // namespace
+
+Verb add_study(const Command& program) {
+  const auto options = std::make_shared<StudyOptions>();
+  const auto command =
+      program.add_subcommand("study", "compare schemes fairly: a grid of runs, and verdicts");
+  command.add_option("study", options->study, "name of a study, or a file; none: the list")
+      .type_name("NAME|FILE");
+  command.add_option("--size", options->size, "one of the study's sizes; the first without it")
+      .type_name("SIZE");
+  command
+      .add_option("--seeds", options->seeds,
+                  "seeds 1 to N in place of the file's, or from A to B; more decide more")
+      .type_name("N|A-B");
+  command.add_option("--set", options->common.sets, "a setting of all runs").type_name("KEY=VALUE");
+  add_run(command, options->common, "the study's folder; runs/studies/NAME-SIZE without it");
+  command.add_option("--jobs", options->jobs, "threads in all; as many as cores without it")
+      .between(1, 4096);
+  command.add_flag("--dry-run", options->dry_run, "tell the work, start nothing");
+  command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
+  command.add_flag("--override", options->allow_changes, "the study may differ from the folder's");
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command.footer(kStudyExamples);
+  return {command, [options] { return run_study(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/report/run.h"
+#include "evenkeel/train/train.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kTrainExamples = R"(Examples:
+  evenkeel train                                           the built-in corpus, about a minute
+  evenkeel train --set data.train=book.txt                 your own text
+  evenkeel train --scheme pre_norm --set seed=2            another scheme, another seed
+  evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
+Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
+
+/// The progress of a run and its last values; null for values that were not measured.
+nlohmann::ordered_json train_as_json(const std::filesystem::path& folder) {
+  const auto run = report::read_run(folder);
+  return {{"run", folder.string()},
+          {"scheme", run.scheme},
+          {"preset", run.preset},
+          {"state", run.state},
+          {"step", std::llround(run.step)},
+          {"steps", std::llround(run.steps)},
+          {"loss", report::last_finite(run.loss.y)},
+          {"val_loss", report::last_finite(run.validation_loss.y)},
+          {"val_gap", report::last_finite(run.gap.y)},
+          {"report", (folder / "report.html").string()}};
+}
+
+/// \throws Error (usage) unless `name` is a key, a table or "numerics", which allows another
+///         instruction set or version of LibTorch
+void check_override(const std::string& name) {
+  std::vector<std::string> known = {"numerics", "scheme"};
+  for (const auto& section : config::sections()) {
+    if (!section.name.empty()) known.emplace_back(section.name);
+    for (const auto& key : section.keys) known.push_back(config::full_name(section, key));
+  }
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw Error(Exit::usage, text("--override ", name, ": must be a key, a table or \"numerics\"",
+                                did_you_mean(name, known, "docs/configuration.md lists them")));
+}
+
+Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides) {
+  check_device(common);
+  for (const auto& name : overrides) check_override(name);
+  const auto result = train::train({.sources = common.sources(),
+                                    .run = common.run,
+                                    .overrides = overrides,
+                                    .quiet = common.quiet});
+  if (common.json) {
+    print_json(train_as_json(result.folder));
+  } else {
+    std::printf("%s", terminal_safe(train::closing_text(result)).c_str());
+  }
+  return result.exit;
+}
+
+}  // namespace
+
+Verb add_train(const Command& program) {
+  struct Options {
+    CommonOptions common;
+    std::vector<std::string> overrides;
+  };
+  const auto options = std::make_shared<Options>();
+  const auto command = program.add_subcommand("train", "train a model, or go on with a run");
+  add_config_options(command, options->common);
+  add_run(command, options->common);
+  add_device(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command
+      .add_option("--override", options->overrides,
+                  "when going on: let this key differ from what the run was started with")
+      .type_name("KEY");
+  command.footer(kTrainExamples);
+  return {command, [options] { return run_train(options->common, options->overrides); }};
+}
+
+}  // namespace evenkeel::cli

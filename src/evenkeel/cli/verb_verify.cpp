@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/verify/verify.h"
+#include "evenkeel/verify/verify_text.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+using nn::AttentionPath;
+using nn::Precision;
+
+constexpr const char* kVerifyExamples = R"(Examples:
+  evenkeel verify dense_hybrid_norm.safetensors            the table of one file
+  evenkeel verify golden/*.safetensors --precision float32 a line a file
+  evenkeel verify x.safetensors --formulas --attention explicit
+Exit code 0: all held; 1: a file is refuted; else that of the first file that could not be judged.
+Layouts and tolerances: tests/golden/README.md)";
+
+const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::float32},
+                                                      {"float64", Precision::float64}};
+const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::automatic},
+                                                     {"explicit", AttentionPath::explicit_scores},
+                                                     {"flash", AttentionPath::flash}};
+
+std::vector<std::string> names_of(const auto& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : choices) names.push_back(name);
+  return names;
+}
+
+struct VerifyOptions {
+  std::vector<std::string> files;
+  std::string precision = "float64", attention = "auto";
+  double tolerance = 1;
+  bool formulas = false, json = false, quiet = false;
+
+  verify::VerifyOptions settings() const {
+    return {.precision = kPrecisions.at(precision),
+            .tolerance = tolerance,
+            .attention = kPaths.at(attention),
+            .fused = !formulas};
+  }
+};
+
+/// The verdicts of several files.
+struct Tally {
+  int held = 0, refuted = 0, not_judged = 0;
+  Exit first_error = Exit::done;
+
+  Exit exit() const { return refuted > 0 ? Exit::refuted : first_error; }
+};
+
+/// A file and the JSON beside it begin alike: then the message has said which file it is about.
+std::string verify_complaint(const std::string& file, const std::string& what) {
+  const auto stem = std::filesystem::path(file).replace_extension().string();
+  return "not judged: " + (what.starts_with(stem) ? what : file + ": " + what);
+}
+
+Exit verify_one(const VerifyOptions& options) {
+  const auto result =
+      verify::verify(verify::read_golden(options.files.front()), options.settings());
+  if (options.json) {
+    print_json(verify::json_of(result), 2);
+  } else if (!options.quiet || !result.passed()) {
+    std::printf("%s", verify::table_of(result).c_str());
+  }
+  return result.passed() ? Exit::done : Exit::refuted;
+}
+
+/// Verifies several files; a file that cannot be judged does not stop the loop.
+Exit verify_all(const VerifyOptions& options) {
+  Tally tally;
+  auto results = nlohmann::json::array();
+  const auto print_line = [&](const std::string& line) {
+    if (!options.json) std::printf("%s\n", line.c_str());
+  };
+  for (const auto& file : options.files) {
+    try {
+      const auto result = verify::verify(verify::read_golden(file), options.settings());
+      ++(result.passed() ? tally.held : tally.refuted);
+      results.push_back(verify::json_of(result));
+      if (!options.quiet || !result.passed()) print_line(verify::line_of(result));
+    } catch (const Error& error) {
+      ++tally.not_judged;
+      if (tally.first_error == Exit::done) tally.first_error = error.exit();
+      results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
+      print_line(verify_complaint(file, error.what()));
+    }
+  }
+  if (!options.quiet || tally.exit() != Exit::done) {
+    print_line(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted,
+                    " refuted, ", tally.not_judged, " not judged"));
+  }
+  if (options.json) print_json(results, 2);
+  return tally.exit();
+}
+
+Exit run_verify(const VerifyOptions& options) {
+  if (!std::isfinite(options.tolerance) || options.tolerance <= 0) {
+    throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
+                                  options.tolerance, "; 2 doubles every tolerance"));
+  }
+  return options.files.size() == 1 ? verify_one(options) : verify_all(options);
+}
+
+}  // namespace
+
+Verb add_verify(const Command& program) {
+  const auto options = std::make_shared<VerifyOptions>();
+  const auto command = program.add_subcommand("verify", "compute golden files again and compare");
+  command.add_option("files", options->files, "golden files: one pass, or a trajectory")
+      .type_name("FILE.safetensors")
+      .required();
+  command.add_option("--precision", options->precision, "float64 or float32")
+      .one_of(names_of(kPrecisions))
+      .show_default();
+  command.add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
+      .type_name("FACTOR")
+      .show_default();
+  command.add_option("--attention", options->attention, "auto, flash or explicit")
+      .one_of(names_of(kPaths))
+      .show_default();
+  command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
+  command.add_flag("--json", options->json, "every check as JSON on standard output");
+  command.add_flag("--quiet", options->quiet, "nothing of a file that holds");
+  command.footer(kVerifyExamples);
+  return {command, [options] { return run_verify(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/common/embedding.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/zeros.h>
+
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/common/saved_value.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::AutogradContext;
+using torch::autograd::tensor_list;
+
+using EmbeddingSignature = Tensor(const Tensor&, const Tensor&);
+using AddEmbeddingGradientSignature = void(const Tensor&, const Tensor&, const Tensor&);
+
+class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
+ public:
+  static Tensor forward(AutogradContext* ctx, const Tensor& weight, const Tensor& ids,
+                        const GradientBuffer* gradient_buffer) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
+    ctx->save_for_backward({ids});
+    ctx->saved_data["rows"] = weight.sym_size(0);
+    if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = saved_value(*gradient_buffer);
+    return at::embedding(weight, ids);
+  }
+
+  static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "[embedding] can be differentiated once");
+    const Tensor none;
+    const auto ids = ctx->get_saved_variables()[0].flatten();
+    const auto dy = upstream[0].flatten(0, -2);
+    const auto found = ctx->saved_data.find("gradient_buffer");
+    if (found != ctx->saved_data.end()) {
+      if (ctx->needs_input_grad(0)) {
+        add_embedding_gradient(saved_value_as<GradientBuffer>(found->second).value(), dy, ids);
+      }
+      return {none, none, none};
+    }
+    const auto rows = ctx->saved_data["rows"].toSymInt();
+    const auto gradient = at::zeros_symint({rows, dy.sym_size(-1)}, dy.options());
+    add_embedding_gradient(gradient, dy, ids);
+    return {gradient, none, none};
+  }
+};
+
+Tensor embedding_with_buffer(const Tensor& weight, const Tensor& ids,
+                             const GradientBuffer& gradient_buffer) {
+  check_dtype("embedding", "weight", weight);
+  TORCH_CHECK(
+      weight.dim() == 2 && ids.scalar_type() == at::kLong && weight.device() == ids.device(),
+      "[embedding] weight must be [rows, D] and ids int64 on the same device, but they are ",
+      weight.sym_sizes(), " on ", weight.device(), " and ", dtype_name(ids.scalar_type()), " on ",
+      ids.device());
+  return EmbeddingFunction::apply(weight, ids, &gradient_buffer);
+}
+
+Tensor embedding_autograd(const Tensor& weight, const Tensor& ids) {
+  return embedding_with_buffer(weight, ids, {});
+}
+
+void add_embedding_gradient_meta(const Tensor& /*gradient*/, const Tensor& /*dy*/,
+                                 const Tensor& /*ids*/) {}
+
+}  // namespace
+
+// A GradientBuffer is a C++ object: calls with one do not go through the dispatcher.
+Tensor embedding(const Tensor& weight, const Tensor& ids, const GradientBuffer& gradient_buffer) {
+  if (gradient_buffer) return embedding_with_buffer(weight, ids, gradient_buffer);
+  static const auto op = registered_operator<EmbeddingSignature>("evenkeel::embedding");
+  return op.call(weight, ids);
+}
+
+void add_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tensor& ids) {
+  static const auto op =
+      registered_operator<AddEmbeddingGradientSignature>("evenkeel::add_embedding_gradient_");
+  op.call(gradient, dy, ids);
+}
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("embedding(Tensor weight, Tensor ids) -> Tensor");
+  m.def("add_embedding_gradient_(Tensor(a!) gradient, Tensor dy, Tensor ids) -> ()");
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
+  m.impl("embedding", embedding_autograd);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("add_embedding_gradient_", add_embedding_gradient_meta);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("add_embedding_gradient_", autograd_not_implemented());
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/sort.h>
+#include <torch/library.h>
+
+#include <type_traits>
+
+#include "evenkeel/kernels/cpu/portable/gather_sum.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/operands.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// \param id     [count], sorted
+/// \param place  [count]: the row of `from` of each id
+template <typename T, typename To>
+void add_rows_by_id(const T* from, const std::int64_t* id, const std::int64_t* place,
+                    std::int64_t count, To* to, std::int64_t width) {
+  cpu::for_each_row(count, [&](std::int64_t first) {
+    if (first > 0 && id[first - 1] == id[first]) return;  // the first place of an id does it all
+    auto last = first + 1;
+    while (last < count && id[last] == id[first]) ++last;
+    kernels::cpu::gather_sum(from, place + first, last - first, to + id[first] * width, width,
+                             /*is_added=*/true);
+  });
+}
+
+void check_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tensor& ids) {
+  TORCH_CHECK(gradient.dim() == 2 && dy.dim() == 2 && ids.dim() == 1 && dy.size(0) == ids.size(0) &&
+                  dy.size(1) == gradient.size(1) && ids.scalar_type() == at::kLong &&
+                  ids.is_cpu() && gradient.is_contiguous() &&
+                  (gradient.scalar_type() == dy.scalar_type() ||
+                   gradient.scalar_type() == opmath_dtype(dy.scalar_type())),
+              "[add_embedding_gradient_] gradient must be contiguous [rows, D], dy [n, D] of its "
+              "dtype or bfloat16 beside float32, and ids [n] of int64, but they are ",
+              gradient.sizes(), " of ", dtype_name(gradient.scalar_type()), ", ", dy.sizes(),
+              " of ", dtype_name(dy.scalar_type()), " and ", ids.sizes(), " of ",
+              dtype_name(ids.scalar_type()));
+}
+
+void add_embedding_gradient_cpu(const Tensor& gradient, const Tensor& dy_any, const Tensor& ids) {
+  check_embedding_gradient(gradient, dy_any, ids);
+  const auto dy = dy_any.contiguous();
+  const auto [sorted, order] = at::sort(ids, /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const auto count = ids.numel();
+  const auto* const id = sorted.const_data_ptr<std::int64_t>();
+  const auto* const place = order.const_data_ptr<std::int64_t>();
+  TORCH_CHECK(count == 0 || (id[0] >= 0 && id[count - 1] < gradient.size(0)),
+              "[add_embedding_gradient_] ids must be 0 to ", gradient.size(0) - 1, ", but are ",
+              id[0], " to ", id[count - 1]);
+  bump_version(gradient);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, dy.scalar_type(), "embedding_backward", [&] {
+    const auto* const from = cpu::const_data<scalar_t>(dy);
+    const auto add = [&](auto* to) { add_rows_by_id(from, id, place, count, to, dy.size(-1)); };
+    if constexpr (std::is_same_v<scalar_t, at::BFloat16>) {
+      if (gradient.scalar_type() == at::kFloat) return add(cpu::mutable_data<float>(gradient));
+    }
+    add(cpu::mutable_data<scalar_t>(gradient));
+  });
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("add_embedding_gradient_", add_embedding_gradient_cpu);
+}
+
+}  // namespace evenkeel::ops

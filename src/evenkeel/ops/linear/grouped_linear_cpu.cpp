@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/record_function.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <tuple>
+#include <vector>
+
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/grouped_linear_common.h"
+#include "evenkeel/ops/linear/serial_matmul.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// One product that one thread makes: some rows of the operands of a group.
+struct GroupedTask {
+  std::int64_t group = 0, first = 0, rows = 0;
+};
+
+/// Calls work(task) for each task. A free thread takes the next one: groups are of different
+/// sizes. Each product runs on one thread.
+template <typename Work>
+void for_each_grouped_task(const std::vector<GroupedTask>& tasks, const Work& work) {
+  RECORD_FUNCTION("evenkeel::grouped_linear", {});
+  std::atomic<std::size_t> next = 0;
+  at::parallel_for(0, at::get_num_threads(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
+    const at::NoGradGuard no_grad;  // of this thread
+    for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
+  });
+}
+
+/// Rows of a product: enough for its rate, and, in tiles of our own, whose rows do not depend on
+/// each other, as few as give every thread some products. Elsewhere bits depend on the number of
+/// rows, and it does not on that of threads.
+std::int64_t rows_per_task(const Tensor& x) {
+  constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
+  if (!uses_amx_gemm(x)) return kLeast;
+  return std::clamp(x.size(0) / (kMany * at::get_num_threads()), kLeast, kMost);
+}
+
+/// Blocks of rows of x.
+std::vector<GroupedTask> row_tasks(const Tensor& x, const Tensor& offsets) {
+  const auto most = rows_per_task(x);
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
+  std::vector<GroupedTask> tasks;
+  for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
+    for (auto first = start[e]; first < start[e + 1]; first += most) {
+      tasks.push_back({e, first, std::min(most, start[e + 1] - first)});
+    }
+  }
+  return tasks;
+}
+
+/// Blocks of rows of the gradients of the groups' matrices, largest groups first.
+std::vector<GroupedTask> gradient_tasks(const Tensor& offsets, std::int64_t outputs) {
+  constexpr std::int64_t kRows = 512;
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
+  std::vector<GroupedTask> tasks;
+  for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
+    for (std::int64_t first = 0; first < outputs; first += kRows) {
+      tasks.push_back({e, first, std::min(kRows, outputs - first)});
+    }
+  }
+  const auto size = [&](const GroupedTask& task) {
+    return start[task.group + 1] - start[task.group];
+  };
+  std::stable_sort(
+      tasks.begin(), tasks.end(),
+      [&](const GroupedTask& left, const GroupedTask& right) { return size(left) > size(right); });
+  return tasks;
+}
+
+/// Contiguous offsets that are the bounds of groups of `rows` rows.
+Tensor checked_offsets(const Tensor& offsets_any, std::int64_t rows) {
+  const auto offsets = offsets_any.contiguous();
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
+  TORCH_CHECK(start[0] == 0 && start[offsets.size(0) - 1] == rows &&
+                  std::is_sorted(start, start + offsets.size(0)),
+              "[grouped_linear] offsets must begin with 0, end with ", rows,
+              ", the rows of x, and never fall");
+  return offsets;
+}
+
+Tensor grouped_linear_forward_cpu(const Tensor& x_any, const Tensor& weight,
+                                  const Tensor& offsets_any) {
+  check_grouped_linear(x_any, weight, offsets_any);
+  const auto x = x_any.contiguous();
+  const auto offsets = checked_offsets(offsets_any, x.size(0));
+  const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
+  for_each_grouped_task(row_tasks(x, offsets), [&](const GroupedTask& task) {
+    serial_matmul_out(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
+                      weight.select(0, task.group).t());
+  });
+  return y;
+}
+
+/// Of each group, dy^T x over its rows.
+void add_grouped_gradients(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                           const Tensor& offsets, bool is_first) {
+  const auto* const start = offsets.const_data_ptr<std::int64_t>();
+  for_each_grouped_task(gradient_tasks(offsets, sum.size(1)), [&](const GroupedTask& task) {
+    const auto to = sum.select(0, task.group).narrow(0, task.first, task.rows);
+    const auto begin = start[task.group];
+    const auto count = start[task.group + 1] - begin;
+    const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
+    serial_add_weight_gradient(to, part, x.narrow(0, begin, count), is_first);
+  });
+}
+
+void check_grouped_upstream(const Tensor& dy, const Tensor& x, const Tensor& weight) {
+  TORCH_CHECK(dy.dim() == 2 && dy.size(0) == x.size(0) && dy.size(1) == weight.size(1) &&
+                  dy.scalar_type() == x.scalar_type() && dy.device() == x.device(),
+              "[grouped_linear] dy must be [", x.size(0), ", ", weight.size(1), "] of ",
+              dtype_name(x.scalar_type()), ", but is ", dy.sizes(), " of ",
+              dtype_name(dy.scalar_type()));
+}
+
+std::tuple<Tensor, Tensor> grouped_linear_backward_cpu(const Tensor& dy_any, const Tensor& x_any,
+                                                       const Tensor& weight,
+                                                       const Tensor& offsets_any, bool for_x,
+                                                       bool for_weight) {
+  check_grouped_linear(x_any, weight, offsets_any);
+  check_grouped_upstream(dy_any, x_any, weight);
+  const auto dy = dy_any.contiguous(), x = x_any.contiguous();
+  const auto offsets = checked_offsets(offsets_any, x.size(0));
+  const auto dx = for_x ? at::empty(x.sizes(), x.options()) : at::empty({0}, x.options());
+  if (for_x) {
+    for_each_grouped_task(row_tasks(dy, offsets), [&](const GroupedTask& task) {
+      serial_matmul_out(dx.narrow(0, task.first, task.rows), dy.narrow(0, task.first, task.rows),
+                        weight.select(0, task.group));
+    });
+  }
+  const auto dweight =
+      for_weight ? at::empty(weight.sizes(), weight.options()) : at::empty({0}, weight.options());
+  if (for_weight) add_grouped_gradients(dweight, dy, x, offsets, /*is_first=*/true);
+  return {dx, dweight};
+}
+
+void add_grouped_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any,
+                                     const Tensor& offsets_any, bool is_first) {
+  TORCH_CHECK(sum.dim() == 3 && x_any.dim() == 2 && dy_any.dim() == 2 &&
+                  sum.size(2) == x_any.size(1) && sum.size(1) == dy_any.size(1) &&
+                  dy_any.size(0) == x_any.size(0) && offsets_any.dim() == 1 &&
+                  offsets_any.size(0) == sum.size(0) + 1,
+              "[add_grouped_weight_gradient_] sum must be [E, O, I], dy [M, O], x [M, I] and "
+              "offsets [E + 1], but they are ",
+              sum.sizes(), ", ", dy_any.sizes(), ", ", x_any.sizes(), " and ", offsets_any.sizes());
+  const auto dy = dy_any.contiguous(), x = x_any.contiguous();
+  const auto offsets = checked_offsets(offsets_any, x.size(0));
+  bump_version(sum);
+  add_grouped_gradients(sum, dy, x, offsets, is_first);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("grouped_linear_forward", grouped_linear_forward_cpu);
+  m.impl("grouped_linear_backward", grouped_linear_backward_cpu);
+  m.impl("add_grouped_weight_gradient_", add_grouped_weight_gradient_cpu);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+#include <tuple>
+#include <vector>
+
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/moe/expert_assignment.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// Writes the indices of the k largest scores. A comparison with NaN is false, so that any k are
+/// distinct.
+template <typename T>
+void select_top_k(const T* scores, std::int64_t experts, std::int64_t k, std::int64_t* chosen) {
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto is_free = [&](std::int64_t e) {
+      for (std::int64_t i = 0; i < j; ++i) {
+        if (chosen[i] == e) return false;
+      }
+      return true;
+    };
+    std::int64_t best = -1;
+    for (std::int64_t e = 0; e < experts; ++e) {
+      if ((best < 0 || scores[e] > scores[best]) && is_free(e)) best = e;
+    }
+    chosen[j] = best;
+  }
+}
+
+/// Sorts the choices by expert with a stable counting sort: one pass over them.
+void sort_by_expert(const ExpertAssignment& assignment) {
+  const auto choices = assignment.top_experts.numel();
+  const auto k = assignment.top_k(), experts = assignment.experts();
+  const auto* const expert = assignment.top_experts.const_data_ptr<std::int64_t>();
+  auto* const offsets = assignment.offsets.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < choices; ++i) ++offsets[expert[i] + 1];
+  for (std::int64_t e = 0; e < experts; ++e) offsets[e + 1] += offsets[e];
+  std::vector<std::int64_t> next(offsets, offsets + experts);
+  auto* const permutation = assignment.permutation.mutable_data_ptr<std::int64_t>();
+  auto* const token_of_row = assignment.token_of_row.mutable_data_ptr<std::int64_t>();
+  auto* const inverse = assignment.inverse_permutation.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < choices; ++i) {
+    const auto at = next[static_cast<std::size_t>(expert[i])]++;
+    permutation[at] = i;
+    token_of_row[at] = i / k;
+    inverse[i] = at;
+  }
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> expert_assignment_cpu(const Tensor& scores_any,
+                                                                         std::int64_t k) {
+  const auto dtype = scores_any.scalar_type();
+  TORCH_CHECK(scores_any.dim() == 2 && (dtype == at::kFloat || dtype == at::kDouble),
+              "[expert_assignment] scores must be [N, E] of float32 or float64, but are ",
+              scores_any.sizes(), " of ", dtype_name(dtype));
+  const auto scores = scores_any.contiguous();
+  const auto tokens = scores.size(0), experts = scores.size(1);
+  TORCH_CHECK(1 <= k && k <= experts, "[expert_assignment] k must be 1 to ", experts,
+              ", the number of experts, but is ", k);
+  const auto options = scores.options().dtype(at::kLong);
+  const ExpertAssignment assignment = {.top_experts = at::empty({tokens, k}, options),
+                                       .permutation = at::empty({tokens * k}, options),
+                                       .token_of_row = at::empty({tokens * k}, options),
+                                       .inverse_permutation = at::empty({tokens, k}, options),
+                                       .offsets = at::zeros({experts + 1}, options)};
+  auto* const top_experts = assignment.top_experts.mutable_data_ptr<std::int64_t>();
+  AT_DISPATCH_FLOATING_TYPES(dtype, "expert_assignment", [&] {
+    const auto* const from = scores.const_data_ptr<scalar_t>();
+    cpu::for_each_row(tokens, [&](std::int64_t n) {
+      select_top_k(from + n * experts, experts, k, top_experts + n * k);
+    });
+  });
+  sort_by_expert(assignment);
+  return {assignment.top_experts, assignment.permutation, assignment.token_of_row,
+          assignment.inverse_permutation, assignment.offsets};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("expert_assignment", expert_assignment_cpu);
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "evenkeel/base/cpu_contention.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/analysis/statistics.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Outcome = Verdict::Outcome;
+using State = SeedRun::State;
+
+/// Differences of the seeds that both arms finished.
+std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
+                                       const Measure& measure) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const auto &arm_run = arm.seed_runs[i], &reference_run = reference.seed_runs[i];
+    if (arm_run.state != State::finished || reference_run.state != State::finished) continue;
+    const double difference =
+        measured_value(arm_run.run, measure) - measured_value(reference_run.run, measure);
+    if (std::isfinite(difference)) out.push_back(difference);
+  }
+  return out;
+}
+
+/// Whether times of these arms cannot be compared: other processes took too much CPU time.
+std::optional<NotTested> contention_of(const Arm& arm, const Arm& reference) {
+  NotTested out{.kind = NotTested::Kind::cpu_contention};
+  for (const auto* const each : {&arm, &reference}) {
+    for (const auto& seed_run : each->seed_runs) {
+      if (seed_run.state != State::finished) continue;
+      const double contention = seed_run.run.cpu_contention.value_or(0);
+      ++out.total;
+      if (contention > CpuContention::kMaxShare) ++out.contended;
+      out.max_share = std::max(out.max_share, contention);
+    }
+  }
+  return out.contended == 0 ? std::nullopt : std::optional(out);
+}
+
+/// Whether an arm came to one and the same value under all seeds.
+bool is_constant(const Arm& arm, const Measure& measure) {
+  std::set<double> values;
+  for (const auto& seed_run : arm.seed_runs) {
+    if (seed_run.state == State::finished) values.insert(measured_value(seed_run.run, measure));
+  }
+  return values.size() == 1;
+}
+
+/// Whether runs of these arms are missing, so that their difference can still change.
+std::optional<NotTested> missing_runs_of(const Arm& arm, const Arm& reference) {
+  NotTested out{.kind = NotTested::Kind::missing_runs};
+  for (const auto* const each : {&arm, &reference}) {
+    if (!is_complete(*each)) out.arms.push_back(each->name);
+  }
+  return out.arms.empty() ? std::nullopt : std::optional(out);
+}
+
+/// Combines `p`, that of a difference, with Fisher's test of the failures if one arm fails more
+/// often.
+void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
+  const auto failed = run_count(arm, State::failed),
+             reference_failed = run_count(reference, State::failed);
+  verdict.is_failure_test = false;
+  if (failed == reference_failed) return;
+  const auto all = static_cast<std::int64_t>(arm.seed_runs.size());
+  const double p_failures = fisher_exact_p(failed, all, reference_failed, all);
+  verdict.is_failure_test = !verdict.difference || p_failures < p;
+  p = std::min(p, p_failures);
+  if (verdict.difference) p = std::min(1.0, 2 * p);
+}
+
+/// Of the claim that the measure is lower in `arm`. If the test of failures is significant, the arm
+/// that fails less often is better. Else the sign of the difference decides, unless the better arm
+/// has more failed runs.
+Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference) {
+  const auto failed = run_count(arm, State::failed),
+             reference_failed = run_count(reference, State::failed);
+  if (!verdict.difference &&
+      (failed == reference_failed || !is_complete(arm) || !is_complete(reference))) {
+    return Outcome::not_measured;
+  }
+  if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
+  if (verdict.is_failure_test)
+    return failed < reference_failed ? Outcome::supported : Outcome::contradicted;
+  if (verdict.difference->mean < 0)
+    return failed > reference_failed ? Outcome::inconclusive : Outcome::supported;
+  return reference_failed > failed ? Outcome::inconclusive : Outcome::contradicted;
+}
+
+Outcome equivalence_outcome(const Verdict& verdict) {
+  if (!verdict.difference && !verdict.is_failure_test) return Outcome::not_measured;
+  if (verdict.p < kSignificanceLevel) return Outcome::supported;
+  return verdict.p_nonequivalence < kSignificanceLevel ? Outcome::contradicted
+                                                       : Outcome::inconclusive;
+}
+
+}  // namespace
+
+bool is_complete(const Arm& arm) {
+  return run_count(arm, State::failed) + run_count(arm, State::finished) ==
+         static_cast<std::int64_t>(arm.seed_runs.size());
+}
+
+Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure) {
+  Verdict verdict{.arm = arm.name, .reference = reference.name};
+  const auto differences = paired_differences(arm, reference, measure);
+  if (differences.size() >= 2) {
+    verdict.difference = paired_test(differences);
+    verdict.not_tested = missing_runs_of(arm, reference);
+    if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
+      verdict.not_tested = contention_of(arm, reference);
+    }
+  }
+  if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
+  if (verdict.difference) verdict.p = verdict.difference->p;
+  combine_with_failures(verdict, verdict.p, arm, reference);
+  return verdict;
+}
+
+Verdict equivalence_test(const Arm& arm, const Arm& reference, const Claim& claim) {
+  auto verdict = comparison(arm, reference, claim.measure);
+  verdict.p = verdict.p_nonequivalence = 1;
+  if (!verdict.not_tested && verdict.difference && is_constant(arm, claim.measure) &&
+      is_constant(reference, claim.measure)) {
+    verdict.not_tested = NotTested{.kind = NotTested::Kind::zero_variance};
+  }
+  if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
+  const bool fail_equally = run_count(arm, State::failed) == run_count(reference, State::failed);
+  if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
+  if (verdict.difference)
+    verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
+  combine_with_failures(verdict, verdict.p_nonequivalence, arm, reference);
+  return verdict;
+}
+
+Outcome comparison_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                           const Claim* claim) {
+  if (verdict.not_tested) return Outcome::not_tested;
+  const bool is_equivalence = claim != nullptr && claim->kind == Claim::Kind::equivalent;
+  return is_equivalence ? equivalence_outcome(verdict)
+                        : difference_outcome(verdict, arm, reference);
+}
+
+}  // namespace evenkeel::study

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/windows.h"
+#include "evenkeel/evaluate/evaluation.h"
+#include "evenkeel/nn/model.h"
+
+namespace evenkeel::train {
+
+/// One evaluation of a run.
+struct RunEvaluation {
+  std::int64_t step = 0;
+  evaluate::Evaluation validation;
+  std::optional<evaluate::Evaluation> ood;  // out of distribution: of the text of data.ood
+};
+
+/// Evaluates the model of a run on its validation texts.
+class Evaluator {
+ public:
+  /// \param text  must outlive it
+  /// \param vocabulary  the tokenizer's: it decides how many sequences fit at once
+  Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary);
+
+  /// The losses of the model on all validation texts.
+  /// \param step  optimizer steps that the model has taken
+  RunEvaluation evaluate(const nn::Model& model, std::int64_t step);
+
+  /// Takes over the last evaluation of an earlier process.
+  /// \param metrics  the lines of metrics.jsonl
+  void resume(const std::vector<nlohmann::json>& metrics);
+
+  /// The step of the last evaluation; -1 before the first one.
+  std::int64_t last_step() const { return last_step_; }
+
+  /// Loss above the entropy of the text in nats a byte, of the last evaluation; none where the
+  /// entropy is unknown.
+  std::optional<double> gap() const { return gap_; }
+
+ private:
+  data::ValidationWindows validation_;
+  std::optional<data::ValidationWindows> ood_;
+  std::int64_t micro_batch_size_;
+  std::int64_t last_step_ = -1;
+  std::optional<double> gap_;
+};
+
+}  // namespace evenkeel::train

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/recorder.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/probe/probe.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+struct rusage usage() {
+  struct rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used;
+}
+
+std::int64_t minor_faults() {
+  return usage().ru_minflt;
+}
+
+/// The largest resident set size of this process, in bytes.
+std::int64_t peak_bytes() {
+  constexpr std::int64_t kKibibyte = 1024;
+  return usage().ru_maxrss * kKibibyte;
+}
+
+std::string four_digits(double value) {
+  return with_decimals(value, 4);
+}
+
+std::string message_of(const RunEvaluation& evaluation) {
+  const auto& [step, validation, ood] = evaluation;
+  auto message = text("step ", step, ": validation loss ", four_digits(validation.nats_per_token),
+                      " nats a token, ", four_digits(validation.bits_per_byte), " bits a byte");
+  if (validation.floor) {
+    message += text(", ", four_digits(*validation.gap), " nats a byte above the floor of ",
+                    four_digits(*validation.floor));
+  }
+  if (validation.exact_match)
+    message += text(", ", percent(*validation.exact_match), " of the answers right");
+  if (ood) {
+    message += text("; out of distribution ", four_digits(ood->nats_per_token), " nats a token");
+    if (ood->exact_match) message += text(", ", percent(*ood->exact_match), " right");
+  }
+  return message;
+}
+
+}  // namespace
+
+StepTimer::StepTimer() : started_(std::chrono::steady_clock::now()), faults_(minor_faults()) {}
+
+StepCost StepTimer::cost() const {
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - started_;
+  return {.seconds = taken.count(), .faults = minor_faults() - faults_};
+}
+
+Recorder::Recorder(const std::filesystem::path& folder, const config::Config& config,
+                   Console& console)
+    : folder_(folder),
+      config_(config),
+      console_(console),
+      metrics_(folder / "metrics.jsonl"),
+      health_(folder / "health.jsonl"),
+      probes_(folder / "probes.jsonl") {}
+
+void Recorder::resume_status() {
+  if (const auto status = store::read_status(folder_)) cpu_contention_ = status->cpu_contention;
+}
+
+void Recorder::truncate_after(std::int64_t step) {
+  metrics_.truncate_after(step);
+  health_.truncate_after(step);
+  probes_.truncate_after(step);
+}
+
+StepTimer Recorder::start_step() {
+  if (!contention_) contention_.emplace();
+  return {};
+}
+
+void Recorder::record(const StepRecord& step, const Progress& progress, const StepCost& cost,
+                      std::optional<double> gap) {
+  constexpr double kSmoothing = 0.9;  // weight of the past in the running mean of the step time
+  seconds_per_step_ = seconds_per_step_ == 0
+                          ? cost.seconds
+                          : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * cost.seconds;
+  record_metrics(step, progress, cost, gap);
+  for (const auto& profile : step.profiles) {
+    append(probes_, probe::record(progress.step, "training", profile));
+  }
+  for (const auto& event : step.events) record_event(event, progress.step);
+}
+
+void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
+                              const StepCost& cost, std::optional<double> gap) {
+  const auto now = progress.step, steps = progress.steps;
+  const double tokens_per_second =
+      static_cast<double>(config_.train.batch * config_.model.context) / cost.seconds;
+  const bool permanent = is_due(now, config_.log.every) || now == steps;
+  if (permanent) {
+    nlohmann::ordered_json line = {{"step", now},
+                                   {"tokens", progress.tokens},
+                                   {"loss", step.result.loss},
+                                   {"lr", step.rate},
+                                   {"grad_norm", step.result.gradient_norm},
+                                   {"clipped", step.result.clipped},
+                                   {"tokens_per_s", tokens_per_second},
+                                   {"step_s", cost.seconds},
+                                   {"memory_bytes", peak_bytes()},
+                                   {"faults", cost.faults}};
+    if (!step.result.routing.empty()) line.update(routing_record(step.result));
+    append(metrics_, line);
+  }
+  console_.show_progress({.step = now,
+                          .steps = steps,
+                          .loss = step.result.loss,
+                          .gap = gap,
+                          .rate = step.rate,
+                          .gradient_norm = step.result.gradient_norm,
+                          .tokens_per_second = tokens_per_second,
+                          .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)},
+                         permanent);
+}
+
+void Recorder::record_event(const HealthEvent& event, std::int64_t step) {
+  const auto line = line_of(event);
+  if (!event.is_repeated) console_.warn(text("step ", step, ": ", event.kind, ": ", line));
+  append(health_, {{"step", step},
+                   {"event", event.kind},
+                   {"layer", event.layer},
+                   {"tensor", event.tensor},
+                   {"detail", line}});
+}
+
+void Recorder::record(const RunEvaluation& evaluation) {
+  nlohmann::ordered_json line = {{"step", evaluation.step}};
+  line.update(evaluate::record(evaluation.validation, "val"));
+  if (evaluation.ood) line.update(evaluate::record(*evaluation.ood, "ood"));
+  append(metrics_, line);
+  console_.info(message_of(evaluation));
+}
+
+void Recorder::record_failed_save(std::int64_t step, const std::string& error) {
+  append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error}});
+}
+
+void Recorder::note_contention() {
+  if (contention_) cpu_contention_ = std::max(cpu_contention_, contention_->share());
+  constexpr double kMany = 0.25;
+  if (!console_.is_terminal() || cpu_contention_.value_or(0) <= kMany) return;
+  console_.info(text("note: other processes took ", percent(*cpu_contention_),
+                     " of the processors' time; train.threads=1, or OMP_WAIT_POLICY=passive in the "
+                     "environment, loses less to them"));
+}
+
+void Recorder::write_status(const std::string& state, const Progress& progress) const {
+  store::write_status(folder_, {.state = state,
+                                .step = progress.step,
+                                .steps = progress.steps,
+                                .scheme = config_.scheme.name,
+                                .preset = config_.preset,
+                                .cpu_contention = cpu_contention_});
+}
+
+/// Appends a record; the first failure of a series is a warning.
+void Recorder::append(store::JsonLinesFile& records, const nlohmann::ordered_json& line) {
+  try {
+    records.append(line);
+    records_failed_ = false;
+  } catch (const Error& error) {
+    if (!records_failed_) console_.warn(text("records are lost: ", error.what()));
+    records_failed_ = true;
+  }
+}
+
+}  // namespace evenkeel::train

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "evenkeel/base/cpu_contention.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/store/json_lines.h"
+#include "evenkeel/train/console.h"
+#include "evenkeel/train/evaluator.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::train {
+
+/// Whether something is due after `step`. \param every  in steps; 0: never
+inline bool is_due(std::int64_t step, std::int64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+/// Time and page faults of one step.
+struct StepCost {
+  double seconds = 0;       // wall clock
+  std::int64_t faults = 0;  // minor page faults: pages that the kernel had to map
+};
+
+/// Measures the cost of a step from its construction on.
+class StepTimer {
+ public:
+  StepTimer();
+
+  /// The cost since construction.
+  StepCost cost() const;
+
+ private:
+  std::chrono::steady_clock::time_point started_;
+  std::int64_t faults_;
+};
+
+/// Writes the records of a run, to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
+/// status.json) and to the console. Records that cannot be written are a warning: the run goes on.
+class Recorder {
+ public:
+  /// Configuration and console must outlive it.
+  Recorder(const std::filesystem::path& folder, const config::Config& config, Console& console);
+
+  /// Takes over the CPU contention of an earlier process, from status.json.
+  void resume_status();
+
+  /// Removes all records after a step: a resumed run writes them again.
+  void truncate_after(std::int64_t step);
+
+  /// To be called before each step; the first call starts the measurement of CPU contention.
+  StepTimer start_step();
+
+  /// A step: its metrics if they are due, profiles, health events, and the progress line.
+  /// \param progress  after the step
+  /// \param gap       of the last evaluation, for the progress line
+  void record(const StepRecord& step, const Progress& progress, const StepCost& cost,
+              std::optional<double> gap);
+
+  /// An evaluation: one line of metrics.jsonl and one on the console.
+  void record(const RunEvaluation& evaluation);
+
+  /// A checkpoint that could not be saved, as a health event.
+  void record_failed_save(std::int64_t step, const std::string& error);
+
+  /// Ends the measurement of CPU contention; a note on a terminal if other processes took more than
+  /// a quarter of the CPU time.
+  void note_contention();
+
+  /// Replaces status.json.
+  /// \param state  "training", "stopped", "finished" or "diverged"
+  void write_status(const std::string& state, const Progress& progress) const;
+
+ private:
+  void record_metrics(const StepRecord& step, const Progress& progress, const StepCost& cost,
+                      std::optional<double> gap);
+  void record_event(const HealthEvent& event, std::int64_t step);
+  void append(store::JsonLinesFile& records, const nlohmann::ordered_json& line);
+
+  std::filesystem::path folder_;
+  const config::Config& config_;
+  Console& console_;
+  store::JsonLinesFile metrics_, health_, probes_;
+  double seconds_per_step_ = 0;              // running mean
+  std::optional<CpuContention> contention_;  // since the first step of this process
+  std::optional<double> cpu_contention_;     // share of CPU time of other processes, the largest
+  bool records_failed_ = false;              // the last record was lost
+};
+
+}  // namespace evenkeel::train

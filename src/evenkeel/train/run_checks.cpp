@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/run_checks.h"
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/train/machine.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::train {
+
+void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
+                  Console& console) {
+  constexpr double kBeyond =
+      1.25;  // of the installed memory: the error of the prediction is smaller
+  const auto padded_vocabulary = padded_vocabulary_size(config.model, scheme.shape.vocabulary);
+  const auto needed = footprint_of(config, scheme, padded_vocabulary, precision).total();
+  const auto free = available_bytes(), installed = total_bytes();
+  if (installed > 0 && needed > kBeyond * installed) {
+    throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
+                                 " of memory, but the machine has ", bytes_text(installed),
+                                 "; `evenkeel plan` shows what for, and what to change"));
+  }
+  if (free == 0 || needed <= free) return;
+  console.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
+                    bytes_text(free), " are free; `evenkeel plan` shows what for"));
+}
+
+void warn_of_unreached_probes(const config::Config& config, Console& console) {
+  const auto last = steps_of(config);
+  for (const auto step : config.probe.steps) {
+    if (step <= last) continue;
+    console.warn(text("warning: probe.steps names step ", step, ", but the run ends with step ",
+                      last, ": nothing is measured there"));
+  }
+}
+
+void note_unreached_peak(const config::Config& config, const optim::Schedule& schedule,
+                         Console& console) {
+  const auto last = steps_of(config);
+  const auto warmup = schedule.warmup();
+  if (warmup < static_cast<double>(last)) return;
+  console.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
+                    ": the learning rate never gets to schedule.peak"));
+}
+
+}  // namespace evenkeel::train

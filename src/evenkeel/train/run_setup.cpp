@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/run_setup.h"
+
+#include <algorithm>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/version.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/leakage.h"
+#include "evenkeel/norm/warnings.h"
+#include "evenkeel/train/trainer.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+bool caps_scores(const norm::Scheme& scheme) {
+  return std::any_of(scheme.blocks.begin(), scheme.blocks.end(),
+                     [](const norm::Block& block) { return block.attention.softcap.has_value(); });
+}
+
+/// Notes on unexpected properties of a scheme.
+std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
+  auto notes = norm::leaks_of(scheme);
+  if (config.kernels.attention == "flash" && caps_scores(scheme)) {
+    notes.emplace_back(
+        "scores are capped, which LibTorch's flash attention cannot do: attention is computed "
+        "explicitly");
+  }
+  return notes;
+}
+
+void print_model(const config::Config& config, const norm::Scheme& scheme, Console& console) {
+  const auto specs = parameter_specs_of(config, scheme);
+  const auto counts = nn::parameter_counts(specs);
+  console.info(text("model  ", config.scheme.name, ", ",
+                    with_unit(static_cast<double>(counts.total)), " parameters (",
+                    with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
+                    config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
+  if (!scheme.shape.is_mixture()) return;
+  const auto active = static_cast<double>(nn::active_parameters(specs, scheme.shape));
+  console.info(text("       ", norm::describe(scheme.shape.experts), ": ", with_unit(active),
+                    " parameters work on a token"));
+}
+
+}  // namespace
+
+RunSetup set_up_run(const config::Config& config) {
+  RunSetup setup;
+  setup.machine = configure_machine(config.train);
+  setup.text = data::load_corpora(config.data, config.model.context);
+  setup.scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  return setup;
+}
+
+std::vector<nn::ParameterSpec> parameter_specs_of(const config::Config& config,
+                                                  const norm::Scheme& scheme) {
+  return nn::parameter_specs(scheme, padded_vocabulary_size(config.model, scheme.shape.vocabulary),
+                             config.model.tied);
+}
+
+void print_summary(const config::Config& config, const RunSetup& setup,
+                   const std::filesystem::path& folder, Console& console) {
+  console.info(text("evenkeel ", kVersion, " on ", setup.machine.description));
+  console.info(text("text   ", setup.text.train.description));
+  console.info(text("valid  ", setup.text.validation.description));
+  print_model(config, setup.scheme, console);
+  if (config.model.vocabulary > data::kByteVocabulary) {
+    console.info(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
+                      with_commas(config.model.vocabulary),
+                      "; --set model.vocabulary=tokenizer makes the embedding that small"));
+  }
+  for (const auto& note : notes_of(config, setup.scheme)) console.info(text("note   ", note));
+  console.info(text("run    ", folder.string()));
+  for (const auto& warning : norm::unexpected_warnings(setup.scheme)) {
+    console.warn(text("warning ", warning.code, ": ", warning.explanation));
+  }
+}
+
+}  // namespace evenkeel::train

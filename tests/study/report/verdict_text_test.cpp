@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/verdict_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "study/claim_fixture.h"
+
+namespace evenkeel::study {
+namespace {
+
+/// The sentence of the first claim, once analyzed.
+std::string first_sentence(Results results) {
+  analyze_claims(results);
+  return sentence(results, results.verdicts.at(0));
+}
+
+bool has(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+/// That two arms differ by less than 0.01.
+Results equivalence(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  auto results = two_arms(ours, theirs);
+  results.study.claims[0].kind = Claim::Kind::equivalent;
+  results.study.claims[0].margin = 0.01;
+  return results;
+}
+
+TEST(VerdictText, NamesADifferenceWithItsInterval) {
+  const auto text = first_sentence(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30}));
+  EXPECT_TRUE(text.starts_with("validation loss of hybrid is lower than of pre by 0.1 [")) << text;
+}
+
+TEST(VerdictText, NamesTheSeedsThatADifferenceRequires) {
+  const auto text = first_sentence(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
+  EXPECT_TRUE(has(text, "are not told apart with 3 seeds")) << text;
+  EXPECT_TRUE(has(text, " seeds would be needed")) << text;
+}
+
+TEST(VerdictText, SaysThatConstantsAreNotTested) {
+  EXPECT_EQ(first_sentence(equivalence({1, 1, 1}, {1, 1, 1})),
+            "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
+            "judged: no seed changes what either arm comes to, and runs that do not scatter cannot "
+            "show that two arms are alike");
+}
+
+TEST(VerdictText, SaysThatTheMachineWasBusy) {
+  auto results = two_arms({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].measure.kind = Measure::Kind::step_time;
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) seed_run.run.step_seconds.add(1, 0.02);
+  }
+  results.arms[1].seed_runs[2].run.cpu_contention = 0.34;
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(has(text,
+                  "; not judged: others took up to 34 % of the processors' time while 1 of 6 runs "
+                  "were timed"))
+      << text;
+}
+
+TEST(VerdictText, SaysThatRunsAreMissing) {
+  auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
+  results.arms[0].seed_runs[3].state = SeedRun::State::missing;
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(has(text, "; not judged: runs of hybrid are missing")) << text;
+}
+
+TEST(VerdictText, NamesAMeasureThatFinishedRunsLack) {
+  auto results = two_arms({1.0, 1.1, 1.2}, {1.0, 1.1, 1.2});
+  results.study.claims[0].measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
+  EXPECT_EQ(first_sentence(results),
+            "hybrid and pre have finished, but have no mean of grad_norm over blocks");
+}
+
+TEST(VerdictText, CountsFailedRuns) {
+  const double x = kFailed;
+  EXPECT_TRUE(
+      has(first_sentence(two_arms({1.0, 1.1, 1.2}, {x, x, x})), "3 of 3 runs of pre failed"));
+  EXPECT_TRUE(has(first_sentence(two_arms({1.00, 1.11, 1.19, x}, {1.10, 1.20, 1.30, 1.4})),
+                  "1 of 4 runs of hybrid failed"));
+}
+
+TEST(VerdictText, NamesTheTestOfFailures) {
+  const double x = kFailed;
+  const auto lower =
+      first_sentence(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_TRUE(
+      lower.ends_with("(2 seeds) of those that finished; 6 of 8 runs of hybrid failed; that "
+                      "hybrid fails more often: p 0.014 (Fisher)"))
+      << lower;
+  const auto alike = first_sentence(equivalence({1.000, 1.101, 1.199, x, x, x, x, x},
+                                                {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3}));
+  EXPECT_TRUE(alike.ends_with("that hybrid fails more often: p 0.103 (Fisher)")) << alike;
+}
+
+TEST(VerdictText, OfFailsNamesTheSeedsThatWouldBeSignificant) {
+  auto results =
+      two_arms({1, 1, 1, 1, 1, 1, 1}, {kFailed, kFailed, kFailed, 1, kFailed, kFailed, kFailed});
+  results.study.claims[0].kind = Claim::Kind::fails;
+  results.study.claims[0].of = {{"scheme", "pre"}};
+  results.study.claims[0].than.clear();
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(text.starts_with("6 of 7 runs of pre failed")) << text;
+  EXPECT_TRUE(text.ends_with("p 0.125, 6 seeds that all agree would tell")) << text;
+}
+
+// A search chooses what trains, so that `trains` is weak evidence after it.
+TEST(VerdictText, NamesTheSearchInAClaimThatAnArmTrains) {
+  auto results = two_arms({1, 1, 1}, {1, 1, 1});
+  results.study.claims[0].kind = Claim::Kind::trains;
+  results.study.claims[0].than.clear();
+  EXPECT_FALSE(has(first_sentence(results), "search"));
+  results.study.tune = SearchConfig{.key = "schedule.peak"};
+  EXPECT_TRUE(first_sentence(results).ends_with(
+      "; each arm with the schedule.peak at which a search found its lowest loss"));
+}
+
+TEST(VerdictText, ListsTheLargestTrainableValueOfEachSeed) {
+  auto results = depth_study({"8", "16"}, {1, 2});
+  results.arms = {arm({{"scheme", "hybrid"}, {"model.layers", "8"}}, {1, kFailed}),
+                  arm({{"scheme", "hybrid"}, {"model.layers", "16"}}, {kFailed, 1}),
+                  arm({{"scheme", "post"}, {"model.layers", "8"}}, {kFailed, kFailed}),
+                  arm({{"scheme", "post"}, {"model.layers", "16"}}, {1, 1})};
+  EXPECT_EQ(first_sentence(results),
+            "hybrid trains up to model.layers 8, none (seed by seed), post up to none, none; sign "
+            "test over the seeds: p 1.000, 6 seeds that all agree would tell");
+}
+
+TEST(ConfounderText, ListsTheArmsOfEachValue) {
+  EXPECT_EQ(confounder_text({.covariate = "initialisation",
+                             .groups = {{"normal", {"Pre"}}, {"megatron", {"Hybrid", "Star"}}}}),
+            "initialisation: normal (Pre); megatron (Hybrid, Star)");
+}
+
+}  // namespace
+}  // namespace evenkeel::study

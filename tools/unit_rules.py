@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules for sources that are compiled together in one unit (ek_unity in cmake/Floor.cmake), and for includes.
+
+1. A function in an anonymous namespace has a name that no other source of its floor defines or calls: in one
+   unit it would be an overload of the other, or be called in its place without a word.
+2. A chain of includes of our own headers has at most MAX_CHAIN files.
+"""
+import collections
+import re
+
+MAX_CHAIN = 15
+ALONE = {"base", "kernels"}  # floors whose sources are compiled one by one
+
+ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(
+    r"^(?!using|struct|class|enum|return|template|//|constexpr|namespace|\s)[\w:<>,&* \[\]]+?[ &*](\w+)"
+    r"\((?=[^;{}]*?\)[^;{}]*?\{)", re.MULTILINE | re.DOTALL)
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
+OUR_INCLUDE = re.compile(r'^\s*#\s*include\s+"(evenkeel/[^"]+)"', re.MULTILINE)
+
+
+def hidden_functions(text):
+    """Names of the functions that a source defines in anonymous namespaces."""
+    return {function[1] for block in ANONYMOUS.finditer(text) for function in FUNCTION.finditer(block[1])}
+
+
+def calls(text, name):
+    """Whether code calls a function of this name that is no member and not qualified."""
+    return re.search(rf"(?<![\w.:>~]){name}\(", text) is not None
+
+
+def unit_complaints(floor, sources):
+    """Rule 1. sources: text by name, of one floor."""
+    if floor in ALONE:
+        return
+    code = {name: COMMENT_OR_TEXT.sub('""', text) for name, text in sources.items()
+            if not name.endswith("_cuda.cpp")}
+    hidden = {name: hidden_functions(sources[name]) for name in code}
+    for name, functions in hidden.items():
+        for function in sorted(functions):
+            for other in code:
+                if other != name and (function in hidden[other] or calls(code[other], function)):
+                    yield f"{name}: {function}() hides in a name that {other} uses; both are in one unit"
+                    break
+
+
+def chain_complaints(texts):
+    """Rule 2. texts: by path as it is included (evenkeel/...)."""
+    includes = {name: OUR_INCLUDE.findall(text) for name, text in texts.items()}
+    longest = {}
+
+    def chain(name):
+        if name not in longest:
+            longest[name] = [name]  # also ends a circle
+            longest[name] = [name] + max((chain(each) for each in includes.get(name, [])), key=len, default=[])
+        return longest[name]
+
+    chains = [chain(name) for name in sorted(includes)]
+    worst = max(chains, key=len, default=[])
+    if len(worst) > MAX_CHAIN:
+        yield f"{worst[0]}: a chain of {len(worst)} includes ({MAX_CHAIN} at most): {', '.join(worst)}"
+
+
+def by_floor(texts):
+    """Sources by floor, of texts by name as in src/evenkeel/FLOOR/..."""
+    floors = collections.defaultdict(dict)
+    for name, text in texts.items():
+        parts = name.split("/")
+        if name.startswith("src/evenkeel/") and name.endswith(".cpp"):
+            floors[parts[2]][name] = text
+    return floors
