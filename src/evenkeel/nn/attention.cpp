@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/norms/affine.h"

@@ -12,11 +12,12 @@
 #include "evenkeel/nn/linear.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/positions.h"
 #include "evenkeel/nn/step_number.h"
 
 namespace evenkeel::nn {
+
+struct Observer;
 
 /// Which code computes softmax(q k^T) v. The results agree to rounding.
 ///   automatic        on the CPU ops::causal_attention(), elsewhere as `flash`

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/nn/activation_checkpoint.h"
+#include "evenkeel/nn/observer.h"
 
 namespace evenkeel::nn {
 

@@ -10,6 +10,7 @@
 #include "evenkeel/nn/block.h"
 #include "evenkeel/nn/build.h"
 #include "evenkeel/nn/model_options.h"
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/pass.h"
 #include "evenkeel/nn/rotary.h"

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "evenkeel/nn/attention.h"
-#include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/nn/mode.h"
-#include "evenkeel/nn/observer.h"
 
 namespace evenkeel::nn {
+
+struct Observer;
+struct RouterLosses;
 
 /// Keys and values of earlier positions: one entry a block.
 using ModelCache = std::vector<KeyValueCache>;
