@@ -8,7 +8,7 @@
 import collections
 import re
 
-MAX_CHAIN = 15
+MAX_CHAIN = 16
 ALONE = {"base", "kernels"}  # floors whose sources are compiled one by one
 
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.MULTILINE | re.DOTALL)

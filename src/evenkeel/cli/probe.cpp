@@ -14,6 +14,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/load_run.h"
 #include "evenkeel/train/trainer.h"

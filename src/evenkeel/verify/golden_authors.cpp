@@ -84,7 +84,8 @@ GoldenModel authors_model(const GoldenJson& json) {
       static_cast<std::int64_t>(layers) != shape.layers) {
     json.refuse(text("wants ", shape.layers, " \"config.layers\", but has ", layers));
   }
-  return {.scheme = config::bind({config.string("variant"), scheme_table(config)}, shape),
+  return {.scheme = config::bind(
+              config::make_source(config.string("variant"), scheme_table(config)), shape),
           .tied = config.flag("weight_tying"),
           .rope_theta = config.number("rope_theta")};
 }

@@ -27,9 +27,6 @@ class LayerNorm : public ::testing::Test {
 Tensors fused(const Tensors& in) {
   return {ops::layer_norm(in[0], in[1], in[2])};
 }
-Tensors formula(const Tensors& in) {
-  return {ops::reference::layer_norm(in[0], in[1], in[2])};
-}
 
 // arXiv:1607.06450, eq. 4:  h = g / sigma * (a - mu) + b.
 TEST_F(LayerNorm, CentresDividesAndAppliesGainAndBias) {

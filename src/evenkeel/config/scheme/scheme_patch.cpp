@@ -75,7 +75,7 @@ std::vector<Patch> patches_of(const toml::table& scheme, const Place& place) {
   return patches;
 }
 
-bool scheme_patch_selects(const Patch& patch, std::int64_t l, const norm::Shape& shape) {
+bool selects(const Patch& patch, std::int64_t l, const norm::Shape& shape) {
   const auto& node = *patch.table->get("where");
   const auto place = patch.place.in("where");
   if (const auto* const list = node.as_array()) return is_listed(*list, place, l);
@@ -99,7 +99,7 @@ toml::table block_table(const toml::table& scheme, const std::vector<Patch>& pat
   toml::table block;
   for (const auto* const key : {"attention", "feed_forward", "damp"}) assign(block, key, scheme);
   for (const auto& patch : patches) {
-    if (!scheme_patch_selects(patch, l, shape)) continue;
+    if (!selects(patch, l, shape)) continue;
     auto changes = *patch.table;
     changes.erase("where");
     block = merge(std::move(block), std::move(changes));

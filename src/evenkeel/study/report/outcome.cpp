@@ -111,7 +111,7 @@ std::string outcome_summary(const Results& results) {
 
 /// Where both sides have a number, its sign: a difference that is not significant has none. What
 /// a paper says without a number, or says to be alike, is the claim itself.
-Direction outcome_direction_of(const Claim& claim, const Verdict& verdict) {
+Direction direction_of(const Claim& claim, const Verdict& verdict) {
   if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
   const bool has_sign =
       std::isfinite(claim.paper) && verdict.difference && !verdict.is_failure_test &&

@@ -41,7 +41,7 @@ std::string markdown_line(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string report_table_to_html(const ReportTable& table) {
+std::string to_html(const ReportTable& table) {
   std::string head;
   for (const auto& column : table.columns) {
     const bool is_number = column.kind == Column::Kind::number;

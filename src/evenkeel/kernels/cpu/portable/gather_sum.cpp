@@ -37,6 +37,8 @@ EK_CLONES void gather_sum(const T* __restrict rows, const std::int64_t* __restri
 
 template void gather_sum(const double*, const std::int64_t*, std::int64_t, double*, std::int64_t,
                          bool);
+template void gather_sum(const double*, const std::int64_t*, std::int64_t, float*, std::int64_t,
+                         bool);
 template void gather_sum(const float*, const std::int64_t*, std::int64_t, float*, std::int64_t,
                          bool);
 template void gather_sum(const Bf16*, const std::int64_t*, std::int64_t, Bf16*, std::int64_t, bool);
