@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "support/close.h"
 #include "support/lists.h"

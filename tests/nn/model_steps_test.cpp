@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "evenkeel/nn/block.h"
 #include "evenkeel/nn/model.h"
 #include "support/tiny_model.h"
 

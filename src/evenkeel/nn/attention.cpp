@@ -162,7 +162,7 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
                                   .k = keys,
                                   .v = values,
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
-                                  .softcap = softcap ? std::optional(softcap->value) : std::nullopt,
+                                  .softcap = value_of(softcap),
                                   .document_starts = positions.document_starts};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool use_formula = !fused && path == AttentionPath::automatic;

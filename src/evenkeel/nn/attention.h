@@ -8,7 +8,9 @@
 #include <string>
 
 #include "evenkeel/nn/attention_inputs.h"
+#include "evenkeel/nn/attention_path.h"
 #include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/key_value_cache.h"
 #include "evenkeel/nn/linear.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
@@ -18,21 +20,6 @@
 namespace evenkeel::nn {
 
 struct Observer;
-
-/// Which code computes softmax(q k^T) v. The results agree to rounding.
-///   automatic        on the CPU ops::causal_attention(), elsewhere as `flash`
-///   flash            LibTorch's, where can_use_flash(); else as `explicit_scores`
-///   explicit_scores  materialized scores, [B, h, T, S]
-enum class AttentionPath { automatic, flash, explicit_scores };
-
-/// The key-value cache of one block, for decoding token by token.
-struct KeyValueCache {
-  at::Tensor keys;            // [B, kv, capacity, dk], compute dtype; normed and rotated
-  at::Tensor values;          // [B, kv, capacity, dk], compute dtype
-  std::int64_t length = 0;    // positions filled
-  at::Tensor document_start;  // [B], int32: start of the document that the next token continues;
-                              // undefined: 0; set in the first block's cache only
-};
 
 /// Whether LibTorch's flash attention applies: no soft cap, no cached keys, one document.
 bool can_use_flash(const AttentionInputs& inputs);

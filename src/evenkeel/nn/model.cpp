@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "evenkeel/nn/block.h"
+#include "evenkeel/nn/build.h"
 #include "evenkeel/nn/embedding.h"
+#include "evenkeel/nn/observer.h"
+#include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
 
@@ -18,13 +22,19 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
     : scheme_(std::move(scheme)),
       options_(options),
       parameters_(&parameters),
-      layers_(build_layers(scheme_, options_, parameters, steps)),
+      layers_(std::make_unique<Layers>(build_layers(scheme_, options_, parameters, steps))),
       steps_(steps) {}
 
+Model::~Model() = default;
+
 void Model::at_step(const norm::Steps& steps) {
-  const bool same_numbers = !layers_.names_step && steps.planned == steps_.planned;
+  const bool same_numbers = !layers_->names_step && steps.planned == steps_.planned;
   steps_ = steps;
-  if (!same_numbers) set_step(layers_, scheme_.shape, steps);
+  if (!same_numbers) set_step(*layers_, scheme_.shape, steps);
+}
+
+const std::vector<Block>& Model::blocks() const {
+  return layers_->blocks;
 }
 
 /// The rotary angles of the positions from `first` on.
@@ -51,9 +61,9 @@ at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first,
 BlockState Model::embedded(const at::Tensor& ids, Mode mode) const {
   const auto& weight = parameters_->at("embedding.weight");
   auto x = nn::embedding({weight.value, weight.gradient_buffer}, ids);
-  if (layers_.embedding_norm) x = (*layers_.embedding_norm)(x, mode);
-  x = layers_.embedding_scale(x);
-  return {ResidualStream(x), scheme_.dual ? x * layers_.y_init.value : at::Tensor(), {}, {}};
+  if (layers_->embedding_norm) x = (*layers_->embedding_norm)(x, mode);
+  x = layers_->embedding_scale(x);
+  return {ResidualStream(x), scheme_.dual ? x * layers_->y_init.value : at::Tensor(), {}, {}};
 }
 
 /// Whether the backward pass runs the blocks again.
@@ -70,10 +80,10 @@ bool Model::is_checkpointed(const Pass& pass) const {
 at::Tensor Model::final_stream(BlockState& state, Mode mode) const {
   if (state.y.defined()) {
     auto x = state.x.value();
-    if (layers_.stream_x_norm) x = (*layers_.stream_x_norm)(x, mode);
-    state.x = ResidualStream(x, (*layers_.stream_y_norm)(state.y, mode));
+    if (layers_->stream_x_norm) x = (*layers_->stream_x_norm)(x, mode);
+    state.x = ResidualStream(x, (*layers_->stream_y_norm)(state.y, mode));
   }
-  return layers_.final_norm ? state.x.normed(*layers_.final_norm, mode) : state.x.value();
+  return layers_->final_norm ? state.x.normed(*layers_->final_norm, mode) : state.x.value();
 }
 
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
@@ -83,7 +93,7 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const auto run = is_checkpointed(pass) ? run_block_checkpointed : run_block;
   auto state = embedded(ids, pass.mode);
   if (reports_stream) pass.observer->stream(0, state.x.value());
-  for (const auto& block : layers_.blocks) {
+  for (const auto& block : layers_->blocks) {
     if (block.l == pass.skipped_block) continue;
     run(state, block, pass, positions);
     if (reports_stream) pass.observer->stream(block.l, state.x.value());
@@ -100,28 +110,20 @@ const Parameter& Model::head() const {
   return parameters_->at(options_.tied ? "embedding.weight" : "head.weight");
 }
 
-std::optional<double> Model::logits_softcap() const {
-  return layers_.logits_softcap ? std::optional(layers_.logits_softcap->value) : std::nullopt;
-}
-
 at::Tensor Model::logits(const at::Tensor& x) const {
   auto y = at::linear(x, head().value.narrow(0, 0, options_.vocabulary))
                .to(master_dtype(parameters_->precision()));
-  y = layers_.logits_scale(y);
-  const auto softcap = logits_softcap();
+  y = layers_->logits_scale(y);
+  const auto softcap = value_of(layers_->logits_softcap);
   return softcap ? at::tanh(y / *softcap) * *softcap : y;
-}
-
-at::Tensor Model::loss_sum(const at::Tensor& ids, const at::Tensor& targets,
-                           const Pass& pass) const {
-  return loss_sum_of(hidden(ids, pass), targets);
 }
 
 at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
   const auto rows = x.flatten(0, 1);
   if (!options_.fused) return ops::reference::cross_entropy_sum(logits(rows), targets.flatten());
-  const auto& scale = layers_.logits_scale;
-  ops::LogitsOptions rule{.vocabulary = options_.vocabulary, .softcap = logits_softcap()};
+  const auto& scale = layers_->logits_scale;
+  ops::LogitsOptions rule{.vocabulary = options_.vocabulary,
+                          .softcap = value_of(layers_->logits_softcap)};
   if (!scale.is_learned()) {
     rule.scale = scale.fixed();
     return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule,
@@ -136,7 +138,7 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {
   const auto& shape = scheme_.shape;
   const auto dtype = compute_dtype(parameters_->precision());
-  ModelCache cache(layers_.blocks.size());
+  ModelCache cache(layers_->blocks.size());
   for (auto& each : cache) {
     each.keys = at::empty({batch, shape.kv_heads, capacity, shape.head_width()}, dtype);
     each.values = at::empty_like(each.keys);

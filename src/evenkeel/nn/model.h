@@ -4,19 +4,22 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
-#include "evenkeel/nn/block.h"
-#include "evenkeel/nn/build.h"
+#include "evenkeel/nn/key_value_cache.h"
 #include "evenkeel/nn/model_options.h"
-#include "evenkeel/nn/observer.h"
-#include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/pass.h"
 #include "evenkeel/nn/rotary.h"
 #include "evenkeel/norm/scheme.h"
 
 namespace evenkeel::nn {
+
+struct Block;
+struct BlockState;
+struct Layers;
+struct Parameter;
+class Parameters;
 
 /// A decoder-only transformer under a normalization scheme:
 ///
@@ -32,6 +35,7 @@ class Model {
   /// \throws Error (usage) that names what of the scheme the options exclude
   Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
         const norm::Steps& steps);
+  ~Model();
 
   /// Evaluates the formulas of the scheme at another optimizer step. It does nothing where no
   /// formula names t and `steps.planned` is the same. The layers stay the same objects, so a
@@ -52,7 +56,9 @@ class Model {
   /// \param ids, targets  [B, T], int64; a negative target is not scored
   /// \return a scalar, float32 or float64, summed in a fixed order
   at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
-                      const Pass& pass = {}) const;
+                      const Pass& pass = {}) const {
+    return loss_sum_of(hidden(ids, pass), targets);
+  }
 
   /// loss_sum() of a stream. \param x  [B, T, D], from hidden()
   at::Tensor loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const;
@@ -63,11 +69,10 @@ class Model {
   const norm::Scheme& scheme() const { return scheme_; }
 
   /// All blocks, from l = 1 on. Their addresses stay the same for the life of the model.
-  const std::vector<Block>& blocks() const { return layers_.blocks; }
+  const std::vector<Block>& blocks() const;
 
  private:
   const Parameter& head() const;  // [V or more, D]
-  std::optional<double> logits_softcap() const;
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
   at::Tensor document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
   bool is_checkpointed(const Pass& pass) const;
@@ -77,8 +82,8 @@ class Model {
   norm::Scheme scheme_;
   ModelOptions options_;
   const Parameters* parameters_;
-  Layers layers_;
-  norm::Steps steps_;      // of the numbers in layers_
+  std::unique_ptr<Layers> layers_;
+  norm::Steps steps_;      // of the numbers in *layers_
   mutable Rotary rotary_;  // of positions 0 .. context - 1
 };
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "evenkeel/nn/attention.h"
+#include "evenkeel/nn/attention_path.h"
 #include "evenkeel/nn/mode.h"
 
 namespace evenkeel::nn {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/norm_path.h"
 #include "evenkeel/nn/step_number.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/kinds.h"

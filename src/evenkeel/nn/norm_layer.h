@@ -8,13 +8,19 @@
 #include <tuple>
 
 #include "evenkeel/nn/mode.h"
-#include "evenkeel/nn/norm_path.h"
-#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/common/reference.h"
 
+namespace evenkeel::norm {
+struct KindRow;
+}
+
 namespace evenkeel::nn {
+
+enum class NormPath;
+struct FormulaInputs;
+struct NormImplementation;
 
 /// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined
 /// where the norm has none.

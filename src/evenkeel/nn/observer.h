@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "evenkeel/nn/attention_inputs.h"
-#include "evenkeel/nn/mixture_of_experts.h"
-
 namespace evenkeel::nn {
+
+struct AttentionInputs;
+struct Routing;
 
 /// The two sublayers of a block.
 enum class Sublayer { attention, feed_forward };

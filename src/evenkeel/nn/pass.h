@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "evenkeel/nn/attention.h"
+#include "evenkeel/nn/key_value_cache.h"
 #include "evenkeel/nn/mode.h"
 
 namespace evenkeel::nn {
 
 struct Observer;
 struct RouterLosses;
-
-/// Keys and values of earlier positions: one entry a block.
-using ModelCache = std::vector<KeyValueCache>;
 
 /// The options of one forward pass. The default is an evaluation of whole sequences.
 struct Pass {

@@ -31,6 +31,11 @@ struct StepNumber {
   }
 };
 
+/// The value of a number that a scheme may leave out.
+inline std::optional<double> value_of(const std::optional<StepNumber>& number) {
+  return number ? std::optional(number->value) : std::nullopt;
+}
+
 template <typename Part>
 bool set_part_step(Part& part, const norm::Variables& variables) {
   return part.set_step(variables);
