@@ -9,7 +9,7 @@
 import collections
 import re
 
-MAX_CHAIN = 16
+MAX_CHAIN = 10
 ALONE = {"base", "kernels"}  # floors whose sources are compiled one by one
 
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.MULTILINE | re.DOTALL)

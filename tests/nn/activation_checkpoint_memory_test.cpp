@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What model.recompute is for: what the forward pass leaves alive for the backward pass.
+// The memory that model.recompute saves: bytes that the forward pass keeps for the backward pass.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class RecomputeMemory : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { memory::install_caching_allocator(); }
 
-  /// 2 rows of 32 tokens. All sizes are powers of two, of which the allocator rounds none.
+  /// 2 sequences of 32 tokens. All sizes are powers of two, which the allocator does not round.
   static constexpr double kTokens = 64, kWidth = 64, kInner = 128, kBytes = 4;
   static constexpr std::int64_t kLayers = 2;
 
@@ -34,7 +34,8 @@ class RecomputeMemory : public ::testing::Test {
             .experts = experts};
   }
 
-  /// Bytes alive between the passes of a second step: the first has made what stays.
+  /// Bytes in use between the forward and the backward pass of the second step. The first step
+  /// allocates what lives longer.
   static double alive(const std::string& scheme, Recompute recompute,
                       const norm::Experts& experts = {}, std::int64_t inner = 128) {
     const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute},
@@ -67,8 +68,8 @@ TEST_F(RecomputeMemory, DropsNormOutputs) {
   EXPECT_EQ(dropped("pre_norm"), kBytes * kTokens * kLayers * 2 * kWidth);
 }
 
-// Of a feed-forward twice as wide its two products are kept, each as much again; what the gate
-// writes only where a norm reads it, and then what that writes, too.
+// A feed-forward twice as wide saves its two products, each twice as large. The gate's output is
+// saved only if a norm reads it, and the norm's output with it.
 TEST_F(RecomputeMemory, DoesNotSaveTheGateOutput) {
   const auto beside = [](const char* scheme, const norm::Experts& experts = {}) {
     const auto more =
@@ -100,7 +101,7 @@ TEST_F(RecomputeMemory, MatchesTheFootprint) {
   }
 }
 
-// What a router reads is kept.
+// The input of a router is saved.
 TEST_F(RecomputeMemory, OfAMixtureOfExpertsIsThatOfAttention) {
   const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
   const auto bytes = dropped("pre_norm", experts);

@@ -65,8 +65,8 @@ void expect_equal(const Step& ours, const Step& wanted, const std::string& schem
   }
 }
 
-// Every scheme, of "block" but those that refuse: two streams, parallel halves, taps of the block's
-// input. Norms over a batch, whose passes move a state, are kept.
+// Every scheme that "block" does not refuse, among them two streams, parallel blocks and taps of
+// the block's input. Norms over a batch, which update a state, are not recomputed.
 TEST(Recompute, ChangesNoBit) {
   int refused = 0;
   for (const auto& name : config::catalogue()) {

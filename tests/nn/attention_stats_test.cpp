@@ -21,7 +21,7 @@ AttentionInputs inputs(std::optional<double> softcap = {}) {
           .softcap = softcap};
 }
 
-/// By loops over single queries, for one set of factors.
+/// The reference: loops over single queries, for one set of factors.
 AttentionShifts by_hand(const AttentionInputs& in, const at::Tensor& factors) {
   AttentionShifts result{0, 0, {0}};
   for (std::int64_t b = 0; b < in.q.size(0); ++b) {
@@ -93,7 +93,7 @@ TEST(AttentionShifts, AreNoneUnderAFactorThatAllKeysShare) {
   EXPECT_EQ(shifts.shifted, std::vector<std::int64_t>{0});
 }
 
-// By the attention operator; attention_stats() materializes the scores.
+// The attention operator and the materialized scores of attention_stats() agree.
 TEST(MaxAttentionScores, AreThoseOfTheScores) {
   for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     at::manual_seed(4);

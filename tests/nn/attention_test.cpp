@@ -14,7 +14,7 @@ namespace {
 using nn::AttentionPath;
 using nn::causal_attention;
 
-/// Heads whose scores reach some hundreds: in bfloat16, neighbours of 256 are 2 apart.
+/// Heads with scores of several hundred. At 256 the spacing of bfloat16 is 2.
 class LargeScores : public ::testing::Test {
  protected:
   LargeScores() {
@@ -30,7 +30,7 @@ class LargeScores : public ::testing::Test {
         .to(at::kDouble);
   }
 
-  /// The largest error of bfloat16 against float64 of the same numbers.
+  /// The largest difference between bfloat16 and float64 arithmetic on the same inputs.
   double error(AttentionPath path, std::optional<double> softcap) const {
     const auto exact = apply(AttentionPath::explicit_scores, softcap, at::kDouble);
     return (apply(path, softcap, at::kBFloat16) - exact).abs().max().item<double>();
@@ -52,14 +52,14 @@ TEST_F(LargeScores, AreAsExactBelowASoftCap) {
   EXPECT_LE(error(AttentionPath::automatic, 50), 2 * flash);
 }
 
-// Where flash attention lacks a feature, scores are materialized, whatever was asked for.
+// Where flash attention lacks a feature, `flash` materializes the scores.
 TEST_F(LargeScores, BelowASoftCapComeFromTheOnlyPathThatHasOne) {
   EXPECT_TRUE(apply(AttentionPath::flash, 50, at::kFloat)
                   .equal(apply(AttentionPath::explicit_scores, 50, at::kFloat)));
 }
 
-/// Gradients of one attention branch by the rows of q, k, v and by the output matrix, where the
-/// rows of v are multiplied by c first.
+/// Gradients of one attention branch with respect to the rows of q, k and v and to the output
+/// matrix, after the rows of v are multiplied by c.
 class ScaledValues : public ::testing::TestWithParam<AttentionPath> {
  protected:
   static std::vector<at::Tensor> gradients(double c, bool with_norms) {
@@ -95,8 +95,8 @@ class ScaledValues : public ::testing::TestWithParam<AttentionPath> {
   }
 };
 
-// With norms on q, k and v the gradients of W_Q, W_K and W_O do not know the size of W_V; without
-// them they grow with it.
+// With norms on q, k and v, the gradients of W_Q, W_K and W_O do not depend on the scale of W_V.
+// Without them they grow with it.
 TEST_P(ScaledValues, LeaveTheOtherGradientsAloneUnderNorms) {
   for (const double c : {0.01, 3.0, 1000.0}) {
     const auto plain = gradients(1, /*with_norms=*/true);

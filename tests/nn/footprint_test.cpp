@@ -21,7 +21,7 @@ nn::Footprint footprint(const nn::FootprintOptions& options, bool tied = true,
                        tied, options);
 }
 
-/// Bytes that are not kept where norms are computed again, of 4 tokens in float32.
+/// Bytes of activations that Recompute::norms does not save, for 4 tokens in float32.
 double dropped(const char* scheme) {
   const auto all = footprint({.recompute = nn::Recompute::none}, true, scheme);
   return all.activations - footprint({.recompute = nn::Recompute::norms}, true, scheme).activations;
@@ -34,8 +34,8 @@ TEST(Footprint, HoldsFourFloatsAParameterInFloat32) {
   EXPECT_EQ(bytes.moments, 2 * 1096 * 4);
 }
 
-// Masters, gradients and moments are float32; matrices have bfloat16 copies, gains have not.
-TEST(Footprint, HoldsMastersBesideBfloat16Copies) {
+// Masters, gradients and moments are float32. Matrices have bfloat16 copies, gains do not.
+TEST(Footprint, HoldsMastersAndBfloat16Copies) {
   const auto bytes = footprint({.compute_bytes = 2});
   EXPECT_EQ(bytes.weights, 1096 * 4 + 1040 * 2);
   EXPECT_EQ(bytes.gradients, 1096 * 4);
@@ -49,7 +49,7 @@ TEST(Footprint, HoldsDoublesInFloat64) {
   EXPECT_EQ(bytes.moments, 2 * 1096 * 8);
 }
 
-// A second part's gradient of the head is made beside the sum of all.
+// The head's gradient of a second micro-batch needs memory of its own, besides the sum.
 TEST(Footprint, HoldsASecondHeadGradientUnderAccumulation) {
   const auto second_gradient = footprint({.accumulation_steps = 2}).temporary -
                                footprint({.accumulation_steps = 1}).temporary;
@@ -67,21 +67,22 @@ TEST(Footprint, DropsNormOutputsThatAreRecomputed) {
   EXPECT_LT(footprint({.recompute = nn::Recompute::block}).activations, footprint({}).activations);
 }
 
-// Of 4 tokens in float32: 12 values behind silu and 12 behind the gate in each block; and two steps
-// of each norm, of 8 + 8 + 4 + 4 + 8 values in block 1 and 8 + 4 + 4 + 8 in block 2.
+// For 4 tokens in float32: in each block 12 outputs of silu and 12 of the product with up; and two
+// steps of each norm, of 8 + 8 + 4 + 4 + 8 values in block 1 and 8 + 4 + 4 + 8 in block 2.
 TEST(Footprint, CountsWhatFormulasSave) {
   const auto more = footprint({.fused = false}).activations - footprint({}).activations;
   EXPECT_EQ(more, 4 * 4 * (2 * 2 * 12 + 2 * (32 + 24)));
 }
 
-// A norm over the batch moves a state, and in SiameseNorm a half reads norm(x + norm(y)).
+// A norm over the batch updates a state, and in SiameseNorm a sublayer reads norm(x + norm(y)).
 TEST(Footprint, SavesWhatIsNotRecomputed) {
   EXPECT_EQ(dropped("batch_norm"), 0);
   EXPECT_EQ(dropped("siamese_norm"), 0);
   EXPECT_EQ(dropped("pre_norm"), 4 * 4 * 4 * 8);
 }
 
-// Beside Pre-Norm, each half of SiameseNorm has a norm of y, which keeps y, and one of the sum.
+// Each sublayer of SiameseNorm has two more norms than Pre-Norm's: one of y, which saves y, and one
+// of the sum.
 TEST(Footprint, CountsTheSecondStreamThatSublayersRead) {
   const auto one = footprint({}, true, "pre_norm").activations;
   const auto both = footprint({}, true, "siamese_norm").activations;
@@ -97,7 +98,7 @@ TEST(Footprint, CountsTheBranchOfASphereStep) {
   const auto kept = [](const norm::Scheme& of) {
     return nn::footprint(of, 10, true, {}).activations;
   };
-  EXPECT_EQ(kept(step) - kept(sum), 4 * 4 * 2 * 2 * 8);  // a branch of 8 values for each half
+  EXPECT_EQ(kept(step) - kept(sum), 4 * 4 * 2 * 2 * 8);  // a branch of 8 values for each sublayer
 }
 
 TEST(Footprint, GrowsWithTheMicroBatchByItsActivations) {
@@ -107,8 +108,8 @@ TEST(Footprint, GrowsWithTheMicroBatchByItsActivations) {
   EXPECT_EQ(three.weights, one.weights);
 }
 
-// A table has 4 positions for each of 4 tokens and 2 heads. Each of 2 blocks keeps its weights,
-// beside bfloat16 rounded, too; three tables come and go.
+// A score matrix has 4 positions for each of 4 tokens and 2 heads. Each of 2 blocks saves its
+// attention weights; with bfloat16, also a rounded copy. Three matrices are temporary.
 TEST(Footprint, CountsMaterializedScores) {
   constexpr double kScores = 4 * 4 * 2;
   const auto more = [](std::int64_t bytes) {

@@ -11,8 +11,8 @@
 #include "support/close.h"
 #include "support/tiny_model.h"
 
-// The gradients of small models against differences of their loss, in float64: every slot, tap,
-// learned value and update.
+// Gradients of small models against finite differences of their loss, in float64: every slot, tap,
+// trained number and update.
 namespace evenkeel {
 namespace {
 
@@ -194,7 +194,7 @@ TEST_P(Gradients, AreThoseOfTheLoss) {
 INSTANTIATE_TEST_SUITE_P(Of, Gradients, ::testing::ValuesIn(kCases),
                          [](const auto& one) { return std::string(one.param.name); });
 
-/// ln(10) + 0.5, cut at 2: the value is 2, and its parameter gets nothing.
+/// ln(10) + 0.5, limited to 2: the value is 2, and its parameter gets no gradient.
 TEST(Factor, GivesNoGradientAboveItsBound) {
   norm::Learned learned{.init = 10, .transform = norm::Learned::Transform::exp};
   learned.at_most = 2;
@@ -206,7 +206,7 @@ TEST(Factor, GivesNoGradientAboveItsBound) {
   EXPECT_TRUE(testing::close(slope, at::tensor({0.0, std::exp(0.5)}, at::kDouble), 1e-15, 0));
 }
 
-// s - damp constant(s): the stream's gradient passes whole, the damp's is -sum(ds s).
+// s - damp * stop_gradient(s): the gradient of s is ds, that of damp is -sum(ds s).
 TEST(Damp, TakesAFractionAwayWithoutAGradient) {
   at::manual_seed(5);
   const auto damp = at::tensor({0.25}, at::kDouble).requires_grad_();
@@ -224,7 +224,7 @@ TEST(Damp, TakesAFractionAwayWithoutAGradient) {
   EXPECT_TRUE(testing::close(got[2], -(dy * sum).sum().view({1}), 1e-13, 0));
 }
 
-// x = 0 has no direction to turn from: the step is x + g, with finite gradients.
+// x = 0 has no direction: the step is x + g, with finite gradients.
 TEST(Geodesic, AddsToAStreamOfZeros) {
   const auto zeros = at::zeros({1, 2, 8}, at::kDouble).requires_grad_();
   const auto branch = at::ones({1, 2, 8}, at::kDouble).requires_grad_();

@@ -25,7 +25,8 @@ const norm::Shape kShape{.layers = 4,
 
 constexpr std::int64_t kSteps = 1000;
 
-/// Standard deviation of one tensor times sqrt(2.5 d): 1 for the paper's "normal", but for the cut.
+/// Standard deviation of one tensor times sqrt(2.5 d): 1 for the paper's "normal" before
+/// truncation.
 double deviation(const std::string& scheme_name, const std::string& init, const std::string& tensor,
                  std::int64_t first = 0, std::int64_t rows = -1) {
   const auto scheme = config::bind(config::find_scheme(scheme_name), kShape);
@@ -89,7 +90,8 @@ at::Tensor embedding_under(const std::string& init) {
   return parameters.at("embedding.weight").master;
 }
 
-// Of a standard normal cut at k: variance 1 - 2 k phi(k) / (2 Phi(k) - 1), and k^2/3 as k -> 0.
+// A standard normal truncated at k has the variance 1 - 2 k phi(k) / (2 Phi(k) - 1), which tends to
+// k^2/3 for k -> 0.
 TEST(Initialize, DrawsATruncatedNormalHoweverNarrow) {
   constexpr double kError = 0.01;  // three standard errors of 40,960 values
   const auto relative = [](double k) {
@@ -108,7 +110,7 @@ TEST(Initialize, DrawsATruncatedNormalHoweverNarrow) {
   EXPECT_NEAR(narrow.square().mean().item<double>() / (4e-18 / 3), 1, kError * 2);
 }
 
-// Seeds are promises: the first values of seed 1, as this code has always drawn them.
+// The random numbers of a seed never change: the first values of seed 1.
 TEST(Initialize, KeepsTheBitsOfTheCutAtThree) {
   const auto drawn = embedding_under("trunc_normal(1, 3)").flatten();
   EXPECT_DOUBLE_EQ(drawn[0].item<double>(), -1.8780415647770954);
@@ -116,7 +118,7 @@ TEST(Initialize, KeepsTheBitsOfTheCutAtThree) {
   EXPECT_DOUBLE_EQ(drawn[2].item<double>(), 0.54598874770413763);
 }
 
-// gain_init, gain_form and stored_at say what a gain starts at; a bias starts at 0.
+// gain_init, gain_form and stored_at decide the initial value of a gain; a bias starts at 0.
 TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
   const auto source = config::inline_scheme(
       "extends = \"pre_norm\"\n"
@@ -139,8 +141,8 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
   EXPECT_TRUE(all("blocks.0.feed_forward.input_norm.gain", 0.001));
 }
 
-// Both rules start where evaluation makes sense: W = V, and W = V/sigma with a sigma near the
-// largest singular value from below.
+// At the start weight_norm gives W = V, and sigma_reparam W = V/sigma, where sigma is slightly
+// below the largest singular value.
 TEST(Initialize, StartsReparameterizedWeightsNearTheStoredOnes) {
   const auto start = [](const std::string& name) {
     const auto scheme = config::bind(config::find_scheme(name), kShape);

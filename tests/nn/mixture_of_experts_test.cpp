@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/norm/scheme_error.h"
 #include "support/close.h"
 #include "support/lists.h"
@@ -62,7 +63,7 @@ void expect_close(const Step& ours, const Step& theirs, double tolerance, const 
   }
 }
 
-/// Schemes of the catalogue that have a meaning in a mixture.
+/// The schemes of the catalogue that a mixture of experts can run.
 std::vector<std::string> schemes_of_mixtures() {
   auto names = config::catalogue();
   const auto count = names.size();
@@ -132,8 +133,8 @@ TEST(MixtureOfExperts, OfOneExpertIsTheDenseModel) {
   }
 }
 
-/// One mixture on many tokens: rows that a thread does not make alone, and experts of several
-/// blocks of rows.
+/// A mixture with many tokens: several threads share the rows, and an expert has several tiles of
+/// rows.
 std::vector<at::Tensor> large_step(int threads) {
   at::set_num_threads(threads);
   at::manual_seed(3);
@@ -156,7 +157,7 @@ TEST(MixtureOfExperts, HasTheSameBitsOfManyTokensForAnyNumberOfThreads) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(two[i])) << i;
 }
 
-// The router once more, by operators of LibTorch that ours does not use.
+// An independent reference for the router, by operators of LibTorch that ours does not use.
 TEST(MixtureOfExperts, WeighsByTheTopKOfTheSoftmax) {
   for (const bool renormalize : {false, true}) {
     const auto x = at::randn({1, 40, 16}, at::kDouble).requires_grad_();

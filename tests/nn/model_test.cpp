@@ -39,7 +39,7 @@ at::Tensor decoded(const TinyModel& tiny, const at::Tensor& ids) {
   return at::cat(steps, 1);
 }
 
-/// The catalogue but for what sees later tokens in evaluation, too.
+/// The catalogue without the schemes that see later tokens in evaluation.
 std::vector<std::string> causal_schemes() {
   auto names = config::catalogue();
   std::erase_if(names, [](const std::string& name) {
@@ -61,7 +61,7 @@ TEST(Model, DecodesWithACacheWhatTheFullForwardGives) {
   }
 }
 
-/// The loss and its gradients: a flat buffer a group.
+/// The loss and its gradients, one flat buffer a group.
 std::vector<at::Tensor> gradients_of(TinyModel& tiny, const at::Tensor& ids) {
   tiny.parameters->zero_gradients();
   const auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
@@ -71,7 +71,7 @@ std::vector<at::Tensor> gradients_of(TinyModel& tiny, const at::Tensor& ids) {
   return all;
 }
 
-// Forward and backward, every scheme: to rounding, which float32 shows at 1e-5 of the largest.
+// Forward and backward pass of every scheme agree to rounding: in float32, 1e-5 of the largest.
 TEST(Model, GivesTheSameByFlashAndByExplicitAttention) {
   const auto ids = fixed_token_ids(2, 16);
   for (const auto precision : {Precision::float64, Precision::float32}) {
@@ -137,8 +137,8 @@ TEST(HybridNorm, EqualsANormAfterTheAttentionAdd) {
   EXPECT_TRUE(close(logits_of(moved, ids), logits_of(hybrid, ids), 1e-12, 1e-13));
 }
 
-// The first block of HybridNorm* is Pre-Norm with q, k, v norms; with one block and no other
-// difference its feed-forward skip is the stream, not the normed stream.
+// The first block of HybridNorm* is Pre-Norm with q, k, v norms: its feed-forward skips the stream,
+// not the normed stream.
 TEST(HybridNormStar, DiffersFromHybridNormInItsFirstBlockOnly) {
   const auto shape = tiny_shape(2);
   const auto star = config::bind(config::find_scheme("hybrid_norm_star"), shape);
@@ -169,7 +169,7 @@ TEST(Model, KeepsBfloat16NearFloat32) {
   const TinyModel narrow("hybrid_norm_star", Precision::bfloat16);
   const TinyModel wide("hybrid_norm_star", Precision::float32);
   const auto expected = logits_of(wide, ids);
-  // 2^-8 for each of some ten roundings on the way
+  // about ten roundings of 2^-8 each
   EXPECT_TRUE(
       close(logits_of(narrow, ids), expected, 0, 0.05 * expected.abs().max().item<double>()));
 }
@@ -186,7 +186,8 @@ TEST(Model, FollowsExpressionsOfTheStep) {
   EXPECT_TRUE(close(logits_of(growing, ids), logits_of(grown, ids), 1e-13, 1e-13));
 }
 
-// Every place that may name T, of a run of 100 steps: all of it is 1 but the initial gain, 1.25.
+// Formulas with T at every place, for a run of 100 steps: their value is 1, and the initial gain is
+// 1.25.
 TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
   const auto source = config::inline_scheme(
       "extends = \"pre_norm\"\n"
@@ -216,7 +217,7 @@ TEST(Model, RunsASchemeThatDividesByThePlannedSteps) {
               0.05);
 }
 
-// A step of mean statistics sees the batch; running values do not.
+// Statistics of the batch depend on its other tokens; running statistics do not.
 TEST(BatchNorm, SeesOtherTokensInTrainingOnly) {
   const auto ids = fixed_token_ids(2, 8);
   auto changed = ids.clone();
@@ -228,7 +229,7 @@ TEST(BatchNorm, SeesOtherTokensInTrainingOnly) {
       return tiny.model->hidden(tokens, {.mode = mode}).select(1, 0).clone();
     };
     using nn::Mode;
-    // The same running values for both: training moves them afterwards.
+    // Both passes start from the same running statistics: a pass updates them at its end.
     const bool sees = !first(ids, Mode::evaluation).equal(first(changed, Mode::evaluation));
     EXPECT_EQ(sees, name == "instance_norm") << name;
     if (name == "batch_renorm") continue;  // its training depends on the running values
@@ -268,7 +269,7 @@ TEST(BatchNorm, RefusesASingleToken) {
   }
 }
 
-// The head adds one half of the gradient and the embedding the other: each part of a batch once.
+// Head and embedding both add to the gradient of a tied matrix, once for each micro-batch.
 TEST(Model, AccumulatesBothGradientsOfATiedEmbedding) {
   const TinyModel narrow("hybrid_norm", nn::Precision::bfloat16),
       wide("hybrid_norm", nn::Precision::float64);
@@ -284,13 +285,13 @@ TEST(Model, AccumulatesBothGradientsOfATiedEmbedding) {
   const auto actual = narrow.parameters->gradients(), exact = wide.parameters->gradients();
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const auto apart = (actual[i].to(at::kDouble) - exact[i]).norm().item<double>();
-    // bfloat16 leaves 0.03 to 0.06 of these small models; without either half it would be half of
-    // all.
+    // bfloat16 gives 0.03 to 0.06 for these small models; without one of the two terms it would be
+    // about 0.5.
     EXPECT_LT(apart, 0.1 * exact[i].norm().item<double>()) << "group " << i;
   }
 }
 
-// Gradients of two parts of a batch.
+// Gradients of a batch in micro-batches of one sequence.
 std::vector<at::Tensor> step_in_parts(const TinyModel& tiny, const at::Tensor& ids) {
   tiny.parameters->zero_gradients();
   for (std::int64_t row = 0; row < ids.size(0); ++row) {
@@ -303,7 +304,8 @@ std::vector<at::Tensor> step_in_parts(const TinyModel& tiny, const at::Tensor& i
   return copies;
 }
 
-// Their memory is not cleared: what lay there must not matter. Of nine experts some get no token.
+// The memory of gradients is not cleared, and its old values must not matter. Some of nine experts
+// get no token.
 TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
   const auto ids = testing::fixed_token_ids(2, 8);
   auto mixture = tiny_shape(3);
@@ -329,7 +331,7 @@ TEST(Model, HasTheSameGradientsWhateverTheirMemoryHeld) {
   }
 }
 
-// What asks for other gradients changes none of the parameters'.
+// torch::autograd::grad() for an activation leaves the gradients of parameters unchanged.
 TEST(Model, LeavesOtherGradientsUntouched) {
   const TinyModel tiny("hybrid_norm", nn::Precision::float64);
   tiny.parameters->zero_gradients();

@@ -36,7 +36,7 @@ TEST(Documents, GoOnFromEarlierTokens) {
   EXPECT_TRUE(found.next.equal(at::tensor({9}, at::kInt)));
 }
 
-/// Three documents in a row, the last of them without its end.
+/// Three documents in one sequence, the last of them without its end-of-text.
 struct Texts {
   std::vector<at::Tensor> each = {row({4, 9, 2, kEnd}), row({7, kEnd}), row({1, 5, 5, 8, 11, 3})};
   at::Tensor all = at::cat(each, 1);
@@ -47,7 +47,8 @@ TinyModel model_of(nn::AttentionPath path, bool fused = true) {
                    {.fused = fused, .attention = path, .document_end = kEnd});
 }
 
-// Angles go on and scores depend on distances, so logits are those of each document alone.
+// The angles continue and scores depend on distances only, so the logits are those of each document
+// alone.
 TEST(Documents, AreReadAsIfEachWereAlone) {
   const Texts texts;
   for (const auto path : {nn::AttentionPath::automatic, nn::AttentionPath::explicit_scores,
@@ -79,7 +80,8 @@ TEST(Documents, HaveTheGradientsOfEachAlone) {
     for (const auto& each : tiny.parameters->gradients()) copies.push_back(each.clone());
     return copies;
   };
-  // Side by side an end-of-text is asked for the first token behind it: not here.
+  // In one sequence, an end-of-text token has the first token of the next document as its target:
+  // that target is not scored here.
   const auto alone = gradients(texts.each);
   tiny.parameters->zero_gradients();
   auto targets = texts.all.roll(-1, 1);
@@ -103,7 +105,7 @@ TEST(Documents, EndWhileTokensAreDecoded) {
   EXPECT_TRUE(close(at::cat(steps, 1), tiny.model->hidden(texts.all), 1e-11, 1e-12));
 }
 
-// A query at the beginning of a document has one key: its weights have no entropy.
+// The first query of a document sees one key, so its weights have entropy 0.
 TEST(Documents, BoundAttentionStats) {
   nn::AttentionInputs inputs{.q = at::randn({1, 2, 4, 6}, at::kDouble),
                              .k = at::randn({1, 1, 4, 6}, at::kDouble),

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "evenkeel/nn/attention_inputs.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/train/learner.h"
 #include "evenkeel/train/tensor_file.h"

@@ -15,6 +15,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/flops.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/train/tensor_file.h"

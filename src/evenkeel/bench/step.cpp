@@ -10,6 +10,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/flops.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/train/trainer.h"
 

@@ -9,6 +9,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/flops.h"
 #include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/describe.h"

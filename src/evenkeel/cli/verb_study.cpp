@@ -10,6 +10,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
+#include "evenkeel/nn/flops.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/study/study.h"

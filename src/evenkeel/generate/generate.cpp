@@ -15,7 +15,7 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// The model with its key-value cache, and the part of the text that the cache covers.
+/// A model with its key-value cache, and the window of the text that the cache covers.
 class CachedDecoder {
  public:
   CachedDecoder(const nn::Model& model, bool use_cache)
@@ -23,7 +23,8 @@ class CachedDecoder {
         context_(model.scheme().shape.context),
         use_cache_(use_cache && norm::causal_in_evaluation(model.scheme())) {}
 
-  /// The logits after the last token of `text`, of which all but the newest are in the cache.
+  /// The logits for the token after `text`, [V]. Only tokens that are not in the cache go through
+  /// the model.
   std::vector<double> logits_after(const std::vector<std::int64_t>& text) {
     const auto size = static_cast<std::int64_t>(text.size());
     const bool full = size - window_start_ > context_;
@@ -41,6 +42,7 @@ class CachedDecoder {
   }
 
  private:
+  /// The tokens from `first` on. [1, T], int64
   static at::Tensor tensor_of(const std::vector<std::int64_t>& text, std::int64_t first) {
     const std::vector<std::int64_t> part(text.begin() + first, text.end());
     return nn::batch_tensors(part, part, 1).first;
@@ -50,8 +52,8 @@ class CachedDecoder {
   std::int64_t context_;
   bool use_cache_;
   nn::ModelCache cache_;
-  std::int64_t window_start_ = 0,
-               cached_tokens_ = 0;  // of the text: where the window starts, what is in the cache
+  std::int64_t window_start_ = 0;   // index in the text: first token in the cache
+  std::int64_t cached_tokens_ = 0;  // index in the text: first token that is not in the cache
 };
 
 }  // namespace

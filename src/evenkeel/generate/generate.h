@@ -11,19 +11,22 @@
 
 namespace evenkeel::generate {
 
+/// The options of one generated text.
 struct GenerationOptions {
   std::vector<std::int64_t> prompt;        // at least one token
-  std::int64_t max_new_tokens = 256;       // to add, at most
-  std::optional<std::int64_t> stop_token;  // a token that ends the text; it is not returned
+  std::int64_t max_new_tokens = 256;       // upper limit
+  std::optional<std::int64_t> stop_token;  // ends the text; it is not returned
   Sampling sampling;
-  std::uint64_t sequence = 0;  // which of several texts with one seed
-  bool use_cache = true;       // false: the whole text goes through the model for every token
-  std::function<void(std::int64_t)> on_token = {};  // called with each token as it comes
+  std::uint64_t sequence = 0;  // number of the text among several with one seed
+  bool use_cache = true;       // false: the whole window is computed again for every token
+  std::function<void(std::int64_t)> on_token = {};  // called with each new token
 };
 
-/// Continues a text token by token with a key-value cache. Beyond the model's context the cache is
-/// rebuilt from the last half of it, so a text may have any length.
-/// \return the tokens added
+/// Continues a text token by token with a key-value cache. A text may be longer than the model's
+/// context: when the cache is full, it is rebuilt from the last context / 2 tokens. A model that
+/// sees later tokens even in evaluation runs without a cache.
+/// \return the new tokens
+/// \throws Error (diverged) as sample_token()
 std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options);
 
 }  // namespace evenkeel::generate

@@ -13,8 +13,8 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// NaN cannot be sorted, and the softmax of an infinite logit is NaN; a token of
-/// -inf is never picked.
+/// Refuses NaN, which cannot be sorted, and +inf, whose softmax is NaN. A logit of -inf is allowed:
+/// its token has the probability 0.
 void check(const std::vector<double>& logits, std::uint64_t position) {
   EK_ASSERT(!logits.empty());
   bool any = false;
@@ -53,7 +53,7 @@ std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sam
     weights.push_back(std::exp((logits[token] - largest) / sampling.temperature));
   }
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  double top_p_mass = 0;
+  double top_p_mass = 0;  // of the first `count` tokens; at least one token remains
   std::size_t count = 0;
   while (count < weights.size() && (count == 0 || top_p_mass < sampling.top_p * total)) {
     top_p_mass += weights[count++];

@@ -8,17 +8,19 @@
 
 namespace evenkeel::nn {
 
+/// A list of inputs, outputs or gradients.
 using Tensors = std::vector<at::Tensor>;
 
-/// A segment of a model as a function of its inputs. It computes the same bits each time.
+/// A segment of a model as a function of its inputs. Each call gives the same bits.
 /// \param is_recomputation  the call comes from the backward pass
 using Segment = std::function<Tensors(const Tensors& inputs, bool is_recomputation)>;
 
-/// segment(inputs). Only the inputs are saved: the backward pass recomputes the segment. The
-/// gradients of parameters that the segment reads are added where backward() adds them, in the same
-/// order and with the same bits as without.
+/// segment(inputs) under activation checkpointing, as torch.utils.checkpoint: only the inputs are
+/// saved, and the backward pass recomputes the segment. Parameters that the segment reads get the
+/// same gradients, in the same order and with the same bits, as without checkpointing.
 ///
-/// \param inputs  all defined; one of them at least must need a gradient
+/// \param inputs  all defined; at least one requires a gradient
+/// \return the outputs of the segment
 /// \source Chen et al. 2016, arXiv:1604.06174
 Tensors run_checkpointed(const Segment& segment, const Tensors& inputs);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/norms/affine.h"
@@ -17,8 +18,8 @@ namespace evenkeel::nn {
 
 namespace {
 
-/// Attention with materialized scores and weights: the reference, and the path for what LibTorch's
-/// lacks.
+/// Attention with materialized scores and weights: the reference, and the path where
+/// can_use_flash() is false. [B, h, T, dk]
 at::Tensor explicit_attention(const AttentionInputs& inputs) {
   const auto& [q, k, v, scale, softcap, document_starts] = inputs;
   const auto kv_heads = k.size(1);
@@ -45,12 +46,13 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
   return at::matmul(weights, v.unsqueeze(2)).flatten(1, 2);
 }
 
-/// A norm on heads side by side: x [B, T, heads, dk].
+/// norm(x), or x without a norm. \param x  [B, T, heads, dk]
 at::Tensor attention_normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
   if (!norm) return x;
   return (*norm)(x.flatten(-2), mode).view(x.sizes());
 }
 
+/// \param k, v  [B, kv, T, dk]
 void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
   const auto count = k.size(2);
   EK_ASSERT(cache.length + count <= cache.keys.size(2));
@@ -89,7 +91,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
       inputs.scale));
 }
 
-/// A learned scale goes into the queries, so that flash attention need not know it. [B, T, h, dk]
+/// q times a learned scale, so that every attention operator works without one. [B, T, h, dk]
 at::Tensor Attention::scaled(const at::Tensor& q) const {
   if (!scale.is_learned()) return q;
   auto value = scale.value();
@@ -99,8 +101,8 @@ at::Tensor Attention::scaled(const at::Tensor& q) const {
   return ops::affine(q.flatten(-2), value).view(q.sizes());
 }
 
-/// Norms and rotation in one pass, as far as the operator has the norms; the rest run before it,
-/// or after it if they norm rotated values.
+/// Norms and rotation in one pass of ops::qkv_norm_rope(). A norm that the operator does not have
+/// runs before it; a norm of rotated values runs after it.
 Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary& rotary,
                                         Mode mode) const {
   constexpr std::size_t kParts = 3;
@@ -127,7 +129,8 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
   return {std::move(q), std::move(k), std::move(v)};
 }
 
-/// \param products  [B, T, (h + 2 kv) * dk]
+/// Queries, keys and values after norm and rotation.
+/// \param products  W_qkv x. [B, T, (h + 2 kv) * dk]
 Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& rotary,
                                      Mode mode) const {
   if (fused) return fused_heads(products, rotary, mode);
@@ -159,7 +162,7 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
                                   .k = keys,
                                   .v = values,
                                   .scale = scale.is_learned() ? 1 : scale.fixed(),
-                                  .softcap = softcap,
+                                  .softcap = value_of(softcap),
                                   .document_starts = positions.document_starts};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool use_formula = !fused && path == AttentionPath::automatic;

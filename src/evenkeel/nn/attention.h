@@ -7,54 +7,56 @@
 #include <optional>
 #include <string>
 
+#include "evenkeel/nn/attention_inputs.h"
+#include "evenkeel/nn/attention_path.h"
 #include "evenkeel/nn/factor.h"
+#include "evenkeel/nn/key_value_cache.h"
 #include "evenkeel/nn/linear.h"
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/norm_layer.h"
-#include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/positions.h"
+#include "evenkeel/nn/step_number.h"
 
 namespace evenkeel::nn {
 
-/// Which code computes softmax(q k^T) v: all give the same numbers to rounding. On the CPU
-/// `automatic` is our own operator; `flash` is LibTorch's, for what that can.
-enum class AttentionPath { automatic, flash, explicit_scores };
+struct Observer;
 
-/// Keys and values of earlier positions, for decoding token by token.
-struct KeyValueCache {
-  at::Tensor keys, values;    // [B, kv, capacity, dk]; keys after norm and rotation
-  std::int64_t length = 0;    // positions filled
-  at::Tensor document_start;  // [B]: of the documents that go on; undefined: 0
-};
-
-/// Whether LibTorch's flash attention can do it: no soft cap, no cached keys, one document.
+/// Whether LibTorch's flash attention applies: no soft cap, no cached keys, one document.
 bool can_use_flash(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
-/// Beside bfloat16, scores and softmax are float32.
+/// With bfloat16 inputs, scores and softmax are float32.
 ///
-/// \param inputs  q covers the last T of the S positions of k and v; softcap c: c tanh(s / c)
-/// \return [B, h, T, dk]
+/// \param inputs  q has the last T of the S positions of k and v
+/// \return [B, h, T, dk], the dtype of q
+/// \source Vaswani et al. 2017, arXiv:1706.03762, eq. 1; Ainslie et al. 2023, arXiv:2305.13245
+///         (grouped queries)
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path);
 
-/// The attention branch of one block: norms on q, k, v and context where the scheme has them.
+/// The attention branch of one block:
+///
+///   q, k, v = split(W_qkv x);  q, k = rotate(norm(q)), rotate(norm(k));  v = norm(v)
+///   y       = W_output norm(causal_attention(q, k, v))
+///
+/// A norm that the scheme does not have is the identity. rope = "before" exchanges rotation and
+/// norm.
 struct Attention {
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
-  Matrix qkv;     // [(heads + 2 * kv_heads) * head_width, width], rows q, k, v
-  Matrix output;  // [width, heads * head_width]
+  Matrix qkv;     // [(h + 2 kv) * dk, D], rows q, k, v
+  Matrix output;  // [D, h * dk]
   std::optional<NormLayer> q_norm, k_norm, v_norm, context_norm;
   bool q_norm_after_rotation = false, k_norm_after_rotation = false;  // rope = "before"
-  Factor scale;  // of the scores; learned: [1], or one a head
-  std::optional<double> softcap;
+  Factor scale;                       // of the scores; learned: [1] or [h]
+  std::optional<StepNumber> softcap;  // c: scores become c tanh(score / c)
   AttentionPath path = AttentionPath::automatic;
   bool fused = true;  // false: the formulas, norm by norm
   Recompute recompute = Recompute::none;
   std::int64_t l = 0;  // the block's number, for the observer
 
-  /// \param x         [B, T, width]
-  /// \param cache     if given, x continues the positions in it, and its keys and values are added
-  /// \param observer  may be null
-  /// \return [B, T, width]
+  /// \param x         [B, T, D]
+  /// \param cache     if given, x continues the positions in it; keys and values are appended
+  /// \param observer  its `attention` is called; may be null
+  /// \return [B, T, D]
   at::Tensor operator()(const Activation& x, const Positions& positions, Mode mode,
                         KeyValueCache* cache, const Observer* observer) const;
 

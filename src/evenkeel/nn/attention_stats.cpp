@@ -16,14 +16,16 @@ namespace {
 
 constexpr auto kMasked = -std::numeric_limits<double>::infinity();
 
-/// The queries of one key head: their scores against the keys that the last of them sees.
+/// Scores of n queries of one key head against the S' keys that the last query sees.
 struct Tile {
-  at::Tensor scores;  // [g, n, S'], in float32 at least, before the cap
-  at::Tensor masked;  // [n, S']: keys to which a query may not attend
+  at::Tensor scores;  // [g, n, S'], float32 or float64, before the cap
+  at::Tensor masked;  // [n, S'], bool: keys that a query does not see
 };
 
-/// \param first  of the queries, which stand at the end of the positions
-/// \param document_starts  [T], or undefined
+/// The tile of the queries first .. first + count - 1.
+/// \param q  [g, T, dk], the queries of the last T positions
+/// \param k  [S, dk]
+/// \param document_starts  [T], int32, or undefined
 Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& document_starts,
              std::int64_t first, std::int64_t count) {
   const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -40,9 +42,9 @@ Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& documen
   return {at::matmul(queries, keys.t()), masked};
 }
 
-/// Hands the scores of all queries on, a tile at a time.
-/// \param visit  is given the key head and the tile; its scores are scaled, -inf where a query
-///               may not attend
+/// Calls `visit` with the scores of all queries, tile by tile.
+/// \param visit  gets the key head and the tile; scores are scaled, and -inf where a query does not
+///               see the key
 template <typename Visit>
 void for_each_tile(const AttentionInputs& inputs, const Visit& visit) {
   constexpr std::int64_t kScores = 1 << 21;  // of one tile, about

@@ -6,37 +6,38 @@
 #include <cstdint>
 #include <vector>
 
-#include "evenkeel/nn/observer.h"
+#include "evenkeel/nn/attention_inputs.h"
 
 namespace evenkeel::nn {
 
-/// Statistics of the scores of one attention, over a batch and its causal pairs.
+/// Statistics of the attention scores of one block, over all visible (query, key) pairs of a batch.
 struct AttentionStats {
-  at::Tensor largest;  // [h], float64: the largest score of each head after scale, before cap
-  double entropy = 0;  // nats: -sum a ln a of the weights, mean over batch, heads and queries
+  at::Tensor largest;  // [h], float64: the largest score of each head, after scale, before cap
+  double entropy = 0;  // nats: -sum a ln a of the weights a, mean over batch, heads and queries
 };
 
-/// Scores are materialized in tiles of queries of a key head, without a gradient, in float64 where
-/// the inputs are, else in float32: the memory does not grow with the sequence.
+/// Computes the statistics without a gradient. Scores are materialized tile by tile (a few queries
+/// of one key head), so the memory does not grow with the square of the sequence. The arithmetic is
+/// float64 for float64 inputs, else float32.
 AttentionStats attention_stats(const AttentionInputs& inputs);
 
-/// Of it the largest scores alone: [h], float64, after scale, before cap; no NaN is. On a CPU by
-/// ops::largest_scores().
+/// AttentionStats::largest alone. NaN scores are ignored. On a CPU it is ops::largest_scores().
+/// \return [h], float64
 at::Tensor max_attention_scores(const AttentionInputs& inputs);
 
-/// Attention under perturbed keys, multiplied by factors near 1: how many queries change their
-/// argmax.
+/// How many queries change their argmax when each key is multiplied by a random factor near 1.
 struct AttentionShifts {
-  std::int64_t queries = 0;  // that see two keys or more, over batch and heads
-  std::int64_t sparse = 0;   // of these: one key has more than half of the weight
-  /// Of the sparse ones, one count for each set of factors: these give another key the most weight.
+  std::int64_t queries = 0;  // queries that see two keys or more, over batch and heads
+  std::int64_t sparse = 0;   // queries with more than half of the weight on one key
+  /// Sparse queries whose largest weight moves to another key; one count for each set of factors.
   std::vector<std::int64_t> shifted;
 
+  /// Adds the counts of another batch with as many sets of factors.
   void add(const AttentionShifts& other);
 };
 
-/// Materialized as above, once for all sets of factors.
-/// \param factors  [sets, kv, S], of the keys of every sequence
+/// Counts the shifts. Scores are materialized as in attention_stats(), once for all sets.
+/// \param factors  [sets, kv, S], the same for every sequence of the batch
 /// \source arXiv 2406.17837: "circuit collapse", when noise on the lengths of keys moves a sparse
 ///         attention to another token
 AttentionShifts attention_shifts(const AttentionInputs& inputs, const at::Tensor& factors);

@@ -9,8 +9,9 @@
 
 namespace evenkeel::nn {
 
-/// Token ids as tensors: (ids, targets), each [batch_size, inputs.size() / batch_size], int64;
-/// copied.
+/// Copies the token ids of a batch into tensors.
+/// \param inputs, targets  the sequences one after another; batch_size * T ids each
+/// \return (ids, targets), both [batch_size, T], int64
 std::pair<at::Tensor, at::Tensor> batch_tensors(const std::vector<std::int64_t>& inputs,
                                                 const std::vector<std::int64_t>& targets,
                                                 std::int64_t batch_size);

@@ -9,31 +9,40 @@
 
 namespace evenkeel::nn {
 
-/// A number of a rule in the forward pass: fixed by a formula, or read from a parameter.
+/// A factor in the forward pass, fixed by a formula or trained: value * x.
 class Factor {
  public:
-  Factor() = default;
-  explicit Factor(double fixed) : fixed_(fixed) {}
-  /// \param parameter  [1] or [n], what parameter_specs() lists under the number's name; undefined
-  /// for a
-  ///                   number that is not learned
-  Factor(const norm::Number& number, const norm::Variables& variables, at::Tensor parameter);
+  /// The fixed factor 1.
+  Factor() : Factor(1) {}
+  explicit Factor(double fixed) : number_(norm::Expression(fixed)), fixed_(fixed) {}
+  /// \param variables  of the number's place
+  /// \param parameter  [1] or [n], at least float32: the tensor that parameter_specs() lists for a
+  ///                   trained number; undefined for a fixed one
+  Factor(norm::Number number, const norm::Variables& variables, at::Tensor parameter);
 
+  /// Whether the factor is trained.
   bool is_learned() const { return parameter_.defined(); }
-  /// Of a number that is not learned.
+  /// The value of a fixed factor.
   double fixed() const { return fixed_; }
 
-  /// Of a learned one, with its gradient: transform(parameter * init / stored_at), at most at_most.
-  /// [1] or [n], float32 or wider
+  /// The value of a trained factor, with its gradient:
+  ///   min(at_most, transform(parameter * init / stored_at))
+  /// \return [1] or [n], float32 or wider
   at::Tensor value() const;
 
-  /// value * x, for x [..., D] and n = D. The shape and dtype of x.
+  /// value * x.
+  /// \param x  [..., D], D = n
+  /// \return the shape and dtype of x
   at::Tensor operator()(const at::Tensor& x) const;
 
+  /// Evaluates the formulas anew.
+  /// \return whether one of them names t, the step
+  bool set_step(const norm::Variables& variables);
+
  private:
-  double fixed_ = 1;
+  norm::Number number_;
   at::Tensor parameter_;
-  norm::Learned::Transform transform_ = norm::Learned::Transform::identity;
+  double fixed_ = 1;
   double stored_factor_ = 1;  // init / stored_at
   std::optional<double> at_most_;
 };

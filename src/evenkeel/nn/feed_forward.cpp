@@ -12,10 +12,12 @@ namespace evenkeel::nn {
 
 namespace {
 
+/// silu(gate) * up. \param products  [..., 2 F], up, then gate
 at::Tensor gated(const FeedForward& feed_forward, const at::Tensor& products) {
   return feed_forward.fused ? ops::swiglu(products) : ops::reference::swiglu(products);
 }
 
+/// hidden_norm(hidden), for each expert apart. \param hidden  [..., F]
 at::Tensor feed_forward_normed(const FeedForward& feed_forward, const at::Tensor& hidden,
                                Mode mode) {
   const auto& norm = *feed_forward.hidden_norm;
@@ -23,7 +25,8 @@ at::Tensor feed_forward_normed(const FeedForward& feed_forward, const at::Tensor
   return norm(hidden.unflatten(-1, {feed_forward.expert_count, -1}), mode).flatten(-2);
 }
 
-/// The input of `down` after a norm of the hidden values, which are saved anyway.
+/// The input of `down` after a norm of the hidden values. Under Recompute::norms the backward pass
+/// computes it again from the hidden values, which are saved anyway.
 Activation normed_hidden(const FeedForward& feed_forward, const at::Tensor& hidden, Mode mode) {
   const auto value = feed_forward_normed(feed_forward, hidden, mode);
   if (!feed_forward.hidden_norm->is_recomputed(feed_forward.recompute, mode)) return value;

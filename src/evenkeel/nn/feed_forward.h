@@ -13,19 +13,22 @@
 
 namespace evenkeel::nn {
 
-/// The feed-forward branch of one block: down(norm(silu(gate) * up)).
+/// The feed-forward branch of one block, with F hidden values (the FFN width):
+///   y = W_down norm(silu(W_gate x) * W_up x)
 /// \source Shazeer 2020, arXiv:2002.05202, eq. 6 (SwiGLU)
 struct FeedForward {
-  Matrix up_gate;        // [2 * inner, width], rows up, then gate
-  Matrix down;           // [width, inner]
-  Factor up_gate_scale;  // of both products: [1] or [2 * inner]
+  Matrix up_gate;        // [2 F, D], rows up, then gate
+  Matrix down;           // [D, F]
+  Factor up_gate_scale;  // of up and gate; learned: [1] or [2 F]
   std::optional<NormLayer> hidden_norm;
-  /// Experts in parallel, each with a norm of its own hidden values; together `inner` wide.
+  /// Experts that every token goes to, side by side in one matrix: each norms its own F /
+  /// expert_count hidden values.
   std::int64_t expert_count = 1;
-  bool fused = true;  // false: the formula of ops/reference.h
+  bool fused = true;  // false: the formula of ops/common/reference.h
   Recompute recompute = Recompute::none;
 
-  /// \param x  [..., width]
+  /// \param x  [..., D]
+  /// \return [..., D]
   at::Tensor operator()(const Activation& x, Mode mode) const;
 };
 

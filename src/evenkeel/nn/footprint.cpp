@@ -18,21 +18,21 @@ using norm::Norm;
 
 constexpr double kProgram = 200e6;  // libraries, and the built-in corpus (150 to 220 were measured)
 
-constexpr std::int64_t kManyHeads = 2;  // heads: what is saved is the same for any number above 1
+constexpr std::int64_t kManyHeads = 2;  // any number of heads above 1 saves the same
 
-/// Whether queries, keys and values are split for it, and concatenated again, before they are
-/// rotated.
+/// Whether the norm splits queries, keys and values and concatenates them again before the
+/// rotation: ops::qkv_norm_rope() does not have it.
 bool splits_heads(const std::optional<Norm>& norm) {
   return norm && norm->rope != norm::Rope::before && !has_fused_head_norm(*norm, kManyHeads);
 }
 
-/// Bytes of one value where the arithmetic is at least float32.
+/// Bytes of one value of master_dtype().
 double wide_bytes(const FootprintOptions& options) {
   return std::max(4.0, static_cast<double>(options.compute_bytes));
 }
 
-/// Bytes that a norm over `width` values of a token adds to those of its input: an operator saves
-/// only the rows it reads, a formula its steps: in double where there is no operator.
+/// Bytes a token that a norm over `width` values saves besides its input. An operator saves none. A
+/// formula saves its intermediate tensors, in double where the norm has no operator.
 double saved_by(const std::optional<Norm>& norm, double width, const FootprintOptions& options) {
   constexpr double kSteps = 4;  // x, x^2 and two products, of 8 bytes
   const auto heads = norm && norm->scope == norm::Scope::head ? kManyHeads : 1;
@@ -41,13 +41,15 @@ double saved_by(const std::optional<Norm>& norm, double width, const FootprintOp
   return options.fused ? 0 : 2 * wide_bytes(options) * width;  // x and x * rho
 }
 
-/// Bytes of materialized scores, S values for each query and head.
-struct ScoreBytes {
-  double saved = 0;      // for the backward pass, per block
+/// Bytes of activations.
+struct SavedBytes {
+  double saved = 0;      // for the backward pass
   double temporary = 0;  // allocated and freed
 };
 
-ScoreBytes score_bytes(const norm::Block& block, const norm::Shape& shape, double tokens,
+/// Bytes of the materialized scores of one block, S values for each query and head; 0 where the
+/// operator has none.
+SavedBytes score_bytes(const norm::Block& block, const norm::Shape& shape, double tokens,
                        const FootprintOptions& options) {
   const auto& softcap = block.attention.softcap;
   if (!options.explicit_attention && !(options.flash_attention && softcap)) return {};
@@ -55,22 +57,22 @@ ScoreBytes score_bytes(const norm::Block& block, const norm::Shape& shape, doubl
       tokens * static_cast<double>(shape.context) * static_cast<double>(shape.heads);
   const double wide = wide_bytes(options);
   const auto bytes = static_cast<double>(options.compute_bytes);
-  const double weights = wide + (bytes < wide ? bytes : 0);  // and rounded, beside bfloat16
+  const double weights = wide + (bytes < wide ? bytes : 0);  // and a copy in bfloat16
   return {.saved = values * (weights + (softcap ? wide : 0)), .temporary = 3 * values * wide};
 }
 
-/// What the allocator takes for a tensor of so many bytes.
+/// The bytes that the allocator reserves for a tensor of `bytes` bytes.
 double allocated_bytes(double bytes) {
   const auto asked = static_cast<std::size_t>(bytes);
   return asked == 0 ? 0 : static_cast<double>(memory::class_bytes(memory::size_class(asked)));
 }
 
-/// What one block saves for every token: values of the compute dtype, and bytes of the steps
-/// of norms that run as formulas.
+/// The activations of one block that are saved for the backward pass, for each token.
 struct SavedActivations {
-  double values = 0, bytes = 0;
+  double values = 0;  // values of the compute dtype
+  double bytes = 0;   // bytes of tensors in other dtypes
 
-  /// The input of a norm that would not be saved without it.
+  /// Adds the input of a norm, which is saved because of the norm, and its formula's tensors.
   void add_norm_input(const std::optional<Norm>& norm, double width,
                       const FootprintOptions& options) {
     if (!norm) return;
@@ -79,8 +81,8 @@ struct SavedActivations {
   }
 };
 
-/// What a mixture saves besides its shared experts: a token's row once for every expert it goes to:
-/// what enters the expert, its products, and its hidden values before and after their weight.
+/// The activations of a mixture without its shared experts. For each of its top-k experts, a token
+/// saves the expert's input, the products, and the hidden values before and after the factor p.
 SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const norm::Shape& shape,
                                   const FootprintOptions& options) {
   const auto d = static_cast<double>(shape.width);
@@ -94,79 +96,161 @@ SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const n
   }
   saved.bytes +=
       3 * 4 * static_cast<double>(experts.count);       // logits, their softmax, its logarithm
-  if (options.compute_bytes < 4) saved.bytes += 4 * d;  // what the router reads
+  if (options.compute_bytes < 4) saved.bytes += 4 * d;  // the router's input in float32
   return saved;
 }
 
-/// \param dual  the norm of the second stream, where sublayers read x + norm(y); may be null
-SavedActivations saved_by(const norm::Block& block, const norm::Shape& shape, std::int64_t i,
-                          const Norm* dual, const FootprintOptions& options) {
-  const bool recomputes_norms = options.recompute == Recompute::norms;
+/// Sums what the parts of one block save, in the order of the forward pass.
+class BlockSum {
+ public:
+  /// \param dual  the norm of the second stream, where sublayers read x + norm(y); may be null
+  BlockSum(const norm::Shape& shape, const Norm* dual, const FootprintOptions& options)
+      : shape_(shape), dual_(dual), options_(options) {}
+
+  /// The input of a sublayer: the stream, or x + norm(y), and the norm's output.
+  void add_sublayer_input(const std::optional<Norm>& norm, bool may_be_recomputed) {
+    const auto d = static_cast<double>(shape_.width);
+    saved_.values += d;
+    if (may_be_recomputed && dual_ == nullptr) add_linear_input(norm, d);
+    if (!may_be_recomputed || dual_ != nullptr) saved_.add_norm_input(norm, d, options_);
+    if (dual_ != nullptr) saved_.add_norm_input(*dual_, d, options_);
+  }
+
+  /// From the products of q, k and v to the context.
+  void add_attention(const norm::Attention& rule) {
+    const auto d = static_cast<double>(shape_.width);
+    const auto keys = static_cast<double>(shape_.kv_heads * shape_.head_width());
+    saved_.values += d + 2 * keys;  // products
+    saved_.values += d + 2 * keys;  // q, k and v, normed and rotated
+    saved_.bytes += saved_by(rule.q, d, options_) + saved_by(rule.k, keys, options_) +
+                    saved_by(rule.v, keys, options_);
+    if (splits_heads(rule.q) || splits_heads(rule.k) || splits_heads(rule.v)) {
+      saved_.values += d + 2 * keys;
+    }
+    if (rule.q && rule.q->rope == norm::Rope::before) saved_.values += d;  // rotated, not normed
+    if (rule.k && rule.k->rope == norm::Rope::before) saved_.values += keys;
+    saved_.bytes += 8 * static_cast<double>(shape_.heads + 2 * shape_.kv_heads);  // one a head
+    saved_.values += d;                                                           // context
+    saved_.bytes += 8 * static_cast<double>(shape_.heads);  // sums of the softmax
+    add_linear_input(rule.context, d);
+  }
+
+  /// From the products of up and gate to the hidden values, in block i from 0.
+  void add_feed_forward(const norm::FeedForward& rule, std::int64_t i) {
+    const auto f = static_cast<double>(shape_.inner);
+    const bool has_router = shape_.has_router(i);
+    if (has_router) {
+      const auto mixture = saved_by_mixture(rule, shape_, options_);
+      saved_.values += mixture.values;
+      saved_.bytes += mixture.bytes;
+    }
+    const auto always_active = has_router ? shape_.experts.shared : shape_.dense_experts();
+    for (std::int64_t j = 0; j < always_active; ++j) {
+      // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
+      saved_.values += !options_.fused ? 4 * f : rule.hidden ? 3 * f : 2 * f;
+      add_linear_input(rule.hidden, f);
+    }
+  }
+
+  /// The output norm of a sublayer and the residual addition.
+  void add_residual(const std::optional<Norm>& output, const norm::Residual& add,
+                    const std::optional<Norm>& residual) {
+    const auto d = static_cast<double>(shape_.width);
+    saved_.add_norm_input(output, d, options_);
+    if (add.update != norm::Update::add) saved_.values += d;  // the target of the step
+    saved_.add_norm_input(residual, d, options_);
+  }
+
+  const SavedActivations& saved() const { return saved_; }
+
+ private:
+  /// The input of a linear layer; only the steps of a formula if its norm is recomputed.
+  void add_linear_input(const std::optional<Norm>& norm, double width) {
+    const bool is_recomputed =
+        options_.recompute == Recompute::norms && norm && norm::states_of(*norm, 1, 1).empty();
+    if (is_recomputed) saved_.bytes += saved_by(norm, width, options_);
+    if (!is_recomputed) saved_.add_norm_input(norm, width, options_);
+  }
+
+  const norm::Shape& shape_;
+  const Norm* dual_;
+  const FootprintOptions& options_;
+  SavedActivations saved_;
+};
+
+/// What block i, from 0, saves.
+SavedActivations saved_by(const norm::Scheme& scheme, std::int64_t i,
+                          const FootprintOptions& options) {
+  const auto& [a, f, damp] = scheme.blocks[static_cast<std::size_t>(i)];
+  const bool reads_both = scheme.dual && scheme.dual->reads_norm_of_y;
+  BlockSum sum(scheme.shape, reads_both ? &scheme.dual->norm : nullptr, options);
+  sum.add_sublayer_input(a.input, true);
+  sum.add_attention(a);
+  sum.add_residual(a.output, a.add, a.residual);
+  sum.add_sublayer_input(f.input, !scheme.shape.has_router(i));  // a router reads it, too
+  sum.add_feed_forward(f, i);
+  sum.add_residual(f.output, f.add, f.residual);
+  return sum.saved();
+}
+
+/// Bytes of what all blocks save; temporary are the scores of one block.
+SavedBytes block_bytes(const norm::Scheme& scheme, double tokens, const FootprintOptions& options) {
+  const auto bytes = static_cast<double>(options.compute_bytes);
+  double all = 0, largest = 0;  // of the blocks
+  SavedBytes out;
+  std::int64_t i = 0;
+  for (const auto& block : scheme.blocks) {
+    const auto saved = saved_by(scheme, i++, options);
+    const auto scores = score_bytes(block, scheme.shape, tokens, options);
+    const double inside = tokens * (saved.values * bytes + saved.bytes) + scores.saved;
+    out.temporary = std::max(out.temporary, scores.temporary);
+    all += inside;
+    largest = std::max(largest, inside);
+  }
+  const auto streams = scheme.dual ? 3.0 : 2.0;  // skip and branch of a sum, and the second stream
+  const auto blocks = static_cast<double>(scheme.blocks.size());
+  const auto d = static_cast<double>(scheme.shape.width);
+  out.saved =
+      options.recompute == Recompute::block ? blocks * tokens * streams * d * bytes + largest : all;
+  return out;
+}
+
+/// Memory that is allocated and freed in every step, without scores. Not all of it is in use at one
+/// time, but the allocator keeps a piece of each size for the next step.
+double temporary_bytes(const norm::Scheme& scheme, std::int64_t padded_vocabulary, double tokens,
+                       const FootprintOptions& options) {
+  const auto& shape = scheme.shape;
+  const auto bytes = static_cast<double>(options.compute_bytes);
   const auto d = static_cast<double>(shape.width);
-  const auto keys = static_cast<double>(shape.kv_heads * shape.head_width());
-  const auto f = static_cast<double>(shape.inner);
-  const auto& a = block.attention;
-  SavedActivations saved;
-  // The input of a linear layer; of a norm that is recomputed only its steps.
-  const auto add_linear_input = [&](const std::optional<Norm>& norm, double width) {
-    const bool is_recomputed = recomputes_norms && norm && norm::states_of(*norm, 1, 1).empty();
-    if (is_recomputed) saved.bytes += saved_by(norm, width, options);
-    if (!is_recomputed) saved.add_norm_input(norm, width, options);
-  };
-  const auto add_sublayer_input = [&](const std::optional<Norm>& norm, bool may_be_recomputed) {
-    saved.values += d;  // the stream, or x + norm(y); and what is read, if that is another tensor
-    if (may_be_recomputed && dual == nullptr) add_linear_input(norm, d);
-    if (!may_be_recomputed || dual != nullptr) saved.add_norm_input(norm, d, options);
-    if (dual != nullptr) saved.add_norm_input(*dual, d, options);
-  };
-  add_sublayer_input(a.input, true);
-  saved.values += d + 2 * keys;  // products
-  saved.values += d + 2 * keys;  // q, k and v, normed and rotated
-  saved.bytes +=
-      saved_by(a.q, d, options) + saved_by(a.k, keys, options) + saved_by(a.v, keys, options);
-  if (splits_heads(a.q) || splits_heads(a.k) || splits_heads(a.v)) {
-    saved.values += d + 2 * keys;
-  }
-  if (a.q && a.q->rope == norm::Rope::before) saved.values += d;  // rotated, before its norm
-  if (a.k && a.k->rope == norm::Rope::before) saved.values += keys;
-  saved.bytes += 8 * static_cast<double>(shape.heads + 2 * shape.kv_heads);  // a number a head
-  saved.values += d;                                                         // context
-  saved.bytes += 8 * static_cast<double>(shape.heads);                       // sums of the softmax
-  add_linear_input(a.context, d);
-  saved.add_norm_input(a.output, d, options);
-  if (a.add.update != norm::Update::add) saved.values += d;  // what the step goes towards
-  saved.add_norm_input(a.residual, d, options);
-  const auto& b = block.feed_forward;
-  add_sublayer_input(b.input, !shape.has_router(i));  // the router reads it, too
-  if (shape.has_router(i)) {
-    const auto mixture = saved_by_mixture(b, shape, options);
-    saved.values += mixture.values;
-    saved.bytes += mixture.bytes;
-  }
-  const auto always_active = shape.has_router(i) ? shape.experts.shared : shape.dense_experts();
-  for (std::int64_t j = 0; j < always_active; ++j) {
-    // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
-    saved.values += !options.fused ? 4 * f : b.hidden ? 3 * f : 2 * f;
-    add_linear_input(b.hidden, f);
-  }
-  saved.add_norm_input(b.output, d, options);
-  if (b.add.update != norm::Update::add) saved.values += d;
-  saved.add_norm_input(b.residual, d, options);
-  return saved;
+  const auto vocabulary = static_cast<double>(shape.vocabulary);
+  const auto inner = static_cast<double>(shape.inner);
+  const auto chunk =
+      static_cast<double>(ops::loss_chunk_tokens(shape.vocabulary, options.compute_bytes));
+  const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
+  // The first micro-batch writes the head's gradient into its ops::GradientBuffer, unless the
+  // logits have a learned scale.
+  const bool is_separate =
+      options.accumulation_steps > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
+  const double head_gradients =
+      is_separate ? static_cast<double>(padded_vocabulary) * d * wide_bytes(options) : 0;
+  const auto rows_per_token =
+      static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
+  const double in_a_block =
+      tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
+  return logits + head_gradients + in_a_block;
 }
 
 }  // namespace
 
 Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied,
                     const FootprintOptions& options) {
-  const auto& shape = scheme.shape;
   const auto bytes = static_cast<double>(options.compute_bytes);
   const double wide = wide_bytes(options);  // masters, moments, logits
   const auto counts = parameter_counts(parameter_specs(scheme, padded_vocabulary, tied));
   const auto parameters = static_cast<double>(counts.total);
   const auto gains = static_cast<double>(counts.norms);
-  const auto tokens = static_cast<double>(options.micro_batch_size * shape.context);
-  const auto d = static_cast<double>(shape.width);
+  const auto tokens = static_cast<double>(options.micro_batch_size * scheme.shape.context);
+  const auto d = static_cast<double>(scheme.shape.width);
 
   Footprint out;
   const bool copies = options.compute_bytes < 4;
@@ -174,40 +258,10 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   out.gradients = parameters * wide;
   out.moments = 2 * parameters * wide;
 
+  const auto blocks = block_bytes(scheme, tokens, options);
   out.activations = tokens * 3 * d * bytes;  // embedding, final stream and its norm
-  double all = 0, largest = 0;               // of the blocks
-  double temporary_scores = 0;
-  std::int64_t i = 0;
-  for (const auto& block : scheme.blocks) {
-    const bool reads_both = scheme.dual && scheme.dual->reads_norm_of_y;
-    const auto saved =
-        saved_by(block, shape, i++, reads_both ? &scheme.dual->norm : nullptr, options);
-    const auto scores = score_bytes(block, shape, tokens, options);
-    const double inside = tokens * (saved.values * bytes + saved.bytes) + scores.saved;
-    temporary_scores = std::max(temporary_scores, scores.temporary);
-    all += inside;
-    largest = std::max(largest, inside);
-  }
-  const auto streams = scheme.dual ? 3.0 : 2.0;  // skip and branch of a sum, and the second stream
-  const auto blocks = static_cast<double>(scheme.blocks.size());
-  out.activations +=
-      options.recompute == Recompute::block ? blocks * tokens * streams * d * bytes + largest : all;
-  const auto vocabulary = static_cast<double>(shape.vocabulary);
-  const auto inner = static_cast<double>(shape.inner);
-  const auto chunk =
-      static_cast<double>(ops::loss_chunk_tokens(shape.vocabulary, options.compute_bytes));
-  const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
-  // That of a first part is made where gradients are summed (ops::GradientBuffer), unless the
-  // logits have a learned scale.
-  const bool is_separate =
-      options.accumulation_steps > 1 || std::holds_alternative<norm::Learned>(scheme.logits_scale);
-  const double head_gradients = is_separate ? static_cast<double>(padded_vocabulary) * d * wide : 0;
-  const auto rows_per_token =
-      static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
-  const double in_a_block =
-      tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
-  // Not all at one time; but the allocator keeps a block of each size for the next step.
-  out.temporary = logits + head_gradients + in_a_block + temporary_scores;
+  out.activations += blocks.saved;
+  out.temporary = temporary_bytes(scheme, padded_vocabulary, tokens, options) + blocks.temporary;
   out.program = kProgram;
   return out;
 }

@@ -23,9 +23,8 @@ namespace {
 
 using norm::Distribution;
 
-/// A standard normal number, given that its magnitude is at most `cut`. Rejection, from the normal
-/// itself or, where that would seldom fall inside, from the uniform numbers in [-cut, cut]: in
-/// either case six of ten attempts or more are accepted.
+/// A standard normal number truncated to [-cut, cut], by rejection sampling. Proposals come from
+/// the normal distribution, for a small cut from the uniform one: at least 60 % are accepted.
 double truncated_normal(double cut, const Philox& random, std::uint64_t index) {
   constexpr double kNarrow = 1;  // P(|z| <= 1) = 0.68; the density falls to e^(-1/2) = 0.61 there
   for (std::uint64_t attempt = 0;; ++attempt) {
@@ -39,6 +38,7 @@ double truncated_normal(double cut, const Philox& random, std::uint64_t index) {
   }
 }
 
+/// One number of the distribution. \param deviation  standard deviation of the normal kinds
 double draw(const Distribution& from, const Philox& random, std::uint64_t index, double deviation) {
   switch (from.kind) {
     case Distribution::Kind::uniform:
@@ -50,7 +50,10 @@ double draw(const Distribution& from, const Philox& random, std::uint64_t index,
   }
 }
 
-/// Fills [rows, columns] starting at `first` values into the tensor that `random` is named after.
+/// Fills a matrix with factor * random numbers.
+/// \param matrix  [rows, columns], contiguous
+/// \param random  the stream of the stored tensor
+/// \param first   index of the matrix's first value in the stored tensor
 void fill(at::Tensor matrix, const Distribution& from, const Philox& random, std::int64_t first,
           double factor) {
   const auto size = static_cast<double>(matrix.size(0) + matrix.size(1));
@@ -68,6 +71,7 @@ void fill(at::Tensor matrix, const Distribution& from, const Philox& random, std
   });
 }
 
+/// The product of all factors that name the logical matrix.
 double factor_of(const std::vector<norm::InitFactor>& factors, const std::string& name,
                  const norm::Variables& variables) {
   double product = 1;
@@ -79,7 +83,7 @@ double factor_of(const std::vector<norm::InitFactor>& factors, const std::string
   return product;
 }
 
-/// What starts at one value everywhere: norms and learned numbers.
+/// Fills the tensors with one value everywhere: parameters and states of norms, trained numbers.
 void fill_constants(Parameters& parameters, const norm::Scheme& scheme, const norm::Steps& steps) {
   for (const auto& [name, value] : norm::initial_values(scheme, steps)) {
     const auto state = parameters.find_state(name);
@@ -87,15 +91,16 @@ void fill_constants(Parameters& parameters, const norm::Scheme& scheme, const no
   }
 }
 
-/// A row of random numbers of length 1.
+/// Fills a vector with a random direction of length 1. \param vector  [n]
 void fill_unit(at::Tensor vector, const Philox& random) {
   constexpr double kStandard = 1;
   fill(vector.unsqueeze(0), {.kind = Distribution::Kind::normal, .first = kStandard}, random, 0, 1);
   vector.div_(vector.to(at::kDouble).square().sum().sqrt().item<double>());
 }
 
-/// Row gains start at the lengths of the rows, so that the product starts as without the rule. The
-/// vectors of sigma_reparam start one step from a random one: from there sigma is above 0.
+/// The row gains of weight_norm start at the lengths of the rows: the weight is V. The vectors of
+/// sigma_reparam start after one step of power iteration from a random direction, so sigma > 0.
+/// \param rows  V: [rows, columns]
 void fill_reparameterization(Parameters& parameters, const std::string& rule,
                              const std::string& name, const at::Tensor& rows, std::uint64_t seed) {
   if (rule == "weight_norm") {
@@ -124,8 +129,8 @@ void fill_reparameterizations(Parameters& parameters, const norm::Scheme& scheme
   }
 }
 
-/// An untied head of a mixture starts with the deviation 1/sqrt(d), as in the authors' mixture,
-/// where neither scheme nor user says what matrices start at.
+/// The distribution of an untied head in a mixture of experts: the standard deviation is 1/sqrt(d),
+/// as in the authors' code, unless the scheme or the user states a distribution.
 Distribution head_distribution(Distribution base, const norm::Shape& shape) {
   const bool is_normal =
       base.kind == Distribution::Kind::normal || base.kind == Distribution::Kind::trunc_normal;

@@ -9,12 +9,12 @@
 
 namespace evenkeel::nn {
 
-/// Fills every parameter with its initial values: gains with what the scheme states, biases with
-/// zeros, matrices with random numbers.
+/// Fills every parameter and state with its initial values: gains with those of the scheme, biases
+/// with zeros, matrices with random numbers.
 ///
-/// Each random number is a pure function of (seed, tensor name, index). With init = "scheme" the
-/// scheme's own distribution and factors count, where its "default" means `normal`; any other word
-/// replaces both:
+/// Each random number is a pure function of (seed, tensor name, index). init = "scheme" takes the
+/// distribution and factors of the scheme, whose "default" is `normal`. Any other word replaces
+/// both:
 ///   normal        normal, std 1/sqrt(2.5 d), cut at 3 deviations
 ///   megatron      the same; attention output and down times 1/sqrt(2 N)
 ///   depth_scaled  the same; block l: attention output and down times 1/sqrt(2 l)

@@ -12,45 +12,51 @@
 
 namespace evenkeel::nn {
 
-/// The weight of a linear layer, and the buffer of its gradient.
+/// The weight of a linear layer and the buffer of its gradient (Megatron: main_grad).
 struct Weight {
-  at::Tensor value;                     // [rows, columns], or of experts [E, rows, columns]
-  ops::GradientBuffer gradient_buffer;  // the product itself adds to it; none: autograd's
+  at::Tensor value;                     // [rows, columns], of experts [E, rows, columns]
+  ops::GradientBuffer gradient_buffer;  // the linear layer's backward pass adds to it;
+                                        // empty: the gradient goes through autograd
 
   Weight(at::Tensor of, ops::GradientBuffer into = {})  // NOLINT: a tensor is one
       : value(std::move(of)), gradient_buffer(std::move(into)) {}
 };
 
-/// A stored matrix of a block, and the reparameterizations by which the forward pass computes its
-/// weight from it. Without rules the weight is the stored matrix. Stacked experts, [E, rows,
-/// columns], are one matrix of E * rows rows to it.
+/// A stored matrix V of a block and the reparameterizations of its rows:
+///   none           weight = V
+///   weight_norm    row j of the weight = row_gain_j * v_j / |v_j|
+///   sigma_reparam  weight = (gamma / sigma) V, sigma = left . V right
+/// Stacked experts, [E, rows, columns], count as one matrix of E * rows rows.
+/// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2 (weight_norm);
+///         Zhai et al. 2023, arXiv:2303.06296 (sigma_reparam)
 class Matrix {
  public:
-  /// Some of its rows that have a name of their own ("attention.q"), and their rule.
+  /// The rows of one logical matrix ("attention.q") and its reparameterization, if it has one.
   struct RowBlock {
-    std::int64_t first = 0, rows = 0;
-    at::Tensor row_gain;     // weight_norm: [rows]
-    at::Tensor gamma;        // sigma_reparam: [1]
-    at::Tensor left, right;  // sigma_reparam: [rows], [columns]; moved by a training pass
+    std::int64_t first = 0;  // first row in the stored matrix
+    std::int64_t rows = 0;
+    at::Tensor row_gain;  // weight_norm: [rows], float32 or float64; else undefined
+    at::Tensor gamma;     // sigma_reparam: [1], float32 or float64; else undefined
+    at::Tensor left;      // sigma_reparam: [rows], a state: updated by a forward pass in training
+    at::Tensor right;     // sigma_reparam: [columns], a state as `left`
   };
 
   Matrix() = default;
-  /// \param parts     all rows, in order; none for a matrix without rules
-  /// \param gradient_buffer  of the gradients of the stored matrix, if products may add to it
-  /// \param fused     false: rules are formulas in tensor operations
+  /// \param parts  all rows, in order; empty for a matrix without reparameterizations
+  /// \param gradient_buffer  of the stored matrix; used if `parts` is empty
+  /// \param fused  false: the formulas of ops/common/reference.h
   explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {},
                   ops::GradientBuffer gradient_buffer = {}, bool fused = true);
 
-  /// The shape and dtype of the stored matrix:
-  ///   weight_norm    row j = row_gain_j * v_j / |v_j|
-  ///   sigma_reparam  (gamma / sigma) V, sigma = left . V right; in training, first, without
-  ///                  gradient: left = unit(V right), right = unit(V^T left)
-  /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2; Zhai et al. 2023, arXiv:2303.06296
+  /// The weight, with the shape and dtype of the stored matrix. In training, sigma_reparam first
+  /// makes one step of power iteration, without a gradient: left = unit(V right), then
+  /// right = unit(V^T left).
   at::Tensor operator()(Mode mode) const;
 
-  /// The same for a product.
+  /// The weight of operator() with its gradient buffer, for linear().
   Weight weight(Mode mode) const;
 
+  /// V: [rows, columns] or [E, rows, columns].
   const at::Tensor& stored() const { return stored_; }
 
  private:

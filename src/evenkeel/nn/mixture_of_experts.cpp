@@ -14,13 +14,14 @@ namespace evenkeel::nn {
 
 namespace {
 
-/// rows * router^T. As a product of one group, since the library splits the gradient of so small a
-/// matrix over the rows, and its bits would depend on the number of threads.
+/// rows * router^T, [N, E]. It is a grouped product with one group: MKL splits the gradient of so
+/// small a matrix over the rows, and its bits would depend on the number of threads.
 at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
   const auto offsets = at::tensor({std::int64_t{0}, rows.size(0)}, at::kLong);
   return grouped_linear(rows, router.unsqueeze(0), offsets);
 }
 
+/// \param rows  [N, D]
 Routing routing_of(const MixtureOfExperts& mixture, const at::Tensor& rows) {
   Routing routing;
   routing.logits = router_logits(rows.to(mixture.router.scalar_type()), mixture.router);
@@ -56,7 +57,7 @@ at::Tensor MixtureOfExperts::operator()(const at::Tensor& x, Mode mode,
   return y.view_as(x);
 }
 
-/// All experts at once, on rows sorted by expert.
+/// All experts in one grouped product, on rows sorted by expert. \param rows  [N, D]
 at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& routing,
                                      Mode mode) const {
   const auto& assignment = routing.assignment;
@@ -70,7 +71,7 @@ at::Tensor MixtureOfExperts::grouped(const at::Tensor& rows, const Routing& rout
       assignment);
 }
 
-/// The formula: each expert gathers its tokens and adds its outputs.
+/// The formula: each expert gathers its tokens and adds its outputs. \param rows  [N, D]
 at::Tensor MixtureOfExperts::expert_by_expert(const at::Tensor& rows, const Routing& routing,
                                               Mode mode) const {
   const auto up_gates = up_gate(mode);

@@ -13,44 +13,48 @@
 
 namespace evenkeel::nn {
 
-/// The router's outputs in one block for N tokens, and their assignment to experts.
+/// The router's outputs in one block: N tokens, E experts, top-k of them a token.
 struct Routing {
   at::Tensor logits;         // [N, E], float32 or float64
-  at::Tensor probabilities;  // [N, E]: their softmax
-  at::Tensor weights;        // [N, k]: those of the chosen experts, as they are used
+  at::Tensor probabilities;  // [N, E]: softmax of the logits
+  at::Tensor weights;        // [N, k]: factors of the top-k experts' outputs
   ExpertAssignment assignment;
 };
 
-/// The two auxiliary losses of one router, before their weights: both scalars.
+/// The two auxiliary losses of one router, before their coefficients:
 ///   balance = E / (N k) * sum over e of count_e * mean over n of p[n, e]
 ///   z       = 1 / (N k) * sum over n of (ln sum over e of exp(logit[n, e]))^2
-/// Counts are constants to the gradient. With the same number of tokens for every expert, and equal
-/// probabilities, balance is 1. The k under z is the expert library's.
+/// The counts are constants to the gradient. Equal counts and equal probabilities give balance = 1.
+/// The paper's z loss has no k; the division by k is that of MegaBlocks (branch olmoe).
 /// \source Fedus et al. 2021, arXiv:2101.03961, eq. 4; Zoph et al. 2022, arXiv:2202.08906, eq. 5
 struct RouterLosses {
-  at::Tensor balance, z;
+  at::Tensor balance;  // scalar, float32 or float64
+  at::Tensor z;        // scalar, float32 or float64
 };
+/// The auxiliary losses of a routing, with their gradients.
 RouterLosses router_losses(const Routing& routing);
 
-/// The feed-forward branch of one block as a mixture of experts:
-///   p = softmax(W_router x);   y = sum over the k largest p_e of p_e * expert_e(x)
-///   expert(x) = down(norm(silu(gate) * up))
-/// No token is dropped. The weights stand before `down`, which is linear: so nothing of the width
-/// of the stream is kept for the backward pass but what enters the experts.
+/// The feed-forward branch of one block as a mixture of experts with top-k routing:
+///   p = softmax(W_router x);   y = shared(x) + sum over the k largest p_e of p_e * expert_e(x)
+///   expert(x) = W_down norm(silu(W_gate x) * W_up x), with F hidden values
+/// No token is dropped. The factor p_e is applied before W_down, which is linear: of the tensors
+/// with D values a token, only the experts' input is saved for the backward pass.
 /// \source Muennighoff et al. 2024, arXiv:2409.02060, section 2
 struct MixtureOfExperts {
-  at::Tensor router;                  // [E, width], at least float32
-  at::Tensor bias;                    // [E]: added to p when experts are chosen; may be undefined
-  Matrix up_gate;                     // [E, 2 * inner, width]: of each expert up, then gate
-  Matrix down;                        // [E, width, inner]
-  std::optional<FeedForward> shared;  // on every token
+  at::Tensor router;                  // [E, D], float32 or float64
+  at::Tensor bias;                    // [E], the router's dtype: added to p for the choice of
+                                      // experts only; undefined: none
+  Matrix up_gate;                     // [E, 2 F, D]: rows up, then gate
+  Matrix down;                        // [E, D, F]
+  std::optional<FeedForward> shared;  // experts that every token goes to
   std::optional<NormLayer> hidden_norm;
-  std::int64_t top_k = 1;    // k
-  bool renormalize = false;  // the weights of a token's experts add up to 1
-  bool fused = true;         // false: expert by expert
+  std::int64_t top_k = 1;
+  bool renormalize = false;  // divides the k factors of a token by their sum
+  bool fused = true;         // false: the formula, expert by expert
 
-  /// \param x  [B, T, width]
-  /// \param routing_out  if given, gets the router's outputs
+  /// \param x  [B, T, D]
+  /// \param routing_out  if given, it gets the router's outputs
+  /// \return [B, T, D]
   at::Tensor operator()(const at::Tensor& x, Mode mode, Routing* routing_out = nullptr) const;
 
  private:

@@ -3,15 +3,17 @@
 
 namespace evenkeel::nn {
 
-/// What a forward pass is for. Norms over a batch take their statistics from it in training, and
-/// move their running values; sigma_reparam moves its vectors.
+/// The purpose of a forward pass, as torch.nn.Module.train() and eval(). In training, batch norms
+/// use the statistics of the batch and update their running statistics, and sigma_reparam makes a
+/// step of power iteration.
 enum class Mode { training, evaluation };
 
-/// Activation checkpointing: what the backward pass recomputes instead of saving. Same bits.
+/// Activation checkpointing: what the backward pass recomputes instead of reading it from memory.
+/// The results have the same bits.
 enum class Recompute {
   none,
-  norms,  // what norms write, where a product reads it
-  block   // a whole block: only its input is saved
+  norms,  // outputs of norms that are the input of a linear layer
+  block   // whole blocks: only the input of each block is saved
 };
 
 }  // namespace evenkeel::nn

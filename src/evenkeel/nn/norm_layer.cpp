@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/norm_path.h"
+#include "evenkeel/nn/step_number.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/kinds.h"
 #include "evenkeel/ops/common/operands.h"
@@ -79,6 +81,19 @@ NormLayer::NormLayer(const norm::Norm& norm, const norm::Variables& variables, s
   if (norm.groups) groups_ = static_cast<std::int64_t>(norm.groups->value(variables));
   EK_ASSERT(tensors_.gain.defined() == (norm.affine != Affine::none));
   EK_ASSERT(tensors_.bias.defined() == (norm.affine == Affine::vector_bias));
+}
+
+bool NormLayer::set_step(norm::Variables variables) {
+  variables["width"] = static_cast<double>(features_);
+  gain_factor_ = norm::gain_factor(norm_, variables);
+  out_scale_ = norm_.out_scale.value(variables);
+  rate_max_ = norm_.rate_max.value(variables);
+  shift_max_ = norm_.shift_max.value(variables);
+  if (norm_.groups) groups_ = static_cast<std::int64_t>(norm_.groups->value(variables));
+  const bool gain_names_step =
+      norm_.stored_at && (names_step(norm_.gain_init) || names_step(*norm_.stored_at));
+  return gain_names_step || names_step(norm_.out_scale) || names_step(norm_.rate_max) ||
+         names_step(norm_.shift_max) || (norm_.groups && names_step(*norm_.groups));
 }
 
 at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {

@@ -8,13 +8,19 @@
 #include <tuple>
 
 #include "evenkeel/nn/mode.h"
-#include "evenkeel/nn/norm_path.h"
-#include "evenkeel/norm/kinds.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/common/reference.h"
 
+namespace evenkeel::norm {
+struct KindRow;
+}
+
 namespace evenkeel::nn {
+
+enum class NormPath;
+struct FormulaInputs;
+struct NormImplementation;
 
 /// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined
 /// where the norm has none.
@@ -56,6 +62,11 @@ class NormLayer {
   /// with one gain for all heads.
   /// \param rows  any tensor of the dtype of the heads
   std::optional<ops::HeadNorm> head_norm(const at::Tensor& rows) const;
+
+  /// Evaluates the formulas of the norm anew.
+  /// \param variables  of its block, or of the model; without `width`
+  /// \return whether a formula names t, the step
+  bool set_step(norm::Variables variables);
 
  private:
   NormPath path_for(const at::Tensor& rows, Mode mode) const;

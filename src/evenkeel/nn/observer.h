@@ -5,35 +5,29 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-
-#include "evenkeel/nn/mixture_of_experts.h"
 
 namespace evenkeel::nn {
 
-/// Queries, keys and values of one attention.
-struct AttentionInputs {
-  at::Tensor q;      // [B, h, T, dk], after norm and rotation; a learned score scale is in it
-  at::Tensor k;      // [B, kv, S, dk]
-  at::Tensor v;      // [B, kv, S, dk]
-  double scale = 1;  // of q . k
-  std::optional<double> softcap;
-  at::Tensor document_starts;  // [B, T], int32: the first position that a query sees; undefined: 0
-};
+struct AttentionInputs;
+struct Routing;
 
+/// The two sublayers of a block.
 enum class Sublayer { attention, feed_forward };
 
-/// Callbacks of a forward pass. Each function is handed the tensors themselves and must
-/// not change them; one that is empty costs nothing.
+/// Callbacks of a forward pass, like PyTorch's forward hooks. Each gets the tensors of the pass
+/// itself, in the compute dtype, and must not change them. An empty function costs nothing. Blocks
+/// are numbered from 1.
 struct Observer {
-  /// The stream that leaves block `l`; of l = 0 what enters the first. [B, T, width]
+  /// The residual stream after block `l`; l = 0: the input of the first block. [B, T, D]
   std::function<void(std::int64_t l, const at::Tensor& stream)> stream;
-  /// A branch of block `l` before it is scaled and added, and the stream it will be added to.
+  /// The branch of a sublayer of block `l`, before branch_scale and the residual addition, and the
+  /// stream before that addition. Both [B, T, D].
   std::function<void(std::int64_t l, Sublayer sublayer, const at::Tensor& stream,
                      const at::Tensor& branch)>
       branch;
+  /// The inputs of softmax(q k^T) v in block `l`.
   std::function<void(std::int64_t l, const AttentionInputs& inputs)> attention;
-  /// Of a block that is a mixture of experts.
+  /// The router's outputs in block `l`; called for blocks with a mixture of experts only.
   std::function<void(std::int64_t l, const Routing& routing)> routing;
 };
 

@@ -20,8 +20,8 @@ bool names(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-/// Tensors in the order of their specs. Which norms there are, and how large, is what
-/// norm::slots_of() says.
+/// Collects specs in the order of the forward pass. Names and sizes of norms come from
+/// norm::slots_of().
 class SpecList {
  public:
   explicit SpecList(const norm::Scheme& scheme)
@@ -33,7 +33,7 @@ class SpecList {
     specs_.push_back({name, std::move(shape), role});
   }
 
-  /// Nothing if the scheme has no norm of that name.
+  /// Parameters and states of the norm of that name; nothing if the scheme does not have it.
   void norm(const std::string& name) {
     const auto found = slots_.find(name);
     if (found == slots_.end()) return;
@@ -46,14 +46,14 @@ class SpecList {
     }
   }
 
-  /// The learned numbers whose names begin so.
+  /// The trained numbers whose names begin with `prefix`.
   void numbers(const std::string& prefix) {
     for (const auto& number : numbers_) {
       if (number.name.starts_with(prefix)) add(number.name, {number.size}, ParameterRole::scale);
     }
   }
 
-  /// What reparameterizations add to the matrices of block i.
+  /// The parameters and states of the reparameterizations in block i, from 0.
   void reparameterization(std::int64_t i) {
     for (const auto& rule : scheme_.reparameterize) {
       for (const auto& matrix : norm::logical_matrices(scheme_.shape, i)) {
@@ -79,6 +79,7 @@ class SpecList {
   std::vector<ParameterSpec> specs_;
 };
 
+/// All tensors of block i, from 0.
 void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   const auto query_width = shape.heads * shape.head_width();
   const auto key_width = shape.kv_heads * shape.head_width();
@@ -94,7 +95,7 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
   const auto& experts = shape.experts;
   const bool has_router = shape.has_router(i);
-  // Width of the feed-forwards that every token goes through: all of a block without a router.
+  // FFN width of what every token goes through: all of a block without a router.
   const auto dense_width = (has_router ? experts.shared : shape.dense_experts()) * shape.inner;
   const auto dense_prefix = has_router ? f + "shared." : f;
   if (has_router) {
@@ -163,51 +164,6 @@ std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const no
     active += stacked ? each.numel() / shape.experts.count * shape.experts.active : each.numel();
   }
   return active;
-}
-
-namespace {
-
-/// How many feed-forwards of width `inner` work on a token in block i, from 0.
-double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
-  return static_cast<double>(shape.has_router(i) ? shape.experts.per_token()
-                                                 : shape.dense_experts());
-}
-
-}  // namespace
-
-double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabulary) {
-  const auto& shape = scheme.shape;
-  const auto d = static_cast<double>(shape.width);
-  const auto key_width = static_cast<double>(shape.kv_heads * shape.head_width());
-  const auto inner = static_cast<double>(shape.inner);
-  const auto layers = static_cast<double>(shape.layers);
-  const double attention = d * (d + 2 * key_width) + d * d;
-  double weights = layers * attention + static_cast<double>(padded_vocabulary) * d;
-  for (std::int64_t i = 0; i < shape.layers; ++i) {
-    weights += 3 * d * inner * feed_forwards_per_token(shape, i);
-    if (shape.has_router(i)) weights += d * static_cast<double>(shape.experts.count);
-  }
-  return 6 * (weights + layers * static_cast<double>(shape.context) * d);
-}
-
-double norm_flops_per_token(const norm::Scheme& scheme) {
-  constexpr double kEach = 12;
-  double values = 0;
-  for (const auto& slot : norm::slots_of(scheme)) {
-    const bool is_hidden = slot.place == "feed_forward.hidden";
-    values += static_cast<double>(slot.width) *
-              (is_hidden ? feed_forwards_per_token(scheme.shape, slot.block - 1) : 1);
-  }
-  return kEach * values;
-}
-
-double paper_norms_share(const norm::Scheme& scheme) {
-  const auto slots = norm::slots_of(scheme);
-  const auto norms =
-      std::count_if(slots.begin(), slots.end(), [](const auto& slot) { return slot.block > 0; });
-  const auto& shape = scheme.shape;
-  return static_cast<double>(norms) /
-         static_cast<double>(shape.layers * (6 * shape.width + shape.context));
 }
 
 }  // namespace evenkeel::nn

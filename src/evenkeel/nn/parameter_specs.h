@@ -10,58 +10,45 @@
 /// The tensors of a model, by name, without making any. Knows no torch.
 namespace evenkeel::nn {
 
-/// What a tensor is for: it decides weight decay, initial values and precision.
+/// The role of a tensor. It decides weight decay, initial values and dtype.
 enum class ParameterRole {
-  embedding,  // rows of tokens; tied, it is the head too
-  matrix,  // every other matrix, an untied head included; experts are stacked: [E, rows, columns]
-  router,  // selects experts: a matrix, but at least float32
-  gain,    // parameters of norms: one dimension, at least float32
-  scale,   // learned numbers that are no parameter of a norm: the same
-  state,   // no parameter: what is kept from step to step without a gradient
+  embedding,  // one row a token; a tied head is the same tensor
+  matrix,     // every other matrix, also an untied head; experts are stacked: [E, rows, columns]
+  router,     // matrix that selects experts; at least float32
+  gain,       // parameters of norms, [n]; at least float32
+  scale,      // trained numbers outside norms, [n]; at least float32
+  state,      // not trained: updated by forward passes or by the trainer (PyTorch: buffer)
 };
 
+/// Name, shape and role of one tensor of a model.
 struct ParameterSpec {
   std::string name;                 // "blocks.0.attention.qkv.weight"
-  std::vector<std::int64_t> shape;  // matrices [rows, columns], gains [n]
+  std::vector<std::int64_t> shape;  // matrices [rows, columns], gains, scales and states [n]
   ParameterRole role = ParameterRole::matrix;
+  /// The number of values.
   std::int64_t numel() const;
 };
 
-/// All parameters of a model under a scheme, in the order of the forward pass; initialize() says
-/// what they start at.
+/// All parameters and states of a model under a scheme, in the order of the forward pass. Their
+/// initial values are those of initialize().
 ///
 /// \param padded_vocabulary  rows of the embedding and of an untied head
 /// \param tied  the head is the embedding
 std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
                                            std::int64_t padded_vocabulary, bool tied);
 
-/// Numbers of parameters of a model.
+/// Numbers of trained values of a model; states do not count.
 struct ParameterCounts {
-  std::int64_t total = 0, embedding = 0, norms = 0;
+  std::int64_t total = 0;
+  std::int64_t embedding = 0;  // the embedding and an untied head
+  std::int64_t norms = 0;      // role `gain`
   std::int64_t without_embedding() const { return total - embedding; }
 };
+/// Counts by role.
 ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs);
 
-/// Parameters that are active for one token: of the experts of a mixture, those it is dispatched
-/// to.
+/// The number of parameters that are active for one token: in a mixture of experts, top-k of the
+/// stacked experts count.
 std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape);
-
-/// Floating-point operations of a forward and backward pass, for each token:
-///   6 * (weights of all matrix products, the head once) + 6 * N * context * d  (causal attention)
-/// In a mixture those of the experts that work on a token, and of the router.
-/// A multiply-add counts as 2; norms, activations and the softmax are left out.
-double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabulary);
-
-/// Those of the norms, forward and backward: 12 for each value that a norm sees (forward 4: square,
-/// sum, scale, gain), whatever its kind; of hidden values those of all feed-forwards that work on
-/// the token.
-double norm_flops_per_token(const norm::Scheme& scheme);
-
-/// The norms' share of the FLOPs of a forward pass as the paper counts it, for n norms a block,
-/// each of d values whatever it sees, in a model without head and final norm, whose attention looks
-/// behind and ahead and whose feed-forward is 8/3 d wide:
-///   4 n s d / (24 s d^2 + 4 s^2 d) = n / (6 d + s)
-/// \source arXiv 2503.04598, table 11: n is 2 for Pre-Norm, 4 for HybridNorm
-double paper_norms_share(const norm::Scheme& scheme);
 
 }  // namespace evenkeel::nn

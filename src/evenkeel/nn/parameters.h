@@ -12,69 +12,76 @@
 
 namespace evenkeel::nn {
 
-/// The arithmetic of a model. Masters, moments and gains are float32 beside bfloat16 weights; in
-/// float64 everything is float64.
+/// The arithmetic of a model. `bfloat16` is mixed precision: master weights, moments and gains are
+/// float32. With `float64` everything is float64.
 enum class Precision { float32, bfloat16, float64 };
 
+/// The dtype of matrices and activations in the forward pass.
 at::ScalarType compute_dtype(Precision precision);
+/// The dtype of master weights, gradients, moments, gains and logits: float32 or float64.
 at::ScalarType master_dtype(Precision precision);
 
-/// All parameters of one role, one after another in one buffer each: one pass of the optimizer,
-/// no work per tensor.
+/// All n values of the parameters of one role, one parameter after another in flat buffers: the
+/// optimizer updates a group in one pass.
 struct ParameterGroup {
   ParameterRole role = ParameterRole::matrix;
-  at::Tensor master;    // [n], float32 or float64: what the optimizer changes and checkpoints hold
-  at::Tensor value;     // [n], what the forward pass reads: master itself, or a bfloat16 copy of it
-  at::Tensor gradient;  // [n], of master's dtype: the memory of gradients()
+  at::Tensor master;    // [n], master_dtype(): updated by the optimizer, written to checkpoints
+  at::Tensor value;     // [n], read by the forward pass: `master` itself or its bfloat16 copy
+  at::Tensor gradient;  // [n], master_dtype(): memory of Parameters::gradients()
 };
 
+/// One parameter; its tensors are views of the buffers of its group.
 struct Parameter {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::size_t group = 0;   // of Parameters::groups()
-  std::int64_t begin = 0;  // where it starts in the group's buffers
-  at::Tensor master;       // a view of its group's master
-  at::Tensor value;        // a leaf that requires a gradient; a view of its group's value
-  ops::GradientBuffer gradient_buffer;  // of its gradients, in a view of its group's gradient
+  std::string name;                     // as in ParameterSpec
+  std::vector<std::int64_t> shape;      // as in ParameterSpec
+  std::size_t group = 0;                // index in Parameters::groups()
+  std::int64_t begin = 0;               // its first value in the group's buffers
+  at::Tensor master;                    // [shape], master_dtype()
+  at::Tensor value;                     // [shape], a leaf that requires a gradient
+  ops::GradientBuffer gradient_buffer;  // sum of its gradients, [shape], master_dtype()
 
-  /// The parameter's slice of a flat tensor with the layout of its group, as a view.
+  /// The parameter's slice of a flat tensor with the layout of its group.
+  /// \param flat  [n]
+  /// \return a view with the parameter's shape
   at::Tensor slice_of(const at::Tensor& flat) const;
 };
 
-/// The parameters of a model and their gradients, in flat buffers by role; and its states, the
-/// tensors that no optimizer sees.
+/// The parameters of a model and their gradients, in flat buffers by role, and its states: tensors
+/// without a gradient, which no optimizer updates (PyTorch: buffers).
 class Parameters {
  public:
-  /// All zeros: initialize() fills them.
+  /// Allocates all tensors, filled with zeros; initialize() gives them values.
   Parameters(const std::vector<ParameterSpec>& specs, Precision precision);
 
+  /// All parameters, in the order of their specs.
   const std::vector<Parameter>& all() const { return all_; }
+  /// One group for each role that occurs, in the order of ParameterRole.
   std::vector<ParameterGroup>& groups() { return groups_; }
   const std::vector<ParameterGroup>& groups() const { return groups_; }
   Precision precision() const { return precision_; }
 
-  /// The tensor that the forward pass reads; undefined if the model has none of that name.
+  /// The value of the parameter of that name; undefined if there is none.
   at::Tensor find(const std::string& name) const;
+  /// The parameter of that name.
   /// \throws std::logic_error if there is none
   const Parameter& at(const std::string& name) const;
 
-  /// A state: a tensor without a gradient (torch: a buffer); undefined if there is none of that
-  /// name.
+  /// The state of that name, master_dtype(); undefined if there is none.
   at::Tensor find_state(const std::string& name) const;
-  /// All of them, by name.
+  /// All states by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }
 
-  /// Copies every master into its value, rounded to the value's dtype; after masters were changed.
+  /// Rounds every master to the dtype of its value. To be called after masters change.
   void copy_masters_to_values();
 
-  /// Makes all sums empty. Their memory is not cleared: gradients() does that where nothing is
-  /// added.
+  /// Empties all gradient buffers, before the first micro-batch of a step. It does not clear their
+  /// memory: gradients() clears what no backward pass wrote.
   void zero_gradients();
-  /// After each backward pass: adds what autograd left in .grad to the gradients, in
-  /// bfloat16 beside bfloat16. Micro-batches are thus summed in float32
-  /// (gradient accumulation).
+  /// Adds the .grad of every value to its gradient buffer and resets it. To be called after each
+  /// backward pass: the sum over micro-batches (gradient accumulation) is float32 even where .grad
+  /// is bfloat16.
   void accumulate_gradients();
-  /// Those of groups(), in order, with all that was added since zero_gradients().
+  /// The sums since zero_gradients(): ParameterGroup::gradient of each group, in order.
   std::vector<at::Tensor> gradients();
 
  private:

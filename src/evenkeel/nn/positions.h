@@ -10,26 +10,27 @@
 
 namespace evenkeel::nn {
 
-/// The positions of the tokens of a pass: the rotary angles of their heads, and the starts of their
-/// documents. Angles continue from one document to the next, since scores depend on distances
-/// only.
+/// The positions of the T tokens of a pass: rotary angles, and the starts of documents. The angles
+/// continue from one document to the next, because scores depend on distances only.
 struct Positions {
   Rotary rotary;
-  at::Tensor document_starts;  // [B, T], int32: the first position that a token sees; undefined: 0
+  at::Tensor document_starts;  // [B, T], int32: first visible position; undefined: 0
 
   Positions(Rotary rope, at::Tensor starts = {})  // NOLINT: a rotation is one
       : rotary(std::move(rope)), document_starts(std::move(starts)) {}
 };
 
-/// The start of each token's document. An end-of-text belongs to the document that it ends.
+/// The position at which each token's document starts. An end-of-text token belongs to the document
+/// that it ends.
 struct DocumentStarts {
   at::Tensor of_tokens;  // [B, T], int32
-  at::Tensor next;       // [B], int32: of the token that would follow
+  at::Tensor next;       // [B], int32: start of the document of the token that would follow
 };
 
-/// \param ids    [B, T], int64, the tokens at positions first, first + 1, ...
-/// \param end    the id of the end-of-text
-/// \param before  [B], int32: the starts of the documents that ids continue; undefined: 0
+/// Finds the document starts in a batch.
+/// \param ids    [B, T], int64: the tokens at positions first, first + 1, ...
+/// \param end    the id of the end-of-text token
+/// \param before  [B], int32: the starts of the documents that `ids` continues; undefined: 0
 DocumentStarts find_document_starts(const at::Tensor& ids, std::int64_t end, std::int64_t first,
                                     const at::Tensor& before);
 

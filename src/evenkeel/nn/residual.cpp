@@ -12,6 +12,7 @@ namespace {
 
 using norm::Tap;
 
+/// skip_scale * (sum of the taps). [B, T, D]
 at::Tensor skip_of(const ResidualRule& rule, const Taps& taps) {
   at::Tensor skip;
   for (const auto tap : rule.skip) {
@@ -35,7 +36,7 @@ at::Tensor on_sphere(const ResidualRule& rule, const at::Tensor& skip, const at:
 at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
                           const at::Tensor& branch) {
   const auto scale = rule.angle_scale.to(at::kDouble), bias = rule.angle_bias.to(at::kDouble);
-  const auto decay = rule.angle_decay;
+  const auto decay = rule.angle_decay.value;
   if (rule.fused && skip.is_cpu()) return ops::geodesic_step(skip, branch, scale, bias, decay);
   return ops::reference::geodesic_step(skip, branch, scale, bias, decay).to(skip.scalar_type());
 }

@@ -10,41 +10,48 @@
 #include "evenkeel/nn/factor.h"
 #include "evenkeel/nn/norm_layer.h"
 #include "evenkeel/nn/residual_stream.h"
+#include "evenkeel/nn/step_number.h"
 #include "evenkeel/norm/scheme.h"
 
 /// How a sublayer adds its branch to the residual stream.
 namespace evenkeel::nn {
 
+/// The parts of add_branch() that a scheme decides.
 struct ResidualRule {
-  std::vector<norm::Tap> skip;
+  std::vector<norm::Tap> skip;  // what the skip connection carries; several are summed
   Factor skip_scale, branch_scale;
   norm::Update update = norm::Update::add;
-  double angle_decay = 1;              // geodesic
-  at::Tensor angle_scale, angle_bias;  // geodesic: [1] each
-  std::optional<NormLayer> residual;
-  std::optional<Factor> damp;
-  bool fused = true;  // false: the formulas of ops/reference.h
+  StepNumber angle_decay;              // geodesic
+  at::Tensor angle_scale, angle_bias;  // geodesic: [1] each, float32 or float64
+  std::optional<NormLayer> residual;   // norm of the sum
+  std::optional<Factor> damp;          // fraction of the sum that is subtracted from it
+  bool fused = true;                   // false: the formulas of ops/common/reference.h
 
+  /// Whether `tap` is one of the skip connection's.
   bool takes(norm::Tap tap) const { return std::find(skip.begin(), skip.end(), tap) != skip.end(); }
 };
 
-/// What the taps of a skip take.
+/// The tensors that a skip connection can carry, all [B, T, D].
 struct Taps {
-  at::Tensor stream, normed, block_input;
+  at::Tensor stream;       // the residual stream before the sublayer
+  at::Tensor normed;       // the input of the branch: input_norm(stream)
+  at::Tensor block_input;  // the stream before the block; undefined if no skip connection reads it
 };
 
 /// The new residual stream after a sublayer:
 ///
 ///   skip = skip_scale * (sum of the taps: stream | normed | block_input)
-///   s    = skip + branch_scale * branch          or another update, below
-///   s    = residual norm(s)
-///   s    = s - damp * constant(s)
+///   s    = skip + branch_scale * branch          (update = add)
+///   s    = residual_norm(s)
+///   s    = s - damp * stop_gradient(s)
 ///
-/// sphere: s = unit(unit(skip) + branch_scale * (unit(branch) - unit(skip)));
-/// geodesic: a step from skip towards the part of branch_scale * branch that is orthogonal to it,
-/// along the sphere through skip.
+/// With update = sphere:   s = unit(unit(skip) + branch_scale * (unit(branch) - unit(skip))).
+/// With update = geodesic: s moves from skip along the sphere through skip, towards the part of
+/// branch_scale * branch that is orthogonal to skip.
 ///
-/// \param second_branch  added to the sum before the norm: the second branch of a parallel block
+/// \param branch  [B, T, D]
+/// \param second_branch  [B, T, D], added to skip: the second branch of a parallel block, scaled
+/// \return [B, T, D]; with update = add and no norm or damp, the sum is still pending
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
 ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
                           Mode mode, const std::optional<at::Tensor>& second_branch = std::nullopt);

@@ -9,27 +9,31 @@
 
 namespace evenkeel::nn {
 
-/// The residual stream: a tensor, or a sum that is still pending, so that the add and the
-/// norm that reads it can be one pass over memory.
+/// The residual stream: a tensor, or a pending sum skip + branch. The sum waits for the norm that
+/// reads it, so that one fused operator (ops::add_rms_norm()) computes both.
 class ResidualStream {
  public:
+  /// \param value  [B, T, D]
   explicit ResidualStream(at::Tensor value);
-  /// skip + branch, later.
+  /// A pending sum. \param skip, branch  [B, T, D]
   ResidualStream(at::Tensor skip, at::Tensor branch);
 
-  /// Its tensors: the value, or skip and branch of a pending sum. And back.
+  /// The tensors of the stream as the inputs of a checkpointed segment: {value}, or {skip, branch}
+  /// of a pending sum.
   std::vector<at::Tensor> tensors() const;
+  /// The inverse of tensors().
   static ResidualStream from_tensors(const std::vector<at::Tensor>& tensors);
 
-  /// The stream itself. [B, T, D]
+  /// The stream; computes a pending sum. [B, T, D]
   const at::Tensor& value();
 
-  /// norm(stream); computes a pending sum in the same pass where it can.
+  /// norm(stream); a pending sum is computed by the same operator where the norm has one.
+  /// [B, T, D]
   at::Tensor normed(const NormLayer& norm, Mode mode);
 
  private:
-  at::Tensor value_;          // undefined while the sum is pending
-  at::Tensor skip_, branch_;  // undefined once it is not
+  at::Tensor value_;          // [B, T, D]; undefined while the sum is pending
+  at::Tensor skip_, branch_;  // [B, T, D]; defined while the sum is pending
 };
 
 }  // namespace evenkeel::nn

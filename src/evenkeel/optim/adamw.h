@@ -11,20 +11,33 @@
 
 namespace evenkeel::optim {
 
-/// AdamW over the flat groups of a model: decoupled decay, one pass a group, clipping folded in.
+/// AdamW over the flat parameter groups of a model. For each value w with the gradient g:
+///
+///   g = scale * g
+///   m = beta1 m + (1 - beta1) g;   v = beta2 v + (1 - beta2) g^2
+///   w = w - rate * (m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + decay * w)
+///
+/// `decay` is optimizer.weight_decay for matrices and routers; optimizer.decay_gains and
+/// optimizer.decay_embedding add the other roles. The bfloat16 copy of a weight is rounded in the
+/// same pass (ops::adamw_()).
 /// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
 class AdamW {
  public:
+  /// The moments start at 0, in the dtype of the masters.
+  /// \param parameters  updated in place; it must outlive the optimizer
   AdamW(const config::Optimizer& options, nn::Parameters& parameters);
 
-  /// One update, `step` counted from 1 over updates that were really made.
-  /// \param gradients  one flat tensor a group, as Parameters::groups() orders them
-  /// \param scale      every gradient is multiplied by it (clipping)
+  /// Updates every master and its copy.
+  /// \param gradients  [n] of each group, in the order of Parameters::groups()
+  /// \param scale      factor of every gradient: clip_scale()
+  /// \param rate       learning rate
+  /// \param step       number of this update, from 1; skipped steps do not count
   void update(const std::vector<at::Tensor>& gradients, double scale, double rate,
               std::int64_t step);
 
-  /// First and second moments, in the order of Parameters::groups().
+  /// First moments m, [n] of each group, in the order of Parameters::groups().
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
+  /// Second moments v, as first_moments().
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
 
  private:
@@ -35,10 +48,13 @@ class AdamW {
   std::vector<at::Tensor> first_moments_, second_moments_;
 };
 
-/// Euclidean norm over all gradients together; NaN or infinite if any of them is.
+/// The Euclidean norm of all gradients together, summed in double in a fixed order. It is NaN or
+/// infinite if a gradient is.
 double gradient_norm(const std::vector<at::Tensor>& gradients);
 
-/// min(1, clip / (norm + 1e-6)); 1 if clip is 0.
+/// The factor that limits the gradient norm: min(1, clip / (norm + 1e-6)), as
+/// torch.nn.utils.clip_grad_norm_().
+/// \param clip  max gradient norm; 0: no limit, the factor is 1
 /// \source the published trainer of arXiv:2503.04598
 double clip_scale(double norm, double clip);
 

@@ -9,6 +9,8 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/evaluator.h"
+#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 

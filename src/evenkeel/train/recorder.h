@@ -13,10 +13,13 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/train/console.h"
-#include "evenkeel/train/evaluator.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
+
+struct HealthEvent;
+struct Progress;
+struct RunEvaluation;
+struct StepRecord;
 
 /// Whether something is due after `step`. \param every  in steps; 0: never
 inline bool is_due(std::int64_t step, std::int64_t every) {

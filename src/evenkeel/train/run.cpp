@@ -5,10 +5,12 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/sample.h"
 #include "evenkeel/train/signals.h"
+#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
@@ -28,6 +30,16 @@ Run::Run(const Request& request, OpenRun open, Console& console)
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary);
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(config, trainer_->schedule(), console);
+}
+
+Run::~Run() = default;
+
+bool Run::finished() const {
+  return progress().step >= progress().steps;
+}
+
+const Progress& Run::progress() const {
+  return trainer_->progress();
 }
 
 void Run::start() {

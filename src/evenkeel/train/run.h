@@ -7,14 +7,17 @@
 #include <string>
 
 #include "evenkeel/train/console.h"
-#include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/open_run.h"
 #include "evenkeel/train/recorder.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_setup.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
+
+class Evaluator;
+class Trainer;
+struct Progress;
+struct StepResult;
 
 /// A run folder that is being trained in. `train()` drives it.
 ///
@@ -32,6 +35,7 @@ class Run {
   Run(const Request& request, OpenRun open, Console& console);
   Run(const Run&) = delete;  // its parts refer to its members
   Run& operator=(const Run&) = delete;
+  ~Run();
 
   /// Loads the newest checkpoint, if there is one; else saves the initial weights.
   /// \throws Error (no_checkpoint) if there are records and no usable checkpoint, or train.from has
@@ -39,7 +43,7 @@ class Run {
   void start();
 
   /// Whether all steps are taken.
-  bool finished() const { return progress().step >= progress().steps; }
+  bool finished() const;
 
   /// One optimizer step with its records, evaluation and checkpoint, as far as they are due.
   /// \throws Error (diverged) when the budget of skipped steps is spent
@@ -55,7 +59,7 @@ class Run {
   void finish(const std::string& state);
 
   const std::filesystem::path& folder() const { return open_.folder; }
-  const Progress& progress() const { return trainer_->progress(); }
+  const Progress& progress() const;
 
  private:
   using Clock = std::chrono::steady_clock;

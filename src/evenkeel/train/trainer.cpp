@@ -12,6 +12,7 @@
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/norm/check_values.h"
 #include "evenkeel/probe/gradients.h"
+#include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/load_run.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/tensor_file.h"
@@ -57,6 +58,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   progress_.steps = steps_of(config);
   progress_.planned = planned_steps(config);
 }
+
+Trainer::~Trainer() = default;
 
 bool Trainer::is_probe_step(std::int64_t step) const {
   const auto& [steps, every, measures] = config_.probe;

@@ -11,10 +11,12 @@
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/train/health/health_monitor.h"
+#include "evenkeel/train/health/health_event.h"
 #include "evenkeel/train/learner.h"
 
 namespace evenkeel::train {
+
+class HealthMonitor;
 
 /// The progress of a run. state.json of a checkpoint has all fields but `steps` and `planned`.
 struct Progress {
@@ -43,6 +45,7 @@ class Trainer {
   /// \throws Error (usage) for values of the scheme that cannot be computed in this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
           const data::Corpus& text);
+  ~Trainer();
 
   /// One optimizer step on the next batch, with probes if they are due.
   StepRecord step();
