@@ -19,7 +19,7 @@ std::optional<Call> parse_call(std::string_view text) {
   if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
   Call call{std::string(trimmed(text.substr(0, open))), {}};
   const auto inside = text.substr(open + 1, text.size() - open - 2);
-  // A comma inside an argument's own parentheses belongs to that argument: first(max(1, N/8)).
+  // A comma inside inner parentheses belongs to the argument: first(max(1, N/8)).
   int depth = 0;
   std::size_t begin = 0;
   for (std::size_t at = 0; at <= inside.size(); ++at) {

@@ -10,7 +10,7 @@
 
 namespace evenkeel::norm {
 
-/// Twelve digits: two spellings of a formula may differ in the last bits.
+/// Twelve significant digits: equal expressions may differ in the last bits of their values.
 double rounded(double value) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.12g", value);
@@ -19,7 +19,7 @@ double rounded(double value) {
 
 namespace {
 
-/// Replaces formulas by their values (constant folding), with the variables of one place.
+/// Replaces expressions by their values (constant folding), with the variables of one place.
 class ConstantFolder {
  public:
   explicit ConstantFolder(Variables variables) : variables_(std::move(variables)) {}
@@ -53,7 +53,7 @@ class ConstantFolder {
     (*this)(add.angle_decay);
   }
 
-  /// \param width  of what the norm sees, `heads` heads together
+  /// \param width  features of the norm's input, all heads together
   void operator()(std::optional<Norm>& norm, std::int64_t width, std::int64_t heads = 1) const {
     if (!norm) return;
     auto variables = variables_;
@@ -69,7 +69,7 @@ class ConstantFolder {
     fold(norm->groups);
   }
 
-  /// The numbers of "normal(1/sqrt(d))".
+  /// Folds the arguments of a distribution: "normal(1/sqrt(d))".
   void operator()(std::string& distribution) const {
     auto call = parse_call(distribution);
     if (!call) return;

@@ -6,43 +6,45 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Canonical forms of a scheme: two spellings of one function become equal.
+/// Canonical forms of a scheme: two ways to write one function become equal.
 namespace evenkeel::norm {
 
-/// The scheme with each formula replaced by its value at its place (constant folding), to twelve
-/// digits, so that "1/sqrt(S)" equals "(2*N)^(-0.5)". Formulas of the step (t, T) and init factors
-/// that differ from block to block stay formulas.
+/// Constant folding: replaces each expression by its value in its block and norm, rounded to twelve
+/// significant digits. "1/sqrt(S)" then equals "(2*N)^(-0.5)". Expressions of the step (t, T) and
+/// init factors that differ between blocks are not replaced.
 Scheme evaluated(Scheme scheme);
 
-/// A value rounded to twelve significant digits, as in evaluated().
+/// Rounds a value to twelve significant digits, as evaluated() does.
 double rounded(double value);
 
-/// The scheme with each norm on a sum moved to the input norm of the sublayer that reads the sum,
-/// with the tap "normed" for "stream". A patch to one block then changes only that block.
+/// Moves each post-add norm and the embedding norm to the input norm of the sublayer that reads the
+/// normed sum. The skip input of that sublayer changes from "stream" to "normed".
 ///
-///   y = n(x + A(x)), x' = y + F(y)      is  y = x + A(x), x' = n(y) + F(n(y))
-///   residual norm of the last block     is  the final norm
-///   embedding norm                      is  the input norm of block 1
+///   y = n(x + A(x)), x' = y + F(y)      becomes  y = x + A(x), x' = n(y) + F(n(y))
+///   post-add norm of the last block     becomes  the final norm
+///   embedding norm                      becomes  the input norm of block 1
 ///
-/// The function and the number of parameters stay. A norm with a second reader stays where it is,
-/// and so does a norm with a formula of `l`, whose value would change with its block.
-/// \param scheme  of evaluated(), with few formulas left
+/// The function and the number of parameters do not change. After the move, a patch to one block
+/// changes that block only. Two norms are not moved: a norm whose output has two readers, and a
+/// norm with an expression of `l`, whose value would change with the block.
+/// \param scheme  result of evaluated(); a remaining expression of `l` prevents the move of its
+///         norm
 Scheme canonical(const Scheme& scheme);
 
-/// The norms that canonical() moves: of the embedding, and of the sums of these blocks, from 0.
+/// The norms that canonical() moves. Block indices start at 0.
 struct NormMoves {
   bool of_embedding = false;
   std::vector<std::size_t> of_attention, of_feed_forward;
 };
 NormMoves norm_moves(const Scheme& evaluated);
 
-/// Applies the moves of one spelling of a scheme to another spelling, as before evaluated().
+/// Applies `moves` to a scheme that is not evaluated: norm_moves() needs the evaluated one.
 Scheme with_norms_moved(Scheme scheme, const NormMoves& moves);
 
-/// The scheme with trained matrices only: learned numbers are fixed at their initial values, and
-/// the gain of a norm becomes part of its `out_scale`. Two schemes with one such form are the same
-/// function before the first step; training may separate them.
-/// \param scheme  of evaluated()
+/// Replaces learned numbers by their initial values and merges each gain into `out_scale`, so that
+/// matrices are the only parameters. Two schemes with equal results are the same function before
+/// the first optimizer step; training may make them differ.
+/// \param scheme  result of evaluated()
 Scheme at_initialization(Scheme scheme);
 
 }  // namespace evenkeel::norm

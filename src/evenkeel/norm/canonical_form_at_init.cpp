@@ -22,7 +22,7 @@ void freeze(Residual& add) {
 }
 
 void freeze(Norm& norm) {
-  // A formula of the step, or of the steps planned, stays.
+  // An expression of t or T is not folded.
   if (!norm.out_scale.names().empty() || !norm.gain_init.names().empty()) return;
   const double gain = norm.affine == Affine::none ? 1 : norm.gain_init.value({});
   norm.out_scale = Expression(rounded(norm.out_scale.value({}) * gain));

@@ -17,7 +17,7 @@ bool uses_block_input(const Block& block) {
          takes(block.feed_forward.add, Tap::block_input);
 }
 
-/// Would the norm be another one in another block?
+/// True if the norm differs between blocks: one of its expressions uses `l`.
 bool depends_on_block(const Norm& norm) {
   for (const auto* const formula :
        {&norm.gain_init, &norm.out_scale, &norm.alpha_init, &norm.shift_init, &norm.beta_init,
@@ -31,7 +31,7 @@ bool goes_into_next(const std::optional<Norm>& from, const Block& next) {
   return from && !depends_on_block(*from) && !uses_block_input(next) && !next.attention.input;
 }
 
-/// The norm becomes the input norm of the sublayer that reads the sum.
+/// Moves the norm to the input norm of the sublayer that reads the sum.
 template <typename Sublayer>
 void move_into(std::optional<Norm>& from, Sublayer& sublayer) {
   sublayer.input = std::exchange(from, std::nullopt);
@@ -50,7 +50,7 @@ NormMoves norm_moves(const Scheme& scheme) {
                        goes_into_next(scheme.embedding_norm, blocks.front());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto& [attention, feed_forward, damp] = blocks[i];
-    if (damp) continue;  // it acts on the normed sum
+    if (damp) continue;  // damping acts on the normed sum
     if (attention.residual && !feed_forward.input) moves.of_attention.push_back(i);
     const auto& last = feed_forward.residual;
     const bool moves_on = i + 1 < blocks.size() ? goes_into_next(last, blocks[i + 1])

@@ -17,15 +17,15 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// Evaluates expressions at one place of a scheme (the model, a block or a norm), with that place
-/// in every message.
+/// Evaluates expressions at one place of a scheme (the model, a block or a norm). Every error
+/// message names the place.
 class Evaluator {
  public:
-  /// \param variables  of the place, at step 0
+  /// \param variables  variables of the place at step 0
   Evaluator(const Scheme& scheme, std::int64_t l, Variables variables, std::int64_t last)
       : scheme_(scheme), l_(l), variables_(std::move(variables)), last_(last) {}
 
-  /// The value; of a formula of t the least over all steps.
+  /// The value of an expression; for an expression of t, the minimum over all steps.
   double value(const std::string& place, const Expression& formula) const {
     try {
       return formula.names().contains("t") ? least(formula) : formula.value(variables_);
@@ -48,7 +48,7 @@ class Evaluator {
       return;
     }
     const auto& learned = std::get<Learned>(number);
-    // Under "exp" the initial parameter is the logarithm.
+    // The stored parameter of "exp" is the logarithm of init.
     if (learned.transform == Learned::Transform::exp) {
       positive(place + ".init", learned.init);
     } else {
@@ -84,7 +84,7 @@ class Evaluator {
     auto variables = variables_;
     double least = std::numeric_limits<double>::infinity();
     double& t = variables["t"];
-    constexpr std::int64_t kMost = 100'000;  // of a longer run so many, spread evenly
+    constexpr std::int64_t kMost = 100'000;  // evaluations, evenly spaced in a longer run
     const auto stride = std::max<std::int64_t>(1, last_ / kMost);
     for (std::int64_t step = 0; step <= last_; step += stride) {
       t = static_cast<double>(step);

@@ -5,15 +5,15 @@
 
 namespace evenkeel::norm {
 
-/// Evaluates every expression of the scheme as a run would. Formulas of t are evaluated at each
-/// step from 0 to `last.done`, at most at 100,000 evenly spaced steps: a run would stop at the
-/// first step without a value.
-/// \throws SchemeError unknown_variable (`l` outside a block), bad_expression, or bad_value where a
-///         number must be positive or a count must fit
+/// Evaluates every expression of the scheme, so that an expression without a finite value is found
+/// before the run. Expressions of t are evaluated at each step from 0 to `last.done`, or at 100,000
+/// evenly spaced steps of a longer run.
+/// \throws SchemeError unknown_variable (`l` outside a block), bad_expression, or bad_value (a
+///         number that must be positive, a count that does not fit)
 void check_values(const Scheme& scheme, const Steps& last = {.done = 1000, .planned = 1000});
 
-/// The start of a message about a scheme: "scheme keel, block 3, attention.input"; no block if `l`
-/// is 0.
+/// The prefix of an error message: "scheme keel, block 3, attention.input".
+/// \param l  block, from 1; 0: no block, and the message names none
 std::string place_in(const Scheme& scheme, std::int64_t l, const std::string& place);
 
 }  // namespace evenkeel::norm

@@ -11,17 +11,17 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// The count of each size in a scheme: {"d": 5, "dk": 6} is 5*d + 6*dk.
+/// The coefficient of each size: {"d": 5, "dk": 6} is 5*d + 6*dk.
 using Terms = std::map<std::string, std::int64_t>;
 
-/// The number of features in a row, as a formula.
+/// The number of features in a row, as an expression.
 std::string features_of(const Slot& slot) {
   if (slot.norm->scope == Scope::head) return "dk";
   if (slot.place == "feed_forward.hidden") return "f";
   return slot.place == "attention.k" || slot.place == "attention.v" ? "kv*dk" : "d";
 }
 
-/// The number of values of a gain or bias, as a formula; one row, or one for each head.
+/// The number of values of a gain or bias, as an expression.
 std::string gain_of(const Slot& slot) {
   const auto& norm = *slot.norm;
   const bool copies = norm.scope == Scope::head && !norm.heads_share;
@@ -53,7 +53,7 @@ void count_formula_append(std::string& sum, std::int64_t count, const std::strin
   sum += text(sign, count_formula_product(count < 0 ? -count : count, size));
 }
 
-/// A sum times N: "N*(d + 3*dk)", "2*N*d".
+/// N times a sum: "N*(d + 3*dk)", "2*N*d".
 std::string times_depth(const Terms& rises) {
   if (rises.size() == 1) {
     const auto& [size, rise] = *rises.begin();

@@ -8,7 +8,7 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// The differences from the kind's defaults in words, each after a comma.
+/// Descriptions of the fields that differ from the kind's defaults, each after a comma.
 std::string describe_differences(const Norm& norm) {
   const auto defaults = default_norm(norm.kind);
   std::string out;

@@ -9,34 +9,35 @@
 
 namespace evenkeel::norm {
 
-/// The name of an enumerator, as in TOML.
+/// The name of an enumerator, spelled as in TOML.
 std::string_view name_of(Kind kind);
 std::string_view name_of(EpsilonAt at);
 std::string_view name_of(Update update);
 std::string_view name_of(Tap tap);
 std::string_view name_of(Learned::Size size);
 std::string_view name_of(Learned::Transform transform);
-/// The kind of a name.
-/// \throws SchemeError unknown_kind with the nearest name and all names
+/// The norm kind with this name.
+/// \throws SchemeError unknown_kind, with the nearest name and all names
 Kind kind_named(std::string_view name);
 /// The names of all kinds, in the order of the enumerators.
 std::vector<std::string> kind_names();
 
-/// A list with one more item after the separator: "q", then "q, k".
+/// Appends an item and, before it, the separator if the list is not empty: "q" becomes "q, k".
 std::string joined(const std::string& list, const std::string& more, const char* between);
 
-/// A norm in a few words: "rms_norm per head", "layer_norm, gain starts at 0.125". The words name
-/// every field that differs from the kind's defaults, so norms with equal words are equal.
+/// A short description of a norm: "rms_norm per head", "layer_norm, gain starts at 0.125". It
+/// states every field that differs from the defaults of the kind, so two norms are equal if their
+/// descriptions are equal.
 std::string describe(const Norm& norm);
 
-/// A number in a few words: its formula, or "learned vector from 0.05, through abs".
+/// A short description of a number: its expression, or "learned vector from 0.05, through abs".
 std::string describe(const Number& number);
 
-/// A mixture in a few words: "2 of 8 experts", "2 of 8 experts and 1 shared".
+/// A short description of a mixture of experts: "2 of 8 experts", "2 of 8 experts and 1 shared".
 std::string describe(const Experts& experts);
 
-/// The norms and residual rules block by block, as text for a terminal; equal neighbouring blocks
-/// form one group:
+/// A diagram of all norms and residual rules for a terminal. Consecutive equal blocks share one
+/// entry:
 ///   block 1      attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + stream
 ///                feed-forward  rms_norm -> feed-forward -> + stream
 ///   blocks 2-12  ...

@@ -30,7 +30,7 @@ bool is_one(const Number& number) {
   return number == Number(Expression(1));
 }
 
-/// Steps of a sublayer, joined by arrows.
+/// The steps of a sublayer, joined by arrows.
 class DiagramSteps {
  public:
   void add(const std::string& step) { line_ += text(line_.empty() ? "" : " -> ", step); }
@@ -43,7 +43,8 @@ class DiagramSteps {
   std::string line_;
 };
 
-/// "q, k: rms_norm per head": neighbours with equal norms in one step.
+/// Appends the norms of q, k and v; consecutive equal norms form one step: "q, k: rms_norm per
+/// head".
 void describe_diagram_add_heads(DiagramSteps& steps, const Attention& attention) {
   const std::vector<std::pair<std::string, const std::optional<Norm>*>> slots = {
       {"q", &attention.q}, {"k", &attention.k}, {"v", &attention.v}};
@@ -86,7 +87,7 @@ std::string attention_line(const Attention& attention) {
   return std::move(steps).line();
 }
 
-/// \param work  what the sublayer computes: "feed-forward", "2 of 8 experts"
+/// \param work  the operation of the sublayer: "feed-forward", "2 of 8 experts"
 std::string feed_forward_line(const FeedForward& feed_forward, const std::string& work) {
   DiagramSteps steps;
   if (feed_forward.shares_input) steps.add("what attention reads");

@@ -21,7 +21,7 @@ constexpr std::array<Form, 4> kForms = {{{"normal", 1, Distribution::Kind::norma
                                          {"uniform", 2, Distribution::Kind::uniform},
                                          {"xavier", 1, Distribution::Kind::xavier}}};
 
-/// A spread must be positive, and an interval must not be turned around.
+/// True if the standard deviation is positive, or the interval of `uniform` is not reversed.
 bool has_meaning(const Distribution& drawn) {
   if (drawn.kind == Distribution::Kind::uniform) return drawn.first <= drawn.second;
   if (drawn.kind == Distribution::Kind::trunc_normal && drawn.second <= 0) return false;

@@ -8,13 +8,13 @@
 
 namespace evenkeel::norm {
 
-/// The distribution of initial values, with its numbers evaluated.
+/// The distribution of the initial values of a matrix; its arguments are evaluated.
 struct Distribution {
   enum class Kind {
     normal,        // first: standard deviation
-    trunc_normal,  // first: standard deviation, second: cut at so many of them
-    uniform,       // first: lower end, second: upper end
-    xavier,        // first: gain; normal with gain * sqrt(2/(rows + columns))
+    trunc_normal,  // first: standard deviation s; second: cut-off, in units of s
+    uniform,       // first: lower bound; second: upper bound
+    xavier,        // first: gain; normal, standard deviation gain * sqrt(2 / (rows + columns))
   };
   Kind kind = Kind::normal;
   double first = 0;
@@ -22,9 +22,10 @@ struct Distribution {
 };
 
 /// Parses "normal(0.02)", "trunc_normal(1/sqrt(2.5*d), 3)", "uniform(-0.01, 0.01)" or "xavier(1)".
-/// \param variables  of Shape::variables()
-/// \return nothing for "default", which means model.init of the configuration
-/// \throws SchemeError bad_value for another form or an empty range; or the expression's error
+/// \param variables  result of Shape::variables()
+/// \return nullopt for "default", which selects model.init of the configuration
+/// \throws SchemeError bad_value for another form, an empty range or a standard deviation that is
+///         not positive; the SchemeError of an invalid argument
 std::optional<Distribution> distribution_of(const std::string& text, const Variables& variables);
 
 }  // namespace evenkeel::norm

@@ -21,7 +21,7 @@ using Arguments = std::vector<double>;
 
 struct Function {
   const char* name;
-  std::size_t most;  // arguments; at least one
+  std::size_t most;  // maximum number of arguments; the minimum is one
   double (*value)(const Arguments&);
 };
 
@@ -39,7 +39,7 @@ constexpr std::array<Function, 7> kFunctions = {{
 const std::vector<std::string> kVariables = {"l",  "N",     "S",       "d", "dk", "f",    "h",
                                              "kv", "vocab", "context", "t", "T",  "width"};
 
-// Bounds the depth of the recursion below; the longest formula of the catalogue has 40 characters.
+// Bounds the recursion depth below. The longest expression of the catalogue has 40 characters.
 constexpr std::size_t kLongest = 1000;
 
 std::vector<std::string> function_names() {
@@ -64,11 +64,11 @@ struct Expression::Node {
 
   Kind kind = Kind::number;
   double number = 0;
-  std::string name = {};  // of a variable
+  std::string name = {};  // name of a variable
   const Function* function = nullptr;
   Parts parts = {};
 
-  /// Not finite as soon as one step is not: min(1, 1/0) has no value.
+  /// Not finite if any intermediate value is not finite: min(1, 1/0) has no value.
   double value(const Variables& variables, const std::string& formula) const {
     if (kind == Kind::number) return number;
     if (kind == Kind::variable) {
@@ -106,7 +106,7 @@ struct Expression::Node {
   }
 };
 
-/// Recursive descent over the grammar of the header, a function a rule.
+/// A recursive-descent parser of the grammar in the header: one function per rule.
 class Expression::Parser {
  public:
   explicit Parser(std::string_view formula) : formula_(formula) {}
@@ -224,7 +224,7 @@ class Expression::Parser {
         Node{.kind = kind, .parts = {std::move(left), std::move(right)}});
   }
 
-  /// The next character that is not a blank; '\0' at the end.
+  /// The next character that is not blank; '\0' at the end.
   char next() {
     while (at_ < formula_.size() && (formula_[at_] == ' ' || formula_[at_] == '\t')) ++at_;
     return at_ < formula_.size() ? formula_[at_] : '\0';

@@ -9,34 +9,34 @@
 
 namespace evenkeel::norm {
 
-/// The variables that an expression may name, with their values: l, N, S, d, dk, f, h, kv, vocab,
-/// context, t, T, width (docs/schemes.md lists the places of each).
+/// The values of the variables of an expression: l, N, S, d, dk, f, h, kv, vocab, context, t, T,
+/// width. docs/schemes.md states where each variable is defined.
 using Variables = std::map<std::string, double, std::less<>>;
 
-/// A number, or a formula of numbers and variables: "1/sqrt(2*l)". Parsed once, evaluated often.
+/// An arithmetic expression of numbers and variables: "1/sqrt(2*l)". Parsed once, evaluated often.
 ///
 ///   sum := product (('+'|'-') product)*      product := unary (('*'|'/') unary)*
 ///   unary := '-' unary | power               power := atom ('^' unary)?
 ///   atom := number | variable | function '(' sum (',' sum)* ')' | '(' sum ')'
 ///
-/// Functions: sqrt log2 ln exp floor min max. Minus binds weaker than '^': -2^2 = -4.
+/// Functions: sqrt log2 ln exp floor min max. Unary minus has lower precedence than '^': -2^2 = -4.
 class Expression {
  public:
   Expression(double value);  // NOLINT(google-explicit-constructor): a number is an expression
 
-  /// Parses a formula, at most 1000 characters.
+  /// Parses an expression of at most 1000 characters.
   /// \throws SchemeError bad_expression, unknown_function or unknown_variable
   static Expression parse(std::string_view formula);
 
-  /// The value of the formula.
-  /// \throws SchemeError unknown_variable if the formula names one that is not in `variables`;
-  ///         bad_expression if an intermediate value is not finite (1/0, ln(0), sqrt(-1))
+  /// The value of the expression.
+  /// \throws SchemeError unknown_variable if a variable is not in `variables`; bad_expression if an
+  ///         intermediate value is not finite (1/0, ln(0), sqrt(-1))
   double value(const Variables& variables) const;
 
-  /// The names of the variables in the formula.
+  /// The names of the variables in the expression.
   const std::set<std::string>& names() const { return names_; }
 
-  /// The text as written; a plain number in its shortest form without a trailing ".0".
+  /// The text as written. A plain number has its shortest form, without a trailing ".0".
   const std::string& formula() const { return formula_; }
 
   bool operator==(const Expression& other) const { return formula_ == other.formula_; }

@@ -9,9 +9,9 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// l2: so small that no real row reaches it.
+/// Default epsilon of l2: below the L2 norm of any row that occurs in practice.
 constexpr double kTinyLength = 1e-12;
-/// batch_renorm: its running values must lag less than the clips allow.
+/// Default momentum of batch_renorm: small, so that the running statistics average over many steps.
 constexpr double kSlowMomentum = 0.01;
 
 // One row a kind.  NOLINTNEXTLINE(readability-function-size)

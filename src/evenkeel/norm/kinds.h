@@ -5,53 +5,52 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// The table of norm kinds: one row a kind. Parser, descriptions, initial values, parameter counts,
-/// leakage, checks, warnings, the template of a scheme and the invariance table read it; nothing
-/// else in norm/ and config/ branches on a kind. `nn/norm_implementation.h` has the second table,
-/// of operators and double-precision formulas.
+/// The table of norm kinds, one row per kind. The code of norm/, config/ and probe/ takes all facts
+/// about a kind from this table and does not branch on a kind. nn/norm_path.h has the second table:
+/// operators and reference implementations of each kind.
 namespace evenkeel::norm {
 
-/// The values of x `[B, T, D]` that share one statistic, as a mean or a variance.
+/// The values of x [B, T, D] over which one statistic (mean, variance, mean square) is computed.
 enum class StatisticAxis {
-  none,      // no statistic: each value is mapped by itself
-  row,       // the D features of one token (of one head under scope "head")
-  group,     // a run of D / groups features of one token
-  sequence,  // one feature of all tokens of a sequence, later ones included
-  batch,     // one feature of all tokens of a batch; evaluation uses running values
+  none,      // no statistic: the norm is element-wise
+  row,       // the D features of one token; under scope "head" the dk features of one head
+  group,     // D / groups consecutive features of one token
+  sequence,  // one feature of all tokens of a sequence, future ones included
+  batch,     // one feature of all tokens of a batch; evaluation uses running statistics
 };
 
 /// The function of x before gain and bias.
 enum class Operation {
   identity,        // x
-  bounded,         // a bounded function of each value, as tanh(alpha x)
-  divide_by_size,  // x / size(x), not centred
-  unit_length,     // x / |x|, the Euclidean length; not centred
-  standardize,     // (x - mean(x)) / deviation(x)
+  bounded,         // a bounded element-wise function, such as tanh(alpha x)
+  divide_by_size,  // x / rms(x), without centering
+  unit_length,     // x / |x|, with the L2 norm |x|; without centering
+  standardize,     // (x - mean(x)) / std(x)
 };
 
-/// A trained tensor of a kind, in addition to gain and bias.
+/// A trained tensor of a kind other than gain and bias.
 struct ParameterRule {
   const char* name;            // "alpha"
-  bool per_feature;            // [D], else [1]
-  Expression Norm::* initial;  // its value at the start of a run, in all entries
+  bool per_feature;            // true: [D]; false: [1]
+  Expression Norm::* initial;  // value of all entries at the start of a run
 };
 
-/// A state of a kind (PyTorch: a buffer), `[D]`.
+/// A running statistic of a kind (PyTorch: a buffer), [D].
 struct StateRule {
   const char* name;  // "running_mean"
-  double initial;    // its value at the start of a run, in all entries
+  double initial;    // value of all entries at the start of a run
 };
 
-/// All that the floors norm, config and probe know of one kind.
+/// All facts about one norm kind that norm/, config/ and probe/ use.
 struct KindRow {
   Kind kind;
   const char* name;     // as in TOML
-  const char* formula;  // before gain and bias; for people
-  const char* example;  // a TOML value with the fields of the kind
+  const char* formula;  // for people to read; without gain and bias
+  const char* example;  // a TOML value with the keys of the kind
   StatisticAxis axis;
   Operation operation;
-  Norm defaults;                    // what a norm of this kind is without fields
-  std::vector<const char*> fields;  // TOML fields in addition to those of every kind
+  Norm defaults;                    // the values of omitted keys
+  std::vector<const char*> fields;  // TOML keys in addition to the keys of all kinds
   std::vector<ParameterRule> parameters = {};
   std::vector<StateRule> states = {};
 };

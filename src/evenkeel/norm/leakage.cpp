@@ -12,7 +12,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// The slots of that kind, each once: "attention.input, feed_forward.input, final".
+/// The places of all norms of that kind, without duplicates: "attention.input, feed_forward.input,
+/// final".
 std::string places_of(const Scheme& scheme, Kind kind) {
   std::vector<std::string> places;
   for (const auto& slot : slots_of(scheme)) {

@@ -6,15 +6,15 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Norms whose statistics run over tokens: the output of a token then depends on other tokens,
-/// later ones included (the scheme is not causal).
+/// Norms whose statistics are over several tokens. They leak information: the output of a token
+/// depends on other tokens, future ones included, so the model is not causal.
 namespace evenkeel::norm {
 
-/// One sentence for each such kind, with its places; empty for a scheme that is causal in training
-/// and in evaluation.
+/// One sentence per leaking norm kind, with the places of its norms; empty if the scheme is causal
+/// in training and in evaluation.
 std::vector<std::string> leaks_of(const Scheme& scheme);
 
-/// Whether, in evaluation, no token depends on a later one. A key-value cache needs this.
+/// True if no token depends on a future token in evaluation. A key-value cache requires this.
 bool causal_in_evaluation(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

@@ -15,7 +15,7 @@ class LearnedNumberList {
  public:
   explicit LearnedNumberList(const Shape& shape) : shape_(shape) {}
 
-  /// \param vector  values of one that is learned by "vector"
+  /// \param vector  number of values of a learned number with size "vector"
   void add(const std::string& name, const Number& number, std::int64_t vector) {
     const auto* const learned = std::get_if<Learned>(&number);
     if (learned == nullptr) return;

@@ -7,8 +7,8 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// The matrices of a feed-forward of this width.
-/// \param where  "feed_forward", or what of it
+/// Appends the logical matrices of a feed-forward.
+/// \param where  prefix of the stored names: "feed_forward", or that of one expert
 void add_dense(std::vector<LogicalMatrix>& all, const std::string& where, std::int64_t width,
                std::int64_t inner) {
   const auto up_gate = where + ".up_gate";

@@ -13,12 +13,13 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// The entries of one place of two schemes: as written, and computed.
+/// The entries at the same places of two schemes, before and after evaluated().
 struct Pair {
   SchemeEntries left, right, evaluated_left, evaluated_right;
 };
 
-/// "init of attention.v", then "init of attention.output": "init of attention.v, attention.output".
+/// Merges equal differences: "init of attention.v" and "init of attention.output" become "init of
+/// attention.v, attention.output".
 bool try_merge(SchemeDifference& before, const SchemeDifference& next) {
   for (const std::string_view start : {"init of ", "reparameterize ", "hooks on "}) {
     if (!before.place.starts_with(start) || !next.place.starts_with(start)) continue;
@@ -49,7 +50,7 @@ bool are_equal(const std::vector<SchemeDifference>& left,
                     });
 }
 
-/// Block by block, equal neighbours in one group.
+/// Compares block by block; consecutive blocks with equal differences form one group.
 std::vector<SchemeDifference> compare_blocks(const Scheme& left, const Scheme& right,
                                              const Scheme& evaluated_left,
                                              const Scheme& evaluated_right) {

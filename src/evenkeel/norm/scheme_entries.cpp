@@ -55,7 +55,7 @@ bool scheme_entries_names(const std::vector<std::string>& weights, const char* m
   return std::count(weights.begin(), weights.end(), matrix) > 0;
 }
 
-/// Matrix by matrix: rules in another order or grouping are the same.
+/// One entry per logical matrix: the order and grouping of the rules do not matter.
 void add_matrices(SchemeEntries& entries, const Scheme& scheme) {
   for (const auto* const matrix : kWeights) {
     std::string rules;

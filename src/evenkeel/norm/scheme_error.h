@@ -7,8 +7,8 @@
 
 namespace evenkeel::norm {
 
-/// An invalid scheme. `code()` names the broken rule (docs/schemes.md lists the codes):
-/// "normed_without_input", "unknown_kind", ... what() reads "where: code: explanation".
+/// An invalid scheme; exit code 64 (usage). `code()` is the broken rule ("unknown_kind"), listed in
+/// docs/schemes.md. what() is "where: code: explanation".
 class SchemeError : public Error {
  public:
   SchemeError(const std::string& code, const std::string& where, const std::string& explanation)
@@ -19,7 +19,7 @@ class SchemeError : public Error {
         explanation_(explanation) {}
   const std::string& code() const { return code_; }
   const std::string& explanation() const { return explanation_; }
-  /// The same error with further text after the explanation.
+  /// This error with `more` appended to the explanation.
   SchemeError with(const std::string& more) const { return {code_, where_, explanation_ + more}; }
 
  private:

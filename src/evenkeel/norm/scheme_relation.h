@@ -7,25 +7,26 @@
 
 namespace evenkeel::norm {
 
-/// How the functions of two schemes relate.
+/// The relation between the functions of two schemes.
 enum class SchemeRelation {
-  same,         // the same function with the same distribution of initial weights
-  moved,        // the same, with norms written in other places (canonical())
-  other_start,  // the same function, in place or moved, with other initial weights
-  until_step,   // the same function before the first step; trained gains or numbers differ
+  same,         // same function, same distribution of initial weights
+  moved,        // same function and initial weights after canonical() moves norms
+  other_start,  // same function, perhaps after canonical(); other initial weights
+  until_step,   // same function before the first step; then trained gains or numbers differ
   different,
 };
 
-/// All that a scheme computes, as text: equal texts, equal schemes. Formulas with the same value
-/// are equal. To compare one scheme with many, compute each fingerprint once.
+/// The complete function and initialization of a scheme as text. Two schemes are equal if their
+/// texts are equal; expressions with the same value are equal. To compare one scheme with many,
+/// compute its fingerprint once.
 struct Fingerprint {
-  std::string function, start;     // with norms where they are written
-  std::string moved, moved_start;  // with norms where canonical() puts them
-  std::string untrained;           // moved, at_initialization()
+  std::string function, start;     // of the scheme as written
+  std::string moved, moved_start;  // of its canonical() form
+  std::string untrained;           // of at_initialization() of its canonical() form
 };
 Fingerprint fingerprint(const Scheme& scheme);
 
-/// The closest relation of two schemes of one shape.
+/// The closest relation that holds between two schemes of one shape.
 SchemeRelation relation(const Fingerprint& left, const Fingerprint& right);
 SchemeRelation relation(const Scheme& left, const Scheme& right);
 

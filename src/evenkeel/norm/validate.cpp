@@ -16,7 +16,7 @@ namespace evenkeel::norm {
 
 namespace {
 
-/// One sublayer of one block, as the rules see it.
+/// One sublayer of one block, as the checks use it.
 struct SublayerView {
   std::string name;
   const Residual& add;
@@ -82,7 +82,7 @@ void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& su
   }
 }
 
-/// Whether rows of length one are the kind's default: it divides by the length, without a gain.
+/// True if the kind divides by the L2 norm and has no gain by default: its rows have L2 norm 1.
 bool gives_unit_rows(Kind kind) {
   const auto& row = row_of(kind);
   return row.operation == Operation::unit_length && row.defaults.affine == Affine::none;
@@ -100,7 +100,7 @@ void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attenti
                     "is all but flat; state a score_scale");
 }
 
-/// The rule of a parallel block that has no meaning there; nothing if there is none.
+/// The name of a rule that has no effect in a parallel block; nullptr if there is none.
 const char* rule_in_parallel(const Scheme& scheme, const Block& block) {
   const Residual plain;
   const auto& [attention, feed_forward, damp] = block;
@@ -165,7 +165,7 @@ void check_weights(const Scheme& scheme) {
   for (const auto& hook : scheme.hooks) check("hooks", hook.weights, known);
 }
 
-/// The hook profile overwrites the parameter of every skip_scale.
+/// Checks that the hook "profile" can overwrite the parameter of every skip_scale.
 void check_profile(const Scheme& scheme) {
   const bool profiles = std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
                                     [](const Hook& hook) { return hook.kind == "profile"; });
@@ -190,7 +190,7 @@ void check_profile(const Scheme& scheme) {
   }
 }
 
-/// Refuses rules without a meaning in a mixture of experts.
+/// Refuses rules that have no effect in a mixture of experts.
 void check_mixture(const Scheme& scheme) {
   if (!scheme.shape.is_mixture()) return;
   constexpr const char* kNone = "has no meaning in a mixture of experts (model.experts.count)";

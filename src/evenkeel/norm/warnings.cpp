@@ -19,7 +19,8 @@ bool is_bounded(const Norm& norm) {
   return row_of(norm.kind).operation == Operation::bounded;
 }
 
-/// Both sublayers write through one residual norm in the parallel layout.
+/// True if the block's last sum has a post-add norm; in the parallel layout that norm is
+/// attention's.
 bool ends_in_residual_norm(const Scheme& scheme, const Block& block) {
   return scheme.parallel ? block.attention.residual.has_value()
                          : block.feed_forward.residual.has_value();

@@ -8,13 +8,13 @@
 
 namespace evenkeel::norm {
 
-/// All warnings of a scheme that validate() accepts, in the order of their codes.
+/// All warnings of a valid scheme, in alphabetical order of their codes.
 std::vector<Warning> warnings_of(const Scheme& scheme);
 
-/// The warnings that the scheme does not list as expected; a user should read these.
+/// The warnings that the scheme file does not list as expected.
 std::vector<Warning> unexpected_warnings(const Scheme& scheme);
 
-/// Every code that a warning can have, in alphabetical order.
+/// All warning codes, in alphabetical order.
 std::vector<std::string> warning_codes();
 
 }  // namespace evenkeel::norm

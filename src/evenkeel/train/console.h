@@ -9,26 +9,26 @@
 
 namespace evenkeel::train {
 
-/// The values of the progress line of a run.
+/// The content of a run's progress line.
 struct ProgressLine {
-  std::int64_t step = 0, steps = 0;  // taken, and to take
-  double loss = 0;                   // training loss, nats a token
-  std::optional<double> gap;         // loss above the text's entropy, nats a byte; last evaluation
+  std::int64_t step = 0, steps = 0;  // steps so far, and steps of the whole run
+  double loss = 0;                   // training loss, nats per token
+  std::optional<double> gap;         // last validation loss - entropy of the text, nats per byte
   double rate = 0;                   // learning rate
   double gradient_norm = 0;          // L2, before clipping
-  double tokens_per_second = 0;      // of this step
-  double seconds_left = 0;           // estimate for the remaining steps
+  double tokens_per_second = 0;      // of the last step
+  double seconds_left = 0;           // estimated time of the remaining steps
 };
 
-/// Prints the lines of `train` to standard error; standard output is for results. On a terminal the
-/// progress line is rewritten in place, elsewhere it is a line like any other.
+/// Prints the messages of `train` to standard error; standard output is for results. On a terminal
+/// the progress line is overwritten in place. Elsewhere each progress line is a line of its own.
 class Console {
  public:
   /// \param quiet  print warnings only
   explicit Console(bool quiet);
 
-  /// Appends every permanent line to this file, earlier lines included, even when quiet. A line
-  /// that cannot be written is lost without an error.
+  /// Also appends every permanent line to `file`, even when quiet: first the lines so far, then
+  /// each new one. A line that cannot be written is dropped without an error.
   void log_to(const std::filesystem::path& file);
 
   /// Prints a permanent line.
@@ -36,11 +36,11 @@ class Console {
   /// Prints a permanent line, even when quiet.
   void warn(const std::string& line);
 
-  /// Whether standard error is a terminal.
+  /// True if standard error is a terminal.
   bool is_terminal() const { return terminal_; }
 
-  /// Shows the progress line. A permanent one also goes to the log file; without a terminal, only
-  /// permanent ones are printed.
+  /// Shows the progress line. A permanent progress line also goes to the log file. Without a
+  /// terminal, only permanent progress lines are printed.
   void show_progress(const ProgressLine& progress_line, bool permanent);
 
  private:
@@ -51,7 +51,7 @@ class Console {
   bool quiet_, terminal_;
   std::string unlogged_;  // lines before log_to()
   std::ofstream log_;
-  bool has_open_line_ = false;  // the last line printed is a progress line without a line feed
+  bool has_open_line_ = false;  // the last printed line is a progress line without a line feed
 };
 
 /// "step 120/400  loss 1.234  gap 0.310  lr 2.9e-03  |g| 0.52  18.2k tok/s  left 0:42"

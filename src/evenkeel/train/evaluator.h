@@ -15,33 +15,33 @@
 
 namespace evenkeel::train {
 
-/// One evaluation of a run.
+/// The validation losses of a run at one step.
 struct RunEvaluation {
   std::int64_t step = 0;
   evaluate::Evaluation validation;
-  std::optional<evaluate::Evaluation> ood;  // out of distribution: of the text of data.ood
+  std::optional<evaluate::Evaluation> ood;  // on the out-of-distribution text data.ood
 };
 
 /// Evaluates the model of a run on its validation texts.
 class Evaluator {
  public:
-  /// \param text  must outlive it
-  /// \param vocabulary  the tokenizer's: it decides how many sequences fit at once
+  /// \param text        must outlive the Evaluator
+  /// \param vocabulary  size of the tokenizer's vocabulary, for the evaluation batch size
   Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary);
 
-  /// The losses of the model on all validation texts.
+  /// Evaluates the model on all validation texts.
   /// \param step  optimizer steps that the model has taken
   RunEvaluation evaluate(const nn::Model& model, std::int64_t step);
 
-  /// Takes over the last evaluation of an earlier process.
+  /// Restores last_step() and gap() when a run is resumed.
   /// \param metrics  the lines of metrics.jsonl
   void resume(const std::vector<nlohmann::json>& metrics);
 
   /// The step of the last evaluation; -1 before the first one.
   std::int64_t last_step() const { return last_step_; }
 
-  /// Loss above the entropy of the text in nats a byte, of the last evaluation; none where the
-  /// entropy is unknown.
+  /// The last validation loss minus the entropy of the text, nats per byte; nullopt if the entropy
+  /// is unknown.
   std::optional<double> gap() const { return gap_; }
 
  private:

@@ -24,7 +24,7 @@ bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
                      [&](const norm::Hook& hook) { return hook.kind == kind; });
 }
 
-/// Divides each row, or each column, by its L2 norm in place; rows of zeros stay.
+/// Divides each row or column by its L2 norm, in place. Rows and columns of zeros do not change.
 void normalize_lengths(const at::Tensor& w, bool are_rows) {
   if (are_rows && w.is_cpu()) {
     const ops::RowNormOptions by = {
@@ -37,9 +37,9 @@ void normalize_lengths(const at::Tensor& w, bool are_rows) {
   w.copy_(wide / at::where(length > 0, length, 1.0));
 }
 
-/// Variance over all entries, in float64. \param x  [B, T, D]
+/// The variance of all entries, in float64. \param x  [B, T, D]
 double variance_of(const at::Tensor& x) {
-  const auto rows = x.detach().to(at::kDouble).flatten(0, -2);  // sums along rows first
+  const auto rows = x.detach().to(at::kDouble).flatten(0, -2);  // reduces each row first
   const auto mean = rows.mean(-1).mean();
   return (rows - mean).square().mean(-1).mean().item<double>();
 }
@@ -111,7 +111,7 @@ void Hooks::apply_qk_clip(const norm::Hook& hook) {
 }
 
 void Hooks::initialize_skip_scales(const at::Tensor& ids) {
-  double skip_scale = 1;  // of the present sublayer, from the variances of the one before it
+  double skip_scale = 1;  // of the current sublayer, from the variances of the previous one
   nn::Observer observer;
   observer.branch = [&](std::int64_t l, nn::Sublayer sublayer, const at::Tensor& stream,
                         const at::Tensor& branch) {

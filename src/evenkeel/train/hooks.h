@@ -14,22 +14,22 @@
 
 namespace evenkeel::train {
 
-/// Applies the rules of a scheme that change weights outside the forward pass (docs/schemes.md,
-/// hooks):
+/// Applies the hooks of a scheme, rules that change weights outside of the optimizer
+/// (docs/schemes.md, hooks):
 ///
-///   unit_norm  at the start and after every update: every row ("in") or column ("out") of the
-///              named matrices is divided by its L2 norm
-///   qk_clip    after every update, for heads whose largest attention score S of that step exceeds
-///              the threshold: the rows of W_Q and W_K are multiplied by sqrt(threshold / S); with
+///   unit_norm  before the first step and after every update: divides every row ("in") or column
+///              ("out") of the named matrices by its L2 norm
+///   qk_clip    after every update, for each head with a largest attention score S > threshold in
+///              that step: multiplies its rows of W_Q and W_K by sqrt(threshold / S); with
 ///              grouped-query attention only the rows of W_Q, by threshold / S
-///   profile    before the first step: one forward pass fills the learned skip vectors omega. The
-///              first sublayer gets 1, sublayer i + 1 gets sqrt(var(omega_i x_i) + var(out_i))
+///   profile    before the first step: one forward pass sets the learned skip vectors omega_i to
+///              1 for the first sublayer, then omega_{i+1} = sqrt(var(omega_i x_i) + var(branch_i))
 ///
 /// \source arXiv:2410.01131, arXiv:1910.05895 (unit_norm), arXiv:2507.20534 (qk_clip),
 ///         arXiv:2004.08249 (profile)
 class Hooks {
  public:
-  /// Model and parameters must outlive it.
+  /// \param model, parameters  must outlive the Hooks
   Hooks(const nn::Model& model, nn::Parameters& parameters);
   Hooks(const Hooks&) = delete;  // the observer holds a pointer to this object
   Hooks& operator=(const Hooks&) = delete;
@@ -38,10 +38,10 @@ class Hooks {
   /// \param ids  [B, T], int64: the first sequences of the training text
   void before_training(const at::Tensor& ids);
 
-  /// The callbacks for the forward passes of a step; they record attention scores for qk_clip.
+  /// The observer for the forward passes of a step; it records attention scores for qk_clip.
   const nn::Observer& observer() const { return observer_; }
 
-  /// Applies unit_norm and qk_clip; to be called after each update.
+  /// Applies unit_norm and qk_clip. The caller calls it after each update.
   void after_update();
   /// Discards the attention scores of a step whose update was skipped.
   void after_skipped_update() { max_scores_.clear(); }
@@ -53,8 +53,8 @@ class Hooks {
 
   const nn::Model* model_;
   nn::Parameters* parameters_;
-  nn::Observer observer_;                          // empty without qk_clip
-  std::map<std::int64_t, at::Tensor> max_scores_;  // by block, [H]: largest since the last update
+  nn::Observer observer_;                          // without callbacks if the scheme has no qk_clip
+  std::map<std::int64_t, at::Tensor> max_scores_;  // by block: [H], since the last update
 };
 
 }  // namespace evenkeel::train

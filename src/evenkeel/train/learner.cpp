@@ -18,7 +18,7 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
   const auto& stats = result.routing;
   const bool is_finite = std::all_of(stats.largest_logit.begin(), stats.largest_logit.end(),
                                      [](double logit) { return std::isfinite(logit); });
-  if (!is_finite) return nlohmann::ordered_json::object();  // the routing is meaningless
+  if (!is_finite) return nlohmann::ordered_json::object();  // no valid routing
   double load = 0, dead = 0, entropy = 0, logit = 0;
   std::int64_t arrived = 0;
   const auto routers = static_cast<double>(stats.blocks.size());
@@ -72,7 +72,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   return result;
 }
 
-/// Forward and backward of all micro-batches; leaves the gradient of the loss in gradients_.
+/// Runs forward and backward pass of all micro-batches. The gradient of the loss is in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
   const auto scored = static_cast<double>(batch.scored);
@@ -112,7 +112,7 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   return result;
 }
 
-/// Load balancing without an auxiliary loss, for expert e with load n_e:
+/// Updates the router bias of auxiliary-loss-free load balancing. For expert e with load n_e:
 ///
 ///   bias_e += bias_rate * sign(mean(n) - n_e)
 ///

@@ -18,58 +18,62 @@
 
 namespace evenkeel::train {
 
-/// Loss, gradient norm and routing of one optimizer step, and whether its update was made.
+/// The result of one optimizer step: losses, gradient norm, routing.
 struct StepResult {
-  double loss = 0;                  // cross-entropy before the update, nats a token
-  double balance_loss = 0;          // mixture of experts: load balancing loss, without its weight
-  double router_z_loss = 0;         // mixture of experts: router z-loss, without its weight
+  double loss = 0;                  // cross-entropy before the update, nats per token
+  double balance_loss = 0;          // mixture of experts: load-balancing loss, unweighted
+  double router_z_loss = 0;         // mixture of experts: router z-loss, unweighted
   double gradient_norm = 0;         // L2, of all parameters, before clipping
-  bool clipped = false;             // the norm was above optimizer.clip
-  bool applied = false;             // the update was made; else nothing was changed
-  probe::RoutingStats routing;      // mixture of experts, of the whole batch
+  bool clipped = false;             // the gradient norm was above optimizer.clip
+  bool applied = false;             // false: skipped step, weights and optimizer state unchanged
+  probe::RoutingStats routing;      // mixture of experts: routing of the whole batch
   std::int64_t expert_choices = 0;  // tokens x top-k x blocks with experts
 };
 
-/// The fields of metrics.jsonl for a mixture of experts (docs/run_folder.md); none if a router's
-/// logits are not finite.
+/// The metrics.jsonl fields of a mixture of experts (docs/run_folder.md). Empty if a router logit
+/// is not finite.
 nlohmann::ordered_json routing_record(const StepResult& result);
 
-/// A callback between the backward pass and the update of a step.
-/// \return whether to make the update
+/// A callback between backward pass and update.
+/// \return true to apply the update, false to skip it
 using UpdateGuard = std::function<bool(const StepResult&)>;
 
-/// A model and its optimizer: one optimizer step a batch.
+/// A model with its optimizer: one optimizer step per batch.
 class Learner {
  public:
-  /// Model and parameters must outlive the learner.
-  /// \param experts  mixture of experts: weights of the auxiliary losses, rate of the router biases
+  /// \param model, parameters  must outlive the Learner
+  /// \param experts  mixture of experts: weights of the auxiliary losses, update rate of the router
+  ///         bias
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
           const config::Experts& experts = {});
 
-  /// Applies the scheme's rules for initial weights (Hooks).
+  /// Applies the hooks that act before the first step (Hooks::before_training).
   /// \param ids  [B, T], int64: the first training batch
   void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
 
-  /// Forward, backward and update, with gradient accumulation over micro-batches:
+  /// One optimizer step: forward, backward and update, with gradient accumulation over
+  /// micro-batches:
   ///
   ///   loss = sum over scored tokens of -ln p / scored tokens of the batch
   ///          + sum over micro-batches m of (rows_m / B) (w_balance L_balance,m + w_z L_z,m)
   ///
-  /// The size of a micro-batch changes the cross-entropy by rounding only. The load balancing loss
-  /// is a product of means over tokens, so it does depend on it.
+  /// The micro-batch size changes the cross-entropy by rounding only. The load-balancing loss
+  /// depends on the micro-batch size, because it is a product of means over the tokens of one
+  /// micro-batch.
   ///
   /// \param batch             B sequences
-  /// \param micro_batch_size  sequences that go through the model at once
+  /// \param micro_batch_size  sequences per forward and backward pass
   /// \param rate              learning rate
-  /// \param allow_update      called before the update, even for a step that is not finite, whose
-  ///                          update is never made
+  /// \param allow_update      called before the update, also if loss or gradient are not finite;
+  ///         such an update is always skipped
   StepResult train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                         const UpdateGuard& allow_update = {});
 
-  /// The gradient of the last batch's loss before clipping: one flat buffer a parameter group.
+  /// The gradient of the last batch before clipping: one flat buffer [parameters] per parameter
+  /// group.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
-  /// Updates made so far: t of AdamW's bias correction. Skipped steps do not count.
+  /// Updates so far, without skipped steps: t in AdamW's bias correction.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
   const optim::AdamW& optimizer() const { return optimizer_; }
@@ -84,7 +88,7 @@ class Learner {
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
   Hooks hooks_;
-  std::vector<at::Tensor> gradients_;  // one flat buffer a parameter group
+  std::vector<at::Tensor> gradients_;  // one flat buffer per parameter group
   std::int64_t updates_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Keys that may differ from the run: none that the weights depend on.
+/// Keys that may differ from those of the run, because they do not affect the weights.
 const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision",
                                                   "train.threads", "train.micro_batch"};
 
@@ -23,8 +23,8 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
                    difference.before, ", not ", difference.after, "; leave it out"));
 }
 
-/// Checks that model and scheme of run.toml are those of the checkpoint: run.toml may have been
-/// edited since, and the weights would be used in another model.
+/// Compares model and scheme of run.toml with those of the checkpoint: an edited run.toml would
+/// load the weights into another model.
 /// \throws Error (differs)
 void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
@@ -38,8 +38,8 @@ void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Conf
   }
 }
 
-/// The file run.toml of a run.
-/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder is no run
+/// The path of a run's run.toml.
+/// \throws Error (usage) without a run, Error (no_checkpoint) if the folder has no run
 std::filesystem::path config_file(const std::optional<std::filesystem::path>& run) {
   if (!run) {
     throw Error(Exit::usage,
@@ -55,7 +55,7 @@ std::filesystem::path config_file(const std::optional<std::filesystem::path>& ru
   return file;
 }
 
-/// The newest checkpoint of the run, if its model is the one of run.toml.
+/// The newest checkpoint of the run, after check of its model against run.toml.
 /// \throws Error (no_checkpoint), Error (differs)
 store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newest,
                                             const config::Config& saved,
@@ -70,7 +70,7 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newes
                                         "; train it, or restore the folder from a copy"));
 }
 
-/// Builds the model of `loaded.config` with the weights of a checkpoint.
+/// Builds the model of `loaded.config` and loads the weights of a checkpoint.
 void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto& model = loaded.config.model;

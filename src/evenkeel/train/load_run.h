@@ -14,27 +14,28 @@
 
 namespace evenkeel::train {
 
-/// A trained model, read from a run folder.
+/// A trained model, loaded from a run folder.
 struct TrainedModel {
-  config::Config config;  // of run.toml, with the changes of `sources`
+  config::Config config;  // that of run.toml, with the changes of `sources`
   Machine machine;
   norm::Shape shape;
-  std::int64_t step = 0;             // of the checkpoint
-  std::vector<std::string> skipped;  // newer checkpoints that were not usable, with reasons
+  std::int64_t step = 0;             // optimizer steps of the checkpoint
+  std::vector<std::string> skipped;  // newer checkpoints that are damaged, with reasons
   std::unique_ptr<nn::Parameters> parameters;
   std::unique_ptr<nn::Model> model;
 };
 
 /// Loads the newest valid checkpoint of a run.
-/// \param sources  changes of keys that the weights do not depend on: `data`, `kernels`,
-///                 train.precision, train.threads, train.micro_batch
-/// \throws Error (usage) without a run; Error (no_checkpoint) if the folder holds no usable
-///         checkpoint; Error (differs) for any other change, and if model or scheme in run.toml are
-///         not those of the checkpoint
+/// \param run      run folder; nullopt is a usage error
+/// \param sources  changes of keys that do not affect the weights: `data`, `kernels`,
+///         train.precision, train.threads, train.micro_batch
+/// \throws Error (usage, exit code 64) without a run; (no_checkpoint, 77) if the folder has no
+///         usable checkpoint; (differs, 78) for a change of any other key, or if model or scheme in
+///         run.toml differ from those of the checkpoint
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources);
 
-/// The options of nn::Model under a configuration.
+/// The options of nn::Model for a configuration.
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape);
 
 }  // namespace evenkeel::train

@@ -65,7 +65,7 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
 
 namespace {
 
-/// The value of a line of /proc/meminfo in bytes; 0 without that line.
+/// The value of a line of /proc/meminfo in bytes; 0 if there is no such line.
 double memory_line(std::string_view name) {
   constexpr double kKibibyte = 1024;
   std::ifstream file("/proc/meminfo");

@@ -12,41 +12,41 @@
 
 namespace evenkeel::train {
 
-/// Arithmetic and threads of this process.
+/// The arithmetic and the threads of this process.
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
-  int threads = 1;          // of LibTorch and of our kernels
-  std::string isa;          // of our kernels: "amx-bf16", "avx512", "avx2", ...
-  std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
+  int threads = 1;  // threads of LibTorch and of Evenkeel's kernels
+  std::string isa;  // instruction set of Evenkeel's kernels: "amx-bf16", "avx512", "avx2", ...
+  std::string description;  // for people: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 
-/// Resolves "auto" and sets the number of threads of this process: bfloat16 where the processor
-/// multiplies it in hardware (AMX), else float32; one thread a core.
+/// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
+/// processors with AMX, else float32. Threads "auto" is one thread per core.
 Machine configure_machine(const config::Train& train);
 
-/// The mode of activation checkpointing that model.recompute names.
+/// The activation-checkpointing mode that model.recompute selects.
 nn::Recompute recompute_of(const config::Config& config);
 
 /// The predicted memory of one optimizer step.
-/// \param padded_vocabulary  rows of the embedding
+/// \param padded_vocabulary  number of rows of the embedding
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
                            std::int64_t padded_vocabulary, nn::Precision precision);
 
-/// The fields of provenance.json on program and machine: versions, commit, processor, threads,
+/// The provenance.json fields about program and machine: versions, commit, processor, threads,
 /// instruction set, precision.
 nlohmann::ordered_json provenance_of(const Machine& machine);
 
-/// Free memory of this machine in bytes (MemAvailable of /proc/meminfo); 0 where it is unknown.
+/// Available memory of this machine in bytes (MemAvailable of /proc/meminfo); 0 if unknown.
 double available_bytes();
 
-/// Installed memory and swap space of this machine in bytes; 0 where they are unknown.
+/// Installed memory plus swap space of this machine in bytes; 0 if unknown.
 double total_bytes();
 
-/// Sequences that go through the model at once: train.micro_batch. "auto" is the largest number
-/// with at most 8,192 tokens and 1 GiB of float32 logits; at least one, at most train.batch.
+/// The micro-batch size: sequences per forward pass (train.micro_batch). "auto" is the largest size
+/// with at most 8,192 tokens and 1 GiB of float32 logits, at least 1 and at most train.batch.
 std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 
-/// The number of sequences in an evaluation: micro_batch_size(), at most the one of "auto".
+/// The evaluation batch size in sequences: micro_batch_size(), but at most the value of "auto".
 std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary);
 
 }  // namespace evenkeel::train

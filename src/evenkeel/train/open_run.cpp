@@ -12,7 +12,7 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Keys that may change when a run is resumed: they do not change the weights.
+/// Keys that may change on resume, because they do not affect the weights.
 const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
                                             "log",      "train.threads", "model.recompute"};
 
@@ -20,8 +20,8 @@ bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
 }
 
-/// Changes that an earlier call was allowed to make, and that no checkpoint contains yet: they need
-/// no second --override.
+/// Changes that an earlier call permitted with --override and that no checkpoint contains yet. They
+/// need no second --override.
 class UnsavedChanges {
  public:
   UnsavedChanges(const std::filesystem::path& run, const store::CheckpointSearch& newest)
@@ -45,7 +45,7 @@ class UnsavedChanges {
                                   difference.key));
 }
 
-/// The configuration of the checkpoint: its own copy, since run.toml may have been edited.
+/// The configuration of the checkpoint, taken from its manifest: run.toml may have been edited.
 config::Config configuration_of(const store::CheckpointSearch& newest,
                                 const std::filesystem::path& file) {
   if (!newest.found)

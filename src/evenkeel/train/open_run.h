@@ -16,35 +16,35 @@
 
 namespace evenkeel::train {
 
-/// The command line of `train`.
+/// The arguments of `train`.
 struct Request {
   config::Sources sources;
-  std::optional<std::filesystem::path> run;  // --run; none: a new folder under runs/
-  std::vector<std::string> overrides;        // --override: keys and tables that may differ
-  bool quiet = false;                        // --quiet: warnings only
+  std::optional<std::filesystem::path> run;  // --run; nullopt: a new folder below runs/
+  std::vector<std::string> overrides;  // --override: keys and tables that may change on resume
+  bool quiet = false;                  // --quiet: warnings only
 };
 
-/// A key that differs from the configuration that the run was started with, allowed by --override.
+/// A key whose value differs from that of the run, permitted by --override.
 struct ConfigChange {
   std::string key, before, after;
 };
-/// A change as an entry of "changes" in provenance.json and MANIFEST.json.
-/// \param step  of the checkpoint that the run was resumed from
+/// The JSON of a change for the list "changes" in provenance.json and MANIFEST.json.
+/// \param step  step of the checkpoint from which the run was resumed
 nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change);
 
-/// A run folder that this process owns, and the configuration to train with.
+/// A run folder, locked by this process, and the configuration of the run.
 struct OpenRun {
   std::filesystem::path folder;
-  bool is_new = false;                // the folder was not there before
-  std::unique_ptr<store::Lock> lock;  // taken before anything in the folder was read
+  bool is_new = false;                // this process creates the folder
+  std::unique_ptr<store::Lock> lock;  // acquired before the first read of the folder
   config::Config config;
-  store::CheckpointSearch newest;     // the checkpoint to resume from; none in a new run
-  std::vector<ConfigChange> changes;  // against the configuration of that checkpoint
+  store::CheckpointSearch newest;     // the checkpoint to resume from; none for a new run
+  std::vector<ConfigChange> changes;  // differences from the configuration of that checkpoint
 };
 
-/// Opens a new folder under runs/, or the folder that --run names. If the folder holds a run, that
-/// run is resumed: it keeps its configuration for every key that the command does not set, allowed
-/// changes included, and the learning-rate schedule keeps its length unless `schedule` is
+/// Opens the folder of --run, or creates a new folder below runs/. If the folder has a run, that
+/// run is resumed: all keys that the command does not set have the values of the run, permitted
+/// changes included. The length of the learning-rate schedule does not change unless `schedule` is
 /// overridden.
 ///
 /// | key                                                      | may change on resume  |
@@ -54,8 +54,8 @@ struct OpenRun {
 /// | train.steps, train.tokens                                | yes, to a longer run  |
 /// | every other key                                          | with --override       |
 ///
-/// \throws Error (usage) if --run names something else than a folder; Error (busy) if another
-///         process owns it; Error (differs) that names the first key that may not change
+/// \throws Error (usage, exit code 64) if --run is not a folder; (busy, 75) if another process
+///         holds the lock; (differs, 78), with the first key that may not change
 OpenRun open_run(const Request& request);
 
 }  // namespace evenkeel::train

@@ -26,7 +26,7 @@ std::int64_t minor_faults() {
   return usage().ru_minflt;
 }
 
-/// The largest resident set size of this process, in bytes.
+/// The peak resident set size of this process, in bytes.
 std::int64_t peak_bytes() {
   constexpr std::int64_t kKibibyte = 1024;
   return usage().ru_maxrss * kKibibyte;
@@ -88,7 +88,7 @@ StepTimer Recorder::start_step() {
 
 void Recorder::record(const StepRecord& step, const Progress& progress, const StepCost& cost,
                       std::optional<double> gap) {
-  constexpr double kSmoothing = 0.9;  // weight of the past in the running mean of the step time
+  constexpr double kSmoothing = 0.9;  // weight of the past in the moving average of the step time
   seconds_per_step_ = seconds_per_step_ == 0
                           ? cost.seconds
                           : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * cost.seconds;
@@ -170,7 +170,7 @@ void Recorder::write_status(const std::string& state, const Progress& progress) 
                                 .cpu_contention = cpu_contention_});
 }
 
-/// Appends a record; the first failure of a series is a warning.
+/// Appends a record. Only the first of several consecutive failures prints a warning.
 void Recorder::append(store::JsonLinesFile& records, const nlohmann::ordered_json& line) {
   try {
     records.append(line);

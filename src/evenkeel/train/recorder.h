@@ -21,23 +21,23 @@ struct Progress;
 struct RunEvaluation;
 struct StepRecord;
 
-/// Whether something is due after `step`. \param every  in steps; 0: never
+/// True if an action with the period `every` is due after `step`. \param every  in steps; 0: never
 inline bool is_due(std::int64_t step, std::int64_t every) {
   return every > 0 && step % every == 0;
 }
 
-/// Time and page faults of one step.
+/// The wall-clock time and page faults of one step.
 struct StepCost {
   double seconds = 0;       // wall clock
-  std::int64_t faults = 0;  // minor page faults: pages that the kernel had to map
+  std::int64_t faults = 0;  // minor page faults: pages that the kernel mapped
 };
 
-/// Measures the cost of a step from its construction on.
+/// Measures a StepCost from its construction on.
 class StepTimer {
  public:
   StepTimer();
 
-  /// The cost since construction.
+  /// The cost since the construction.
   StepCost cost() const;
 
  private:
@@ -45,36 +45,36 @@ class StepTimer {
   std::int64_t faults_;
 };
 
-/// Writes the records of a run, to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
-/// status.json) and to the console. Records that cannot be written are a warning: the run goes on.
+/// Writes the records of a run to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
+/// status.json) and to the console. A failed write is a warning, and the run continues.
 class Recorder {
  public:
-  /// Configuration and console must outlive it.
+  /// \param config, console  must outlive the Recorder
   Recorder(const std::filesystem::path& folder, const config::Config& config, Console& console);
 
-  /// Takes over the CPU contention of an earlier process, from status.json.
+  /// Restores the CPU contention from status.json when a run is resumed.
   void resume_status();
 
-  /// Removes all records after a step: a resumed run writes them again.
+  /// Removes all records of later steps; the resumed run writes them again.
   void truncate_after(std::int64_t step);
 
-  /// To be called before each step; the first call starts the measurement of CPU contention.
+  /// Starts the timer of a step. The first call also starts the measurement of CPU contention.
   StepTimer start_step();
 
-  /// A step: its metrics if they are due, profiles, health events, and the progress line.
-  /// \param progress  after the step
-  /// \param gap       of the last evaluation, for the progress line
+  /// Records a step: metrics if due, layer profiles, health events, and the progress line.
+  /// \param progress  progress after the step
+  /// \param gap       Evaluator::gap(), nats per byte
   void record(const StepRecord& step, const Progress& progress, const StepCost& cost,
               std::optional<double> gap);
 
-  /// An evaluation: one line of metrics.jsonl and one on the console.
+  /// Records an evaluation in metrics.jsonl and on the console.
   void record(const RunEvaluation& evaluation);
 
-  /// A checkpoint that could not be saved, as a health event.
+  /// Records a checkpoint that could not be saved, as a health event.
   void record_failed_save(std::int64_t step, const std::string& error);
 
-  /// Ends the measurement of CPU contention; a note on a terminal if other processes took more than
-  /// a quarter of the CPU time.
+  /// Ends the measurement of CPU contention. On a terminal, prints a note if other processes used
+  /// more than a quarter of the CPU time.
   void note_contention();
 
   /// Replaces status.json.
@@ -91,10 +91,10 @@ class Recorder {
   const config::Config& config_;
   Console& console_;
   store::JsonLinesFile metrics_, health_, probes_;
-  double seconds_per_step_ = 0;              // running mean
+  double seconds_per_step_ = 0;              // exponential moving average
   std::optional<CpuContention> contention_;  // since the first step of this process
-  std::optional<double> cpu_contention_;     // share of CPU time of other processes, the largest
-  bool records_failed_ = false;              // the last record was lost
+  std::optional<double> cpu_contention_;     // largest share of CPU time of other processes
+  bool records_failed_ = false;              // the last write failed
 };
 
 }  // namespace evenkeel::train

@@ -49,7 +49,8 @@ void Run::start() {
   if (newest.found) {
     resume(*newest.found);
   } else {
-    // The initial weights are saved before the first record, so records without them are a loss.
+    // The initial weights are saved before the first record. Records without a checkpoint mean data
+    // loss.
     if (!newest.skipped.empty() ||
         !store::read_json_lines(open_.folder / "metrics.jsonl").empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
@@ -79,7 +80,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
                      checkpoint.folder.filename().string(), ")"));
 }
 
-/// Loads the weights of the checkpoint that train.from names.
+/// Loads the weights of the checkpoint in train.from.
 void Run::load_initial_weights() {
   const std::filesystem::path from = open_.config.train.from;
   const auto other = store::find_checkpoint(from);
@@ -103,7 +104,7 @@ void Run::step() {
   const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
-  if (finished()) return;  // finish() does what is due at the end
+  if (finished()) return;  // finish() evaluates and saves after the last step
   if (is_due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*required=*/false);
 }
 
@@ -125,7 +126,7 @@ void Run::save(bool required) {
   if (saved_at_ == step) return;
   auto content = trainer_->checkpoint_content();
   content.manifest = provenance_.manifest(progress().sequences);
-  saved_time_ = Clock::now();  // of the attempt: a full disk is not retried at every step
+  saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
   try {
     store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
     saved_at_ = step;

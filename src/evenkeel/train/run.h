@@ -19,7 +19,7 @@ class Trainer;
 struct Progress;
 struct StepResult;
 
-/// A run folder that is being trained in. `train()` drives it.
+/// One training run in a run folder. `train()` is its training loop.
 ///
 /// | part          | work                                                  |
 /// | ------------- | ----------------------------------------------------- |
@@ -29,33 +29,35 @@ struct StepResult;
 /// | RunProvenance | run.toml, provenance.json, scheme.txt, MANIFEST.json  |
 class Run {
  public:
-  /// Builds the model and prints the summary; writes nothing yet.
-  /// \param console  must outlive it
-  /// \throws Error as set_up_run() and check_memory() do
+  /// Builds the model and prints the summary; writes no file.
+  /// \param console  must outlive the Run
+  /// \throws Error of set_up_run() and check_memory()
   Run(const Request& request, OpenRun open, Console& console);
-  Run(const Run&) = delete;  // its parts refer to its members
+  Run(const Run&) = delete;  // members refer to other members
   Run& operator=(const Run&) = delete;
   ~Run();
 
-  /// Loads the newest checkpoint, if there is one; else saves the initial weights.
-  /// \throws Error (no_checkpoint) if there are records and no usable checkpoint, or train.from has
-  ///         none; Error (differs) as RunProvenance::resume does
+  /// Loads the newest checkpoint. Without one, saves the initial weights as a checkpoint.
+  /// \throws Error (no_checkpoint, exit code 77) if there are records but no usable checkpoint, or
+  ///         if train.from has none; (differs, 78) as in RunProvenance::resume()
   void start();
 
-  /// Whether all steps are taken.
+  /// True after the last step.
   bool finished() const;
 
-  /// One optimizer step with its records, evaluation and checkpoint, as far as they are due.
-  /// \throws Error (diverged) when the budget of skipped steps is spent
+  /// One optimizer step, with its records, and an evaluation and a checkpoint if these are due.
+  /// \throws Error (diverged, exit code 76) when the budget of skipped steps is used up
   void step();
 
-  /// Saves a checkpoint unless this step has one. A full disk is a warning unless `required`.
-  /// \throws Error (io) if `required`
+  /// Saves a checkpoint unless the current step already has one. Without `required`, a full disk is
+  /// a warning.
+  /// \throws Error (io, exit code 74) if `required`
   void save(bool required);
 
-  /// Evaluates the newest weights unless that is done; writes sample, status and report.
-  /// \param state  of status.json: "stopped", "finished" or "diverged"
-  /// \throws Error (diverged) if the weights give no finite logits
+  /// Ends the run: evaluates the current weights unless that was done; writes the sample,
+  /// status.json and the report.
+  /// \param state  for status.json: "stopped", "finished" or "diverged"
+  /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 
   const std::filesystem::path& folder() const { return open_.folder; }
@@ -78,7 +80,7 @@ class Run {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
-  Clock::time_point saved_time_ = Clock::now();  // of the last attempt
+  Clock::time_point saved_time_ = Clock::now();  // of the last attempt to save
 };
 
 }  // namespace evenkeel::train

@@ -11,7 +11,7 @@ namespace evenkeel::train {
 void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
                   Console& console) {
   constexpr double kBeyond =
-      1.25;  // of the installed memory: the error of the prediction is smaller
+      1.25;  // factor on the installed memory, above the error of the prediction
   const auto padded_vocabulary = padded_vocabulary_size(config.model, scheme.shape.vocabulary);
   const auto needed = footprint_of(config, scheme, padded_vocabulary, precision).total();
   const auto free = available_bytes(), installed = total_bytes();

@@ -7,22 +7,21 @@
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/console.h"
 
-/// Checks of a configuration before the first step of a run.
+/// Checks of a configuration before the first step.
 namespace evenkeel::train {
 
-/// Compares the predicted memory of a step (nn::footprint) with that of the machine. The free
-/// memory changes, so too little of it is a warning only.
-/// \throws Error (busy) above 1.25 times the installed memory: the kernel would end some process,
-///         and perhaps another one
+/// Compares the predicted memory of a step (nn::footprint) with the memory of the machine. Too
+/// little available memory is only a warning, because it changes.
+/// \throws Error (busy, exit code 75) if the prediction is above 1.25 times the installed memory;
+///         the kernel would end this process or another one
 void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
                   Console& console);
 
-/// Warns of entries of `probe.steps` after the last step. No error: the same configuration may be
-/// meant for longer runs.
+/// Warns of `probe.steps` after the last step. This is no error: the configuration may be shared
+/// with longer runs.
 void warn_of_unreached_probes(const config::Config& config, Console& console);
 
-/// Notes that the run ends before the warm-up does. No error: a trial run of a few steps is no
-/// mistake.
+/// Prints a note if the run ends during the warm-up. This is no error: short trial runs are common.
 void note_unreached_peak(const config::Config& config, const optim::Schedule& schedule,
                          Console& console);
 

@@ -14,31 +14,33 @@
 
 namespace evenkeel::train {
 
-/// The provenance of a run: program, machine, model and texts, and the changes that --override
-/// allowed since the start.
+/// The provenance of a run: program, machine, model, texts, and all changes by --override.
 class RunProvenance {
  public:
-  /// Both must outlive it.
+  /// \param config, setup  must outlive the RunProvenance
   RunProvenance(const config::Config& config, const RunSetup& setup)
       : config_(config), setup_(setup) {}
 
   /// The content of provenance.json.
   nlohmann::ordered_json json() const;
 
-  /// The fields of MANIFEST.json besides the digests: everything that the continuation depends on.
+  /// The MANIFEST.json fields other than digests: all inputs that affect the training after this
+  /// step.
   /// \param cursor  sequences read so far
   nlohmann::ordered_json manifest(std::int64_t cursor) const;
 
-  /// Takes over the changes of a checkpoint, adds those of this call, and compares text and
-  /// arithmetic: with other ones the continuation would be another run.
-  /// \param changes    of the configuration (OpenRun::changes)
-  /// \param overrides  what may differ: "data", "numerics", "train.precision"
-  /// \throws Error (differs) that names the first difference which is not allowed;
-  ///         Error (no_checkpoint) for a manifest without provenance
+  /// Takes the earlier changes from a checkpoint, appends the new ones, and compares text and
+  /// arithmetic with those of the checkpoint. A difference would make the resumed run a different
+  /// run.
+  /// \param changes    OpenRun::changes
+  /// \param overrides  permitted differences: "data", "numerics", "train.precision"
+  /// \throws Error (differs, exit code 78), with the first difference that is not permitted;
+  ///         (no_checkpoint, 77) if the manifest has no provenance
   void resume(const store::VerifiedCheckpoint& checkpoint, const std::vector<ConfigChange>& changes,
               const std::vector<std::string>& overrides, const std::filesystem::path& folder);
 
-  /// Writes run.toml, provenance.json and scheme.txt, at the start of a run and when it is resumed.
+  /// Writes run.toml, provenance.json and scheme.txt. The caller calls it at the start of a run and
+  /// after each resume.
   void write(const std::filesystem::path& folder) const;
 
  private:

@@ -21,7 +21,7 @@ bool caps_scores(const norm::Scheme& scheme) {
                      [](const norm::Block& block) { return block.attention.softcap.has_value(); });
 }
 
-/// Notes on unexpected properties of a scheme.
+/// Prints notes on unusual properties of a scheme.
 std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
   auto notes = norm::leaks_of(scheme);
   if (config.kernels.attention == "flash" && caps_scores(scheme)) {

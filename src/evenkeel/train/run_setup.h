@@ -13,24 +13,24 @@
 
 namespace evenkeel::train {
 
-/// Machine, texts and scheme of a run, known before its model is built.
+/// Machine, texts and scheme of a run: everything that is known before the model is built.
 struct RunSetup {
   Machine machine;
   data::Corpora text;
-  norm::Scheme scheme;  // bound to the shape of the model, with the tokenizer's vocabulary
+  norm::Scheme scheme;  // bound to the model's shape with the tokenizer's vocabulary
 };
 
 /// Configures the process, reads or generates the texts, and binds the scheme to the model's shape.
-/// \throws Error (data) as data::load_corpora does; Error (usage) for a shape or a scheme that
-///         cannot be built
+/// \throws Error (data, exit code 65) as in data::load_corpora(); (usage, 64) for an invalid shape
+///         or scheme
 RunSetup set_up_run(const config::Config& config);
 
-/// The parameters of the run's model, the embedding with its padded vocabulary.
+/// The parameter specs of the run's model; the embedding has the padded vocabulary.
 std::vector<nn::ParameterSpec> parameter_specs_of(const config::Config& config,
                                                   const norm::Scheme& scheme);
 
-/// The first lines of a run: program, machine, texts, model, folder; then notes on the scheme and
-/// warnings.
+/// Prints the summary of a run: program, machine, texts, model, folder; then notes on the scheme,
+/// and warnings.
 void print_summary(const config::Config& config, const RunSetup& setup,
                    const std::filesystem::path& folder, Console& console);
 

@@ -7,9 +7,9 @@
 
 namespace evenkeel::train {
 
-/// Writes RUN/sample.txt: text that the model generates from an end-of-text, at temperature 0.8
-/// with seed 1, at most 400 tokens and twice the context.
-/// \return false if the weights give no finite logits; nothing is written then
+/// Writes RUN/sample.txt, a text that the model generates after an end-of-text token: temperature
+/// 0.8, seed 1, at most 400 tokens and at most twice the context.
+/// \return false, without a file, if the logits are not finite
 bool write_sample(const nn::Model& model, const std::filesystem::path& run);
 
 }  // namespace evenkeel::train

@@ -15,9 +15,9 @@ namespace {
 
 std::atomic<bool> stop_requested = false;
 std::atomic<bool> save_requested = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // required in a signal handler
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler requires this
 
-bool is_terminal = false;  // then a message is printed: a long step looks like a hang
+bool is_terminal = false;  // then a stop prints a message: a long step looks like a hang
 
 extern "C" void on_stop(int /*signal*/) {
   if (stop_requested.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
@@ -45,7 +45,7 @@ void catch_signals() {
   handle(SIGUSR1, on_save);
   handle(SIGHUP, SIG_IGN);
   handle(SIGPIPE, SIG_IGN);
-  handle(SIGXFSZ, SIG_IGN);  // a limit on file sizes is then an error of write()
+  handle(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG at the file size limit
 }
 
 bool stop_wanted() {

@@ -12,10 +12,10 @@ namespace evenkeel::train {
 /// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
 void catch_signals();
 
-/// Whether a signal requested an orderly stop.
+/// True after SIGINT or SIGTERM.
 bool stop_wanted();
 
-/// Whether a signal requested a checkpoint since the last call.
+/// True if SIGUSR1 arrived since the last call.
 bool save_wanted();
 
 }  // namespace evenkeel::train

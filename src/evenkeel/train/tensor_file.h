@@ -8,28 +8,29 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/store/safetensors.h"
 
-/// Tensors from and to safetensors files.
+/// Conversion between tensors and safetensors files.
 namespace evenkeel::train {
 
-/// A view of a tensor for a safetensors file, without a copy.
+/// A view of a tensor for a safetensors file; nothing is copied.
 /// \param tensor  contiguous; must outlive the view
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 
-/// Whether a tensor of another dtype is accepted and converted.
+/// Whether a tensor of another dtype is converted (yes) or an error (no).
 enum class CastDtype { no, yes };
 
 /// Overwrites `to` with the tensor `name` of the file.
-/// \throws Error (no_checkpoint) that names the file, unless it has the shape and dtype of `to`
+/// \throws Error (no_checkpoint, exit code 77), with the file's path, if shape or dtype differ
 void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast);
 
-/// Overwrites the master weights of all parameters, the states, and the values that the forward
-/// pass reads.
-/// \throws Error (no_checkpoint) unless the file holds exactly the parameters of the model
+/// Overwrites all master weights and buffers, and updates the compute-precision copies of the
+/// weights.
+/// \throws Error (no_checkpoint, exit code 77) unless the file has exactly the model's parameters
 void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast);
 
 /// A new tensor with the values, shape and dtype of a tensor of the file.
-/// \throws Error (data) if the file has none of that name, or its dtype is U16, U32 or U64
+/// \throws Error (data, exit code 65) if the file has no such tensor, or its dtype is U16, U32 or
+///         U64
 at::Tensor tensor_of(const store::Safetensors& file, const std::string& name);
 
 }  // namespace evenkeel::train

@@ -14,8 +14,8 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Removes in its destructor the folder that open_run() created, if no run started there: an error
-/// of the configuration leaves no empty folder.
+/// Its destructor removes the folder that open_run() created if no run started there, so that a
+/// configuration error leaves no empty folder.
 class UnusedFolderRemover {
  public:
   explicit UnusedFolderRemover(const OpenRun& run) : folder_(run.folder), is_new_(run.is_new) {}
@@ -26,7 +26,7 @@ class UnusedFolderRemover {
     if (exists(folder_ / "run.toml", none)) return;
     remove(folder_ / "lock", none);
     if (!is_new_) return;
-    remove(folder_, none);  // fails if the folder has other files
+    remove(folder_, none);  // fails if the folder is not empty
   }
 
  private:

@@ -12,15 +12,16 @@ namespace evenkeel::train {
 /// The outcome of a run.
 struct Result {
   Exit exit = Exit::done;
-  std::filesystem::path folder;  // of the run
+  std::filesystem::path folder;  // the run folder
 };
 
-/// Starts or resumes a run, until it is finished, stopped by a signal, or diverged.
-/// All results are in the run folder (docs/run_folder.md).
-/// \throws Error as open_run() and Run do; Error (diverged) when too many steps were skipped
+/// Starts or resumes a run and trains until it is finished, stopped by a signal, or diverged. All
+/// results are in the run folder (docs/run_folder.md).
+/// \throws Error of open_run() and Run; (diverged, exit code 76) when the budget of skipped steps
+///         is used up
 Result train(const Request& request);
 
-/// The text after a run: the generated sample, and the path of the report.
+/// The message after a run: the generated sample and the path of the report.
 std::string closing_text(const Result& result);
 
 }  // namespace evenkeel::train

@@ -81,7 +81,7 @@ StepRecord Trainer::step() {
       is_probe_step(number) ? probe::measures_named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
   auto single_pass = measures;
-  single_pass.erase("update_ratio");  // needs the weights before and after the step
+  single_pass.erase("update_ratio");  // computed from the weights before and after the step
   if (!single_pass.empty()) record.profiles = run_probe(single_pass).profiles;
   std::optional<probe::ParameterSnapshot> before;
   if (measures.contains("update_ratio")) before.emplace(parameters_);

@@ -18,55 +18,57 @@ namespace evenkeel::train {
 
 class HealthMonitor;
 
-/// The progress of a run. state.json of a checkpoint has all fields but `steps` and `planned`.
+/// The counters of a run. state.json of a checkpoint contains all but `steps` and `planned`.
 struct Progress {
   std::int64_t step = 0;       // optimizer steps so far, skipped ones included
   std::int64_t steps = 0;      // optimizer steps of the whole run
-  std::int64_t planned = 0;    // steps of the learning-rate schedule
-  std::int64_t skipped = 0;    // steps without an update
-  std::int64_t sequences = 0;  // windows read so far: the number of the next one
-  std::int64_t tokens = 0;     // tokens in these windows
+  std::int64_t planned = 0;    // steps of the learning-rate schedule, T of expressions
+  std::int64_t skipped = 0;    // skipped steps: no update was applied
+  std::int64_t sequences = 0;  // sequences read so far, the index of the next one
+  std::int64_t tokens = 0;     // tokens in these sequences
 };
 
-/// The result of one step, with probes and health events.
+/// The result of one step, with layer statistics and health events.
 struct StepRecord {
   StepResult result;
   double rate = 0;                            // learning rate
-  std::vector<probe::LayerProfile> profiles;  // if the step was probed; before its update
+  std::vector<probe::LayerProfile> profiles;  // empty unless a probe was due
   std::vector<HealthEvent> events;            // of this step
 };
 
-/// A model in training on a text: the whole content of a checkpoint, and one step.
+/// Owns the model, the optimizer, the data order and the counters, and performs optimizer steps.
+/// Its state is the content of a checkpoint.
 class Trainer {
  public:
   /// Builds and initializes the model.
-  /// \param shape  of the model, with the tokenizer's vocabulary
-  /// \param text   must outlive it
-  /// \throws Error (usage) for values of the scheme that cannot be computed in this run
+  /// \param shape  shape of the model with the tokenizer's vocabulary
+  /// \param text   must outlive the Trainer
+  /// \throws Error (usage, exit code 64) if an expression of the scheme has no valid value at some
+  ///         step of this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
           const data::Corpus& text);
   ~Trainer();
 
-  /// One optimizer step on the next batch, with probes if they are due.
+  /// One optimizer step on the next batch; also runs a probe if one is due.
   StepRecord step();
 
-  /// Probes the next training batch; changes neither weights nor states.
-  /// \param measures  names of measures (config::measures())
+  /// Runs a probe on the next training batch. Weights and buffers do not change.
+  /// \param measures  names from config::measures()
   probe::ProbeResult run_probe(const std::set<std::string>& measures);
 
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
 
-  /// The content of a checkpoint, as views of the trainer's own tensors.
+  /// The content of a checkpoint: views of the trainer's tensors, no copies.
   store::CheckpointContent checkpoint_content() const;
 
-  /// Loads a checkpoint of this model, bit for bit.
-  /// \throws Error (no_checkpoint) if it holds other tensors
+  /// Restores the complete state from a checkpoint, bit for bit.
+  /// \throws Error (no_checkpoint, exit code 77) if names, shapes or dtypes of the tensors differ
   void restore(const store::VerifiedCheckpoint& checkpoint);
 
-  /// Loads only the weights.
-  /// \throws Error (no_checkpoint) if it holds other tensors
+  /// Loads only the weights and buffers.
+  /// \throws Error (no_checkpoint, exit code 77) if names, shapes or dtypes of the tensors differ
   void load_weights(const store::VerifiedCheckpoint& checkpoint);
 
   const optim::Schedule& schedule() const { return schedule_; }
@@ -81,17 +83,18 @@ class Trainer {
   std::unique_ptr<HealthMonitor> monitor_;
   data::TrainingWindows windows_;
   optim::Schedule schedule_;
-  std::int64_t micro_batch_size_ = 1;  // sequences that go through the model at once
+  std::int64_t micro_batch_size_ = 1;  // sequences per forward pass
   Progress progress_;
 };
 
-/// Rows of the embedding: the vocabulary, rounded up to a multiple of model.pad_vocabulary_to.
+/// The number of rows of the embedding: the vocabulary, rounded up to a multiple of
+/// model.pad_vocabulary_to.
 std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary);
 
-/// Steps of the run: train.steps, or train.tokens over the tokens of a batch, rounded up.
+/// Steps of the whole run: train.steps, or train.tokens / (tokens per batch), rounded up.
 std::int64_t steps_of(const config::Config& config);
 
-/// Steps of the learning-rate schedule, and T of expressions: schedule.steps, or steps_of().
+/// Steps of the learning-rate schedule and T of expressions: schedule.steps, else steps_of().
 std::int64_t planned_steps(const config::Config& config);
 
 }  // namespace evenkeel::train

@@ -15,7 +15,7 @@ namespace evenkeel::train {
 
 namespace {
 
-/// The names of these schemes without that of the present one.
+/// These scheme names without that of the present scheme.
 std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<const char*> names) {
   std::string out;
   for (const std::string name : names) {
@@ -24,14 +24,14 @@ std::string other_schemes(const norm::Scheme& scheme, std::initializer_list<cons
   return out;
 }
 
-/// Whether every skip of the scheme passes a norm, as in Post-Norm.
+/// True if every skip connection passes a post-add norm, as in Post-Norm.
 bool normalizes_every_skip(const norm::Scheme& scheme) {
   return std::all_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     return block.attention.residual && block.feed_forward.residual;
   });
 }
 
-/// Whether some feed-forward sublayer adds to what its norm gives, as in HybridNorm.
+/// True if a feed-forward sublayer has the skip input "normed", as in HybridNorm.
 bool has_normalized_skip(const norm::Scheme& scheme) {
   return std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [](const norm::Block& block) {
     const auto& skip = block.feed_forward.add.skip;
@@ -39,11 +39,11 @@ bool has_normalized_skip(const norm::Scheme& scheme) {
   });
 }
 
-/// L2 norms of gradients.
+/// L2 norms of the gradients.
 struct DepthNorms {
-  std::vector<double> blocks;  // one a block
+  std::vector<double> blocks;  // one per block
   double model = 0;
-  double attention_square = 0, feed_forward_square = 0;  // squared, of the weights of all blocks
+  double attention_square = 0, feed_forward_square = 0;  // sums of squares over all blocks
 };
 
 DepthNorms depth_norms(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients,
@@ -63,7 +63,7 @@ DepthNorms depth_norms(const nn::Parameters& parameters, const std::vector<at::T
   return norms;
 }
 
-/// \param ratio  gradient norm of the largest block over that of the model
+/// \param ratio  largest gradient norm of a block / gradient norm of the model
 HealthEvent dead_blocks_event(double ratio) {
   return {.kind = "dead_blocks",
           .observation = text("the gradient of the largest block is ", with_digits(ratio, 3),
@@ -72,7 +72,7 @@ HealthEvent dead_blocks_event(double ratio) {
           .remedy = "a lower schedule.peak, a longer schedule.warmup, or model.init"};
 }
 
-/// \param ratio  gradient norm of block 1 over that of the largest block
+/// \param ratio  gradient norm of block 1 / largest gradient norm of a block
 HealthEvent vanishing_event(const norm::Scheme& scheme, double ratio) {
   return {.kind = "vanishing",
           .layer = 1,
@@ -85,7 +85,7 @@ HealthEvent vanishing_event(const norm::Scheme& scheme, double ratio) {
                          ", or a lower schedule.peak")};
 }
 
-/// \param ratio  gradient norm of block 1 over that of the smallest block
+/// \param ratio  gradient norm of block 1 / smallest gradient norm of a block
 HealthEvent exploding_event(const norm::Scheme& scheme, double ratio) {
   return {.kind = "exploding_depth",
           .layer = 1,
@@ -97,7 +97,7 @@ HealthEvent exploding_event(const norm::Scheme& scheme, double ratio) {
                          ", or a lower schedule.peak")};
 }
 
-/// \param ratio  gradient norm of the feed-forward sublayers over that of attention
+/// \param ratio  gradient norm of the feed-forward sublayers / that of the attention sublayers
 HealthEvent feed_forward_event(const norm::Scheme& scheme, double ratio) {
   return {.kind = "feed_forward",
           .observation = text("the gradients of the feed-forward sublayers are ",

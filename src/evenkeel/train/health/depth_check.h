@@ -11,10 +11,10 @@
 
 namespace evenkeel::train {
 
-/// Compares L2 norms of gradients along the depth: at most one of dead_blocks, vanishing and
-/// exploding_depth, and feed_forward (the conditions are those of HealthCheck). None where a
-/// gradient is not finite.
-/// \param gradients  one flat buffer for each parameter group
+/// Compares the L2 norms of gradients across blocks and sublayers. Returns at most one of
+/// dead_blocks, vanishing and exploding_depth, and perhaps feed_forward; HealthCheck lists their
+/// conditions. Empty if a gradient is not finite.
+/// \param gradients  one flat buffer per parameter group
 std::vector<HealthEvent> check_depth(const nn::Parameters& parameters,
                                      const std::vector<at::Tensor>& gradients,
                                      const norm::Scheme& scheme);

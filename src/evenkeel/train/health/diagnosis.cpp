@@ -26,13 +26,13 @@ bool is_finite(const at::Tensor& x) {
   return x.isfinite().all().item<bool>();
 }
 
-/// The place of a tensor.
+/// A tensor's block and name.
 struct Location {
   std::int64_t layer = 0;  // block, from 1; 0: outside the blocks
   std::string name;
 };
 
-/// The first activation of a training pass with a NaN or an infinity; none if all are finite.
+/// The first activation of a training pass with a NaN or an infinity; nullopt if all are finite.
 /// \param ids  [B, T], int64
 std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor& ids) {
   std::optional<Location> found;
@@ -62,8 +62,8 @@ std::optional<Location> first_nonfinite(const nn::Model& model, const at::Tensor
   return found;
 }
 
-/// The same for a batch, one sequence at a time; the whole batch at once where a norm mixes
-/// sequences.
+/// The first non-finite activation for a batch, sequence by sequence. If a norm has statistics over
+/// the batch, all sequences run together.
 std::optional<Location> first_nonfinite(const nn::Model& model, const data::Batch& batch) {
   const at::NoGradGuard no_grad;
   const bool is_tokenwise = norm::leaks_of(model.scheme()).empty();
@@ -85,7 +85,7 @@ HealthEvent event_at(const nn::Model& model, const std::string& parameter) {
   return event;
 }
 
-/// The mean loss of each sequence, nats a token.
+/// The mean loss of each sequence, nats per token.
 std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) {
   const at::NoGradGuard no_grad;
   std::vector<double> losses;
@@ -100,7 +100,7 @@ std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) 
   return losses;
 }
 
-/// The start of a sequence as text, in quotes.
+/// The first tokens of a sequence as text, in quotes.
 std::string excerpt(const data::Batch& batch, std::int64_t row) {
   constexpr std::int64_t kShown = 32;
   const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
@@ -114,19 +114,20 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
   return text(" (\"", shown, "...\")");
 }
 
-/// The sequences whose loss is at least halfway between median and maximum, if the maximum is an
-/// outlier: "sequences 961, 963 ("As they said...")"; else "".
-/// \param losses    of the sequences, nats a token
-/// \param first     number of the batch's first sequence in the run
-/// \param baseline  loss of a healthy batch, nats a token
+/// The sequences with outlier losses: "sequences 961, 963 ("As they said...")". These are the
+/// losses in the upper half between median and maximum, if the maximum is an outlier; else the
+/// result is "".
+/// \param losses    one per sequence, nats per token
+/// \param first     index of the batch's first sequence in the run
+/// \param baseline  loss of a healthy batch, nats per token
 std::string outlier_sequences(const data::Batch& batch, const std::vector<double>& losses,
                               std::int64_t first, double baseline) {
-  constexpr double kOutlierRatio = 1.3;  // times the median
+  constexpr double kOutlierRatio = 1.3;  // in units of the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
   const double median = sorted[(sorted.size() - 1) / 2];
   if (median > kOutlierRatio * baseline)
-    return "";  // most sequences are bad: the text is not the cause
+    return "";  // most sequences have a large loss, so single texts are not the cause
   const double most = sorted.back();
   if (most < kOutlierRatio * median) return "";
   std::string out;
@@ -140,7 +141,7 @@ std::string outlier_sequences(const data::Batch& batch, const std::vector<double
   return out + excerpt(batch, worst);
 }
 
-/// The parameter whose norm grew most since the baseline, and the ratio.
+/// The parameter with the largest ratio of present norm to baseline norm, and that ratio.
 std::pair<std::string, double> most_grown(const L2NormsByName& now, const L2NormsByName& baseline,
                                           double L2Norms::* which) {
   std::pair<std::string, double> most;
@@ -200,7 +201,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
                             const std::vector<at::Tensor>& gradients, const data::Batch& batch,
                             std::int64_t first_sequence, const Baseline& baseline) {
-  constexpr double kJump = 2;  // training alone doubles no weight between two health checks
+  constexpr double kJump = 2;  // above the growth of a weight's norm between health checks
   const auto now = l2_norms(parameters, gradients);
   const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
   if (weight.second > kJump) {

@@ -23,14 +23,15 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Mean over the queries i of ln(i): the entropy of uniform causal attention weights, nats.
+/// The entropy of uniform causal attention weights in nats: the mean of ln(i) over queries i = 1
+/// ... T.
 double uniform_entropy(std::int64_t positions) {
   double sum = 0;
   for (std::int64_t i = 1; i <= positions; ++i) sum += std::log(static_cast<double>(i));
   return sum / static_cast<double>(positions);
 }
 
-/// The inputs of attention that no norm bounds, as a list: "q, k".
+/// The attention inputs without a norm, as a list: "q, k".
 std::string unnormalized_inputs(const norm::Attention& attention, bool values_too) {
   std::string out;
   if (!attention.q) out = norm::joined(out, "q", ", ");
@@ -44,7 +45,7 @@ bool has_qk_clip(const norm::Scheme& scheme) {
                      [](const norm::Hook& hook) { return hook.kind == "qk_clip"; });
 }
 
-/// Measures that bound attention scores and are not configured yet, as a list.
+/// Settings that bound attention scores and that the scheme does not have yet, as a list.
 std::string score_remedies(const norm::Scheme& scheme, const norm::Attention& attention) {
   std::string out;
   if (!attention.q || !attention.k) out = "norms on q and k (as in hybrid_norm)";
@@ -54,8 +55,8 @@ std::string score_remedies(const norm::Scheme& scheme, const norm::Attention& at
 }
 
 void check_routing(const probe::RoutingStats& routing, std::vector<HealthEvent>& events) {
-  constexpr double kUnderloaded = 0.1;  // of the mean load
-  constexpr double kMinChoices = 16;    // choices an expert: with fewer, chance leaves some without
+  constexpr double kUnderloaded = 0.1;  // in units of the mean load
+  constexpr double kMinChoices = 16;    // per expert; with fewer, some experts are empty by chance
   constexpr double kLarge = 50;
   for (std::size_t i = 0; i < routing.blocks.size(); ++i) {
     const auto& tokens = routing.tokens[i];
@@ -100,7 +101,7 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
   if (step > 1) check_routing(routing, events);  // initial routers are random
   check_attention(batch, events);
   check_gains(events);
-  if (step > 1) check_frozen(gradients, events);  // at step 1 some gains have none
+  if (step > 1) check_frozen(gradients, events);  // at step 1 some gains have a gradient of 0
   for (auto& event : check_depth(*parameters_, gradients, model_->scheme())) {
     events.push_back(std::move(event));
   }
@@ -109,7 +110,7 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
 
 void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEvent>& events) {
   const auto row = data::batch_slice(batch, 0, 1);
-  // The first positions only: the scores of a long sequence would take more memory than the step.
+  // The first positions only: scores of a long sequence would need more memory than the step.
   constexpr std::int64_t kPositions = 512;
   const auto all_ids = nn::batch_tensors(row.inputs, row.targets, 1).first;
   const auto ids = all_ids.narrow(1, 0, std::min(kPositions, all_ids.size(1)));
@@ -127,10 +128,10 @@ void HealthCheck::check_attention(const data::Batch& batch, std::vector<HealthEv
   check_attention_scores(scores, entropy, uniform_entropy(ids.size(1)), events);
 }
 
-/// \param cosine  of the last residual stream, mean over all pairs of positions
+/// \param cosine  mean cosine over all pairs of positions, last residual stream
 void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events) {
   constexpr double kCollapsed = 0.99;
-  const bool collapsed = cosine > kCollapsed;  // a single early collapse may pass
+  const bool collapsed = cosine > kCollapsed;  // a single early collapse may be temporary
   if (!std::exchange(was_collapsed_, collapsed) || !collapsed) return;
   events.push_back(
       {.kind = "collapse",
@@ -143,14 +144,14 @@ void HealthCheck::check_collapse(double cosine, std::vector<HealthEvent>& events
 }
 
 /// \param scores   largest attention score of each block
-/// \param entropy  mean entropy of the attention weights of each block, nats
+/// \param entropy  mean attention entropy of each block, nats
 /// \param uniform  entropy of uniform attention weights, nats
 void HealthCheck::check_attention_scores(const std::vector<double>& scores,
                                          const std::vector<double>& entropy, double uniform,
                                          std::vector<HealthEvent>& events) {
-  constexpr double kLarge = 100;  // softmax is one-hot far below
+  constexpr double kLarge = 100;  // the softmax is one-hot far below
   constexpr double kGrown = 4;
-  constexpr double kPeaked = 0.02;  // of uniform weights
+  constexpr double kPeaked = 0.02;  // in units of the uniform entropy
   if (initial_scores_.empty()) initial_scores_ = scores;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
@@ -183,7 +184,7 @@ void HealthCheck::check_attention_scores(const std::vector<double>& scores,
 }
 
 void HealthCheck::check_gains(std::vector<HealthEvent>& events) const {
-  constexpr double kDead = 1e-3, kFar = 10;  // of the initial value
+  constexpr double kDead = 1e-3, kFar = 10;  // in units of the initial value
   const auto& scheme = model_->scheme();
   for (const auto& slot : norm::slots_of(scheme)) {
     const auto name = slot.name + ".gain";

@@ -13,16 +13,16 @@ namespace evenkeel::train {
 namespace {
 
 constexpr std::int64_t kHealthCheckInterval = 50;
-constexpr double kWorse = 1.1;            // times the first loss: above the noise of batches
-constexpr std::int64_t kEarlySteps = 20;  // until the spike detector has enough values
-/// Wide limits: the gradient norm of a healthy run may jump tenfold, which clipping handles.
+constexpr double kWorse = 1.1;  // in units of the first loss; above the noise between batches
+constexpr std::int64_t kEarlySteps = 20;  // the spike detector has too few values then
+/// Wide limits: the gradient norm of a healthy run may jump tenfold, and clipping handles that.
 constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19};
 
 constexpr const char* kEarlyRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";
 
-/// Marks all events of a kind but the first as repeated, and adds their number to the first: a
-/// failure of one block is often a failure of all.
+/// Marks all events of a kind but the first as repeated, and states their number in the first one.
+/// A failure of one block is often a failure of all blocks.
 void mark_repeated(std::vector<HealthEvent>& all) {
   std::map<std::string, std::int64_t> repeats;
   for (auto& event : all) {
@@ -52,11 +52,12 @@ HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& mod
       health_check_(model, parameters, planned),
       clip_(clip) {}
 
-/// Whether a gradient spike is reported: at most one in 50 steps, since spikes come in clusters.
+/// True if a gradient spike is to be reported. Spikes come in clusters, so at most one per 50 steps
+/// is.
 bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending,
                                                  const StepResult& result) {
   constexpr double kHarmless =
-      10;  // times the clip: below, clipping leaves at least a tenth of the gradient
+      10;  // in units of the clip: below it, clipping scales the gradient by at least 1/10
   if (clip_ > 0 && result.gradient_norm < kHarmless * clip_) return false;
   if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval)
     return false;
@@ -101,7 +102,7 @@ void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepRes
   report(std::move(event));
 }
 
-/// \return whether the update may be made
+/// \return true if the update may be applied
 bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind,
                                  double baseline_loss, std::string observation) {
   auto event = origin_of_spike(*model_, *parameters_, *pending.gradients, *pending.batch,
@@ -121,7 +122,7 @@ void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepRes
   std::set<std::string> lasting;
   std::vector<HealthEvent> new_events;
   auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
-  if (loss > kWorse * first_loss_) {  // too slow for a spike, too late for an explosion
+  if (loss > kWorse * first_loss_) {  // neither a spike nor an explosion
     events.push_back({.kind = "divergence",
                       .observation = text("loss ", with_digits(loss, 4),
                                           " is above the first one, ", with_digits(first_loss_, 4)),

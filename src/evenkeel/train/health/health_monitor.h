@@ -17,7 +17,7 @@
 
 namespace evenkeel::train {
 
-/// Watches the steps of a run and reports failures:
+/// Checks the steps of a run and reports failures:
 ///
 /// | event          | condition                                             | at step         |
 /// | -------------- | ----------------------------------------------------- | --------------- |
@@ -28,36 +28,36 @@ namespace evenkeel::train {
 /// | divergence     | loss above 1.1 times the first one                    | 1, 50, 100, ... |
 /// | (HealthCheck)  | slow failures                                         | 1, 50, 100, ... |
 ///
-/// It refuses an update after `nonfinite`, and after `spike` and `explosion` unless health.on_spike
-/// is "warn". Its state is part of the checkpoint, so a resumed run reports the same events.
+/// Skips the update after `nonfinite`, and after `spike` and `explosion` unless health.on_spike is
+/// "warn". Its state is part of the checkpoint, so a resumed run reports the same events.
 /// \source docs/health.md
 class HealthMonitor {
  public:
-  /// Model and parameters must outlive it.
-  /// \param planned  optimizer steps of the run: initial values may depend on it
-  /// \param clip     optimizer.clip: the largest gradient norm of an update; 0: none
+  /// \param model, parameters  must outlive the HealthMonitor
+  /// \param planned  steps of the learning-rate schedule (T): initial values may depend on it
+  /// \param clip     optimizer.clip, the maximum gradient norm of an update; 0: no clipping
   HealthMonitor(const config::Health& options, const nn::Model& model,
                 const nn::Parameters& parameters, std::int64_t planned, double clip);
 
-  /// A step whose gradient is known and whose update is not made yet.
+  /// A step between backward pass and update.
   struct PendingUpdate {
     std::int64_t step = 0;  // from 1
     const data::Batch* batch = nullptr;
-    std::int64_t first_sequence = 0;  // number of the batch's first sequence in the run
-    const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer a parameter group
+    std::int64_t first_sequence = 0;  // index of the batch's first sequence in the run
+    const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer per parameter group
   };
 
   /// Checks a step before its update.
-  /// \return false if the update must not be made
+  /// \return false if the update must be skipped
   bool check_step(const PendingUpdate& pending, const StepResult& result);
 
-  /// Returns the events since the last call, and forgets them.
+  /// Returns and removes the events since the last call.
   std::vector<HealthEvent> take();
 
-  /// The state for a checkpoint.
+  /// The state of the monitor, for a checkpoint.
   nlohmann::json state() const;
 
-  /// Restores a state of state().
+  /// Restores the result of state().
   void restore(const nlohmann::json& state);
 
  private:
@@ -74,11 +74,11 @@ class HealthMonitor {
   SpikeDetector loss_, gradient_;
   HealthCheck health_check_;
   double clip_;
-  std::int64_t last_gradient_spike_ = 0;  // the step of the last gradient spike reported; 0: none
-  L2NormsByName baseline_norms_;          // at the last health check
-  double first_loss_ = 0;                 // 0: none yet
+  std::int64_t last_gradient_spike_ = 0;  // step of the last reported gradient spike; 0: none
+  L2NormsByName baseline_norms_;          // L2 norms at the last health check
+  double first_loss_ = 0;                 // loss of the first step; 0: none yet
   bool explosion_reported_ = false;
-  std::set<std::string> reported_;  // slow failures that last: reported once until they are over
+  std::set<std::string> reported_;  // current slow failures, which are reported only once
   std::vector<HealthEvent> events_;
 };
 
