@@ -86,11 +86,11 @@ TEST_F(SchemeFile, CannotDescendFromItself) {
 
 TEST_F(SchemeFile, NamesTheNearestParent) {
   write_file("mine.toml", "extends = 'hybridnorm'");
-  EXPECT_EQ(
-      error("mine.toml"),
-      "mine.toml:1, extends: unknown_parent: there is no scheme \"hybridnorm\" in the folder "
-      "of this one, in ./schemes or in the catalogue; did you mean \"hybrid_norm\"? `evenkeel schemes` "
-      "lists those of the catalogue");
+  EXPECT_EQ(error("mine.toml"),
+            "mine.toml:1, extends: unknown_parent: there is no scheme \"hybridnorm\" in the folder "
+            "of this one, in ./schemes or in the catalogue; did you mean \"hybrid_norm\"? "
+            "`evenkeel schemes` "
+            "lists those of the catalogue");
 }
 
 TEST(Scheme, OfAnUnknownNameSuggestsTheNearest) {
