@@ -3,13 +3,14 @@
 """What each verb prints, for a person and for a program."""
 import json
 import os
+import pathlib
 import re
 
 import program
 from program import metrics, small
 
-VERBS = ["train", "generate", "eval", "schemes", "plan", "config", "report", "study", "runs",
-         "verify", "probe"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERBS = re.findall(r"^\| `\./ek (\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
 SCREEN = (45, 100)  # lines, columns
 
 
@@ -25,6 +26,8 @@ class Help(program.Case):
         self.assertEqual(error, "")
         for verb in VERBS:
             self.assertRegex(out, rf"\n  {verb} +\w.+\n")
+        self.assertEqual(len(re.findall(r"^  [a-z]+ +\w", out[out.index("\nSubcommands:"):out.index("\nStart with:")],
+                                        re.MULTILINE)), len(VERBS))
 
     def test_of_each_verb_fits_a_screen_and_has_examples(self):
         for verb, (out, _) in zip(VERBS, self.each(lambda verb: self.succeed(verb, "--help"), VERBS)):

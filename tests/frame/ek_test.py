@@ -50,7 +50,7 @@ class Ek(unittest.TestCase):
         self.home = pathlib.Path(folder.name).resolve()
         self.root = self.home / "a tree"
         (self.root / "tools").mkdir(parents=True)
-        for name in ["ek", "CMakeLists.txt", "tools/packages.txt", "tools/test_requirements.txt"]:
+        for name in ["ek", "CMakeLists.txt", "README.md", "tools/packages.txt", "tools/test_requirements.txt"]:
             shutil.copy(ROOT / name, self.root / name)
         self.tools = self.home / "bin"
         self.tools.mkdir()

@@ -95,6 +95,9 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
   for (const auto& record : records) file.append(record);
 }
 
+/// `bench` times operators (kernels), training steps (step), or both programs (peers). The arms of
+/// a comparison run in turn, and a ratio is the median of the ratios of the rounds. Exit code 75:
+/// other processes took over CpuContention::kMaxShare of the processors, so no figure is judged.
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand(
       "bench", "times of operators and training steps, and their lower bounds");
@@ -102,12 +105,14 @@ Verb add_bench(const Command& program) {
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
                                          add_bench_peers(command)};
-  return {command, [subcommands] {
+  return {command,
+          [subcommands] {
             for (const auto& subcommand : subcommands) {
               if (subcommand.command.parsed()) return subcommand.body();
             }
             return Exit::usage;
-          }};
+          },
+          /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

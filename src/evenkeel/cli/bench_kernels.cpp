@@ -150,6 +150,9 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
 
 }  // namespace
 
+/// `bench kernels` times each operator, forward and backward, against a probe that moves the same
+/// bytes, the plain LibTorch formula and LibTorch's fused operator. "ABOVE": over the allowed
+/// ratio.
 Verb add_bench_kernels(const Command& bench) {
   const auto options = std::make_shared<BenchKernelsOptions>();
   const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");

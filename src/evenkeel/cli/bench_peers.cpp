@@ -93,6 +93,9 @@ Exit run_bench_peers(const BenchPeersOptions& options) {
 
 }  // namespace
 
+/// `bench peers` times the training step of this program and of PyTorch in processes that take
+/// equal weights and batches. Exit code 1: the losses of the first steps differ, so nothing is
+/// timed.
 Verb add_bench_peers(const Command& bench) {
   const auto options = std::make_shared<BenchPeersOptions>();
   const char* const python = std::getenv("EVENKEEL_PYTHON");

@@ -127,6 +127,8 @@ Exit run_bench_step(const BenchStepOptions& options) {
 
 }  // namespace
 
+/// `bench step` times whole training steps of several schemes. The floor is the FLOPs of a step
+/// over the rate of the fastest matrix product of the model, measured in the same run.
 Verb add_bench_step(const Command& bench) {
   const auto options = std::make_shared<BenchStepOptions>();
   const auto command =

@@ -35,29 +35,6 @@ void check_verb(const std::string& word, const std::vector<std::string>& verbs) 
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
-/// A verb and whether it runs a model: only then does MKL need its warm-up.
-struct ProgramVerb {
-  Verb verb;
-  bool computes = false;
-};
-
-/// All verbs, added to the program in the order of its help.
-std::vector<ProgramVerb> verbs_of(const Command& program) {
-  constexpr bool kComputes = true;
-  return {{add_train(program), kComputes},
-          {add_generate(program), kComputes},
-          {add_eval(program), kComputes},
-          {add_schemes(program)},
-          {add_probe(program), kComputes},
-          {add_plan(program)},
-          {add_config(program)},
-          {add_report(program)},
-          {add_runs(program)},
-          {add_verify(program), kComputes},
-          {add_bench(program), kComputes},
-          {add_study(program)}};
-}
-
 /// Parses the command line and runs its verb.
 /// \throws Error
 int run(int argc, char** argv) {
@@ -67,15 +44,15 @@ int run(int argc, char** argv) {
   const auto program = whole.command();
   program.footer(kFooter);
   program.require_subcommand();
-  const auto verbs = verbs_of(program);
+  const auto verbs = add_verbs(program);
   std::vector<std::string> names;
-  for (const auto& each : verbs) names.push_back(each.verb.command.name());
+  for (const auto& each : verbs) names.push_back(each.command.name());
   if (argc > 1) check_verb(argv[1], names);
   if (const auto code = whole.parse(argc, argv)) return *code;
   for (const auto& each : verbs) {
-    if (!each.verb.command.parsed()) continue;
+    if (!each.command.parsed()) continue;
     if (each.computes) ops::warm_up_mkl();
-    return static_cast<int>(each.verb.body());
+    return static_cast<int>(each.body());
   }
   return static_cast<int>(Exit::usage);
 }

@@ -149,6 +149,9 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 
 }  // namespace
 
+/// `probe` runs one forward and backward pass on the first batch and prints measures by layer
+/// (docs/probes.md): of a new model, or of a checkpoint with --run, whose probes.jsonl gets the
+/// records, too. The weights do not change. Exit codes: 64 an unknown measure; 77 no checkpoint.
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
   const auto command =
@@ -163,14 +166,16 @@ Verb add_probe(const Command& program) {
   add_json(command, options->common);
   command.footer(footer());
   const std::vector<Verb> subcommands = {add_probe_theory(command), add_probe_invariance(command)};
-  return {command, [options, command, subcommands] {
+  return {command,
+          [options, command, subcommands] {
             for (const auto& subcommand : subcommands) {
               if (!subcommand.command.parsed()) continue;
               check_no_options_before(command, subcommand.command);
               return subcommand.body();
             }
             return run_probe(*options);
-          }};
+          },
+          /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

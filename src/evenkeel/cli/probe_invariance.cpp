@@ -65,6 +65,9 @@ Exit run_probe_invariance(bool json) {
 
 }  // namespace
 
+/// `probe invariance` changes the input of each norm kind, compares its outputs before and
+/// after, and checks that no token sees later ones (probe/invariance.h, probe/causality.h). Exit
+/// code 1: a claim fails.
 Verb add_probe_invariance(const Command& probe) {
   const auto json = std::make_shared<bool>(false);
   const auto command =

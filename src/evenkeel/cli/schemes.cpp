@@ -162,6 +162,9 @@ void print_field(const char* name, const std::string& value, int width, int inde
   if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
+/// `schemes` lists the catalogue by family, or the part that --family and --kind select. Its
+/// subcommands show, compare, check and create schemes, and exclude --family, --kind and
+/// --markdown.
 Verb add_schemes(const Command& program) {
   const auto options = std::make_shared<SchemesOptions>();
   const auto command = program.add_subcommand(

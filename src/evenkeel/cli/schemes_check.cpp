@@ -141,6 +141,9 @@ Exit check(const SchemesCheckOptions& options) {
 
 }  // namespace
 
+/// `schemes check` binds each scheme at several depths, since a patch may address blocks that a
+/// small model does not have. It prints all findings of all files. Exit code 1: one of them is
+/// invalid.
 Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<SchemesCheckOptions>(SchemesCheckOptions{common, {}});
   const auto command =

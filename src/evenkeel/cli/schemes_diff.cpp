@@ -174,6 +174,8 @@ Exit diff(const SchemesDiffOptions& options) {
 
 }  // namespace
 
+/// `schemes diff` compares two schemes bound to one model, slot by slot, in the canonical form of
+/// norm/canonical_form.h, where equal functions have equal slots. Exit code: 0, different or not.
 Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<SchemesDiffOptions>(SchemesDiffOptions{common, "", ""});
   const auto command =

@@ -90,6 +90,8 @@ Exit make(const SchemesNewOptions& options) {
 
 }  // namespace
 
+/// `schemes new` writes a TOML file that extends a scheme and has an example of every key as a
+/// comment. It overwrites no file (exit code 64).
 Verb add_schemes_new(const Command& schemes) {
   const auto options = std::make_shared<SchemesNewOptions>();
   const auto command =

@@ -121,6 +121,8 @@ void add_model_options(const Command& command, CommonOptions& common) {
   add_file_and_set_options(command, common);
 }
 
+/// `schemes show` binds a scheme to a model and prints its blocks as diagrams, the number of norm
+/// parameters, and warnings. Exit code 64: the scheme breaks a rule.
 Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto command = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
   command.add_option("scheme", common->scheme, "a name or a .toml file")

@@ -38,6 +38,7 @@ struct CommonOptions {
 struct Verb {
   Command command;
   std::function<Exit()> body;
+  bool computes = false;  // the body runs a model, so MKL is warmed up before it
 };
 
 // Each function adds options that are bound to `common`, which must outlive the parsing.
@@ -63,19 +64,9 @@ std::string terminal_safe(const std::string& text);
 /// \param indent  spaces a level; -1: one line
 void print_json(const nlohmann::ordered_json& result, int indent = -1);
 
-// Each function adds a verb to the program; its file is verb_NAME.cpp, or NAME.cpp with a header.
-
-Verb add_train(const Command& program);
-Verb add_generate(const Command& program);
-Verb add_eval(const Command& program);
-Verb add_verify(const Command& program);
-Verb add_schemes(const Command& program);
-Verb add_probe(const Command& program);
-Verb add_plan(const Command& program);
-Verb add_config(const Command& program);
-Verb add_report(const Command& program);
-Verb add_bench(const Command& program);
-Verb add_runs(const Command& program);
-Verb add_study(const Command& program);
+/// Adds all verbs to the program, in the order of its help. CMakeLists.txt generates the source
+/// from its list of verbs: a verb NAME is added by the function
+///   Verb add_NAME(const Command& program);
+std::vector<Verb> add_verbs(const Command& program);
 
 }  // namespace evenkeel::cli

@@ -54,6 +54,9 @@ Exit run_config(const CommonOptions& common, bool check) {
 
 }  // namespace
 
+/// `config` prints the resolved configuration as TOML, which --config reads back to equal values,
+/// or as JSON. --check prints nothing and only resolves it. Exit code: 64 with one line that names
+/// file, line and key.
 Verb add_config(const Command& program) {
   struct Options {
     CommonOptions common;

@@ -115,6 +115,10 @@ Exit run_eval(const EvalOptions& options) {
 
 }  // namespace
 
+/// `eval` computes the loss of the model of --run on its validation text, in nats per token, and on
+/// data.ood. Each window of model.context tokens is scored once; --sequences N takes N of them.
+/// Exit codes: 65 a text that is missing or too short; 76 a loss that is not finite, after it is
+/// printed; 77 no usable checkpoint; 78 a setting differs from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command =
@@ -129,7 +133,7 @@ Verb add_eval(const Command& program) {
   add_json(command, options->common);
   add_quiet(command, options->common);
   command.footer(kEvalExamples);
-  return {command, [options] { return run_eval(*options); }};
+  return {command, [options] { return run_eval(*options); }, /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

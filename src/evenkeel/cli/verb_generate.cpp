@@ -95,6 +95,11 @@ Exit run_generate(const GenerateOptions& options) {
 
 }  // namespace
 
+/// `generate` continues a prompt with the model of --run. Bytes of the texts go to standard output
+/// as they are, but control characters are replaced on a terminal. Sequence i of --count draws from
+/// the random stream (--seed, i), so that a larger --count repeats the first texts. Exit codes: 64
+/// an option out of its range; 76 the weights give logits that are not finite; 77 no usable
+/// checkpoint; 78 a setting differs from that of the training.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", "continue a text with a trained model");
@@ -115,7 +120,7 @@ Verb add_generate(const Command& program) {
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);
-  return {command, [options] { return run_generate(*options); }};
+  return {command, [options] { return run_generate(*options); }, /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

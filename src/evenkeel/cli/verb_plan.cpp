@@ -163,6 +163,10 @@ Exit run_plan(const CommonOptions& common) {
 
 }  // namespace
 
+/// `plan` prints parameters, FLOPs and memory of a run without starting it. FLOPs are those of
+/// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
+/// Memory is the estimate of train::footprint_of() in bytes, compared with the memory that is free
+/// now. Exit code: 0, also where the run does not fit.
 Verb add_plan(const Command& program) {
   const auto common = std::make_shared<CommonOptions>();
   const auto command =

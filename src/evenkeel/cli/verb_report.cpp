@@ -41,6 +41,9 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
 
 }  // namespace
 
+/// `report` writes one HTML page without external files: of a run, of several runs side by side, or
+/// of a file of `bench --out`. It prints the path of the page.
+/// Exit codes: 65 a folder or file without data; 74 the page cannot be written.
 Verb add_report(const Command& program) {
   struct Options {
     CommonOptions common;

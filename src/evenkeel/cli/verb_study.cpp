@@ -261,6 +261,11 @@ Exit run_study(const StudyOptions& options) {
 
 }  // namespace
 
+/// `study` runs what a study lacks, tests its claims and writes report.html, report.md and
+/// runs.csv. Runs are child processes, at most --jobs threads together, and are shared between
+/// studies in the folder `pool`. Without a study it lists the catalogue. Exit codes: 1 with
+/// --strict if a claim is contradicted; 70 a run crashed twice; 75 another process holds the study;
+/// 78 the definition differs from the folder's, without --override.
 Verb add_study(const Command& program) {
   const auto options = std::make_shared<StudyOptions>();
   const auto command =

@@ -68,6 +68,9 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
 
 }  // namespace
 
+/// `train` makes a run folder (runs/SCHEME-PRESET-SEED without --run), or resumes that of --run.
+/// Exit codes: 75 another process holds the run, or memory is short; 76 diverged; 77 no usable
+/// checkpoint; 78 a setting differs from the run's, without --override.
 Verb add_train(const Command& program) {
   struct Options {
     CommonOptions common;
@@ -85,7 +88,8 @@ Verb add_train(const Command& program) {
                   "on resume: a key that may differ from the start of the run")
       .type_name("KEY");
   command.footer(kTrainExamples);
-  return {command, [options] { return run_train(options->common, options->overrides); }};
+  return {command, [options] { return run_train(options->common, options->overrides); },
+          /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

@@ -114,6 +114,10 @@ Exit run_verify(const VerifyOptions& options) {
 
 }  // namespace
 
+/// `verify` computes golden files again: logits, loss, gradients, and weights of a trajectory, each
+/// compared by the tolerance of its dtype (tests/golden/README.md) times --tolerance.
+/// Exit codes: 0 every value is within its tolerance; 1 one is not; else that of the first file
+/// that cannot be judged.
 Verb add_verify(const Command& program) {
   const auto options = std::make_shared<VerifyOptions>();
   const auto command = program.add_subcommand("verify", "compute golden files again and compare");
@@ -133,7 +137,7 @@ Verb add_verify(const Command& program) {
   command.add_flag("--json", options->json, "every check as JSON on standard output");
   command.add_flag("--quiet", options->quiet, "nothing of a file that holds");
   command.footer(kVerifyExamples);
-  return {command, [options] { return run_verify(*options); }};
+  return {command, [options] { return run_verify(*options); }, /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

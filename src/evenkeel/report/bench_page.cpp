@@ -46,6 +46,7 @@ std::string html_table(const std::vector<std::string>& columns, std::size_t name
   return element("div", element("table", out), "scroll dense") + "\n";
 }
 
+/// "[0.98, 1.02]"; "–" without an interval.
 std::string interval(double low, double high) {
   return std::isfinite(low) ? "[" + shown(low) + ", " + shown(high) + "]" : "–";
 }

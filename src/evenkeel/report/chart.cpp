@@ -15,6 +15,9 @@ namespace {
 
 constexpr double kSmallestFont = 11;  // CSS pixels: a narrower window scrolls instead of shrinking
 
+/// The picture without title and legend. Bands are drawn first, then curves, bars and dots, so that
+/// no band covers a curve.
+/// \param lines  of drawable(); downsampled here
 std::string chart_drawing(const Chart& chart, std::vector<Line> lines, const Frame& frame) {
   auto out = text("<svg viewBox=\"0 0 ", frame.width, ' ', frame.height,
                   "\" role=\"img\" aria-label=\"", escaped(chart.title),

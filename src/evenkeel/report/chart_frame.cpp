@@ -18,6 +18,8 @@ constexpr double kMinLeft = 48;             // room for "step" and half a label
 constexpr std::size_t kMaxInlineLabel = 6;  // letters of `x_label` that fit there
 constexpr double kChartFrameRow = 17;       // below the labels, for longer ones
 
+/// Size of a chart in units of the view box, the wanted number of ticks, and the number of points
+/// that a curve keeps (two units each).
 struct Size {
   double width, height;
   int x_ticks, y_ticks;
@@ -26,6 +28,7 @@ struct Size {
 constexpr Size kChartFrameWide = {820, 320, 10, 7, 400};
 constexpr Size kChartFrameHalf = {400, 226, 5, 6, 190};
 
+/// The least and the largest finite value that was added; low > high without any.
 struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();

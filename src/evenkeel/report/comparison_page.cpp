@@ -106,6 +106,8 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
                  "below");
 }
 
+/// A chart of one quantity, a curve a run, without a legend. Runs without a finite value are left
+/// out.
 Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};

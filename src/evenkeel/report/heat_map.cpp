@@ -21,6 +21,7 @@ namespace {
 constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 18, kBottom = 58;
 constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
 
+/// Red, green and blue in 0 .. 255, sRGB.
 struct Colour {
   double red, green, blue;
 };
@@ -80,6 +81,7 @@ std::vector<double> shown_steps(const LayerMap& map) {
   return shown;
 }
 
+/// A rectangle as SVG, with a tooltip. Lengths are units of the view box.
 std::string rectangle(double x, double y, double width, double height, const std::string& fill,
                       const std::string& title) {
   return text("<rect x=\"", svg_number(x), "\" y=\"", svg_number(y), "\" width=\"",
@@ -133,6 +135,8 @@ struct Grid {
   }
 };
 
+/// The cells as SVG. A value that is not finite has the colour of a failure. Each cell is 0.5 units
+/// larger than its place, so that no gap shows between neighbours.
 std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& range,
                   const std::string& x_label) {
   std::string out;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
+/// The entity of a character that HTML reads as markup; "" for any other.
 std::string_view entity(char character) {
   switch (character) {
     case '&':
@@ -32,6 +33,8 @@ std::string_view entity(char character) {
   }
 }
 
+/// Whether HTML forbids the character: U+0000 to U+001F but tab and line feed, and U+007F.
+/// \source HTML Living Standard, 13.1.4 (control characters)
 bool is_forbidden(char character) {
   const auto code = static_cast<std::uint8_t>(character);
   return (code < 0x20 && character != '\t' && character != '\n') || code == 0x7F;

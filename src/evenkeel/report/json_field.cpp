@@ -7,6 +7,7 @@ namespace evenkeel::report {
 
 namespace {
 
+/// The number that a JSON value is; NaN for any other type.
 double number_or_nan(const nlohmann::json& value) {
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }

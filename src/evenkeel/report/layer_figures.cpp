@@ -86,6 +86,8 @@ struct Probed {
 };
 using AllProbed = std::vector<Probed>;
 
+/// The profiles of a measure at one step, a curve a run; "" if no run has it.
+/// \param has_legend  true for the first of several figures of equal colours, which is drawn wide
 std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure, double step,
                               bool has_legend) {
   auto chart = profile_chart(measure, text("At ", step_text(step), "."));

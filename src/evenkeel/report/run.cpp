@@ -119,6 +119,9 @@ void add_step(Run& run, const json& record, double& timed_until) {
   run.step = std::fmax(run.step, step);
 }
 
+/// All records of metrics.jsonl. Training time is the sum over records of seconds per step times
+/// the steps since the previous record, since only every log.every-th step is logged.
+/// \throws Error (data, io), json::exception
 void read_metrics(Run& run, const fs::path& file) {
   double timed_until = 0;
   for (const auto& record : store::read_json_lines(file)) {
@@ -126,6 +129,7 @@ void read_metrics(Run& run, const fs::path& file) {
   }
 }
 
+/// All events of health.jsonl, in the order of the file. \throws Error (data, io)
 void read_health(Run& run, const fs::path& file) {
   for (const auto& record : store::read_json_lines(file)) {
     run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});

@@ -59,6 +59,8 @@ std::string run_page_verdict(const Run& run) {
   return "The run has no measurements yet.";
 }
 
+/// A key figure: name, value, and a remark below it.
+/// \param kind  CSS class; "lead" is the largest tile
 std::string tile(const char* name, const std::string& value, const std::string& below,
                  const char* kind = "") {
   return element(
@@ -187,6 +189,8 @@ std::string throughput_figure(const Run& run) {
   return figure(chart);
 }
 
+/// The content of a file as `<pre>`, or why it is not there.
+/// \param kind  CSS class
 std::string preformatted(const Run& run, const std::optional<std::string>& content,
                          const char* file, const char* kind) {
   if (!content || content->empty()) return missing_text(run, file, text(file, " is empty"));

@@ -29,6 +29,9 @@ std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
+/// One bar as SVG: a rectangle a part, with its name and value as a tooltip, and the sum at the
+/// right. Parts without width are left out.
+/// \param y  middle of the row, in units of the view box
 std::string stacked_bars_drawn(const StackedBar& row, const RowFrame& frame,
                                const std::string& unit_of, double y) {
   constexpr double kHalf = 6;

@@ -51,26 +51,38 @@ const std::string& evaluated_text(const config::Data& data, bool is_ood) {
 
 }  // namespace
 
-double measured_value(const report::Run& run, const Measure& measure) {
-  switch (measure.kind) {
-    case Measure::Kind::val_loss:
-      return report::last_finite(run.validation_loss.y);
-    case Measure::Kind::val_gap:
-      return report::last_finite(run.gap.y);
-    case Measure::Kind::loss:
-      return report::final_loss(run);
-    case Measure::Kind::val_wrong:
-      return 1 - report::last_finite(run.exact_match.y);
-    case Measure::Kind::ood_loss:
-      return report::last_finite(run.ood_loss.y);
-    case Measure::Kind::ood_wrong:
-      return 1 - report::last_finite(run.ood_exact_match.y);
-    case Measure::Kind::step_time:
-      return std::log(median_step_milliseconds(run));
-    case Measure::Kind::probe:
-      return probe_value(run, measure);
+const std::vector<MeasureRow>& measure_rows() {
+  using report::last_finite;
+  using report::Run;
+  using Kind = Measure::Kind;
+  static const std::vector<MeasureRow> rows = {
+      {Kind::val_loss, "val_loss", "validation loss", "nats a token",
+       [](const Run& run) { return last_finite(run.validation_loss.y); }},
+      {Kind::val_gap, "val_gap", "validation loss above the entropy", "nats a byte",
+       [](const Run& run) { return last_finite(run.gap.y); }},
+      {Kind::loss, "loss", "training loss", "nats a token",
+       [](const Run& run) { return report::final_loss(run); }},
+      {Kind::val_wrong, "val_wrong", "share of wrong answers", "",
+       [](const Run& run) { return 1 - last_finite(run.exact_match.y); }},
+      {Kind::ood_loss, "ood_loss", "loss out of distribution", "nats a token",
+       [](const Run& run) { return last_finite(run.ood_loss.y); }},
+      {Kind::ood_wrong, "ood_wrong", "share of wrong answers out of distribution", "",
+       [](const Run& run) { return 1 - last_finite(run.ood_exact_match.y); }},
+      {Kind::step_time, "step_time", "time of a step", "ms",
+       [](const Run& run) { return std::log(median_step_milliseconds(run)); }}};
+  return rows;
+}
+
+const MeasureRow* measure_row(Measure::Kind kind) {
+  for (const auto& row : measure_rows()) {
+    if (row.kind == kind) return &row;
   }
-  return std::nan("");
+  return nullptr;
+}
+
+double measured_value(const report::Run& run, const Measure& measure) {
+  const auto* const row = measure_row(measure.kind);
+  return row == nullptr ? probe_value(run, measure) : row->value(run);
 }
 
 double median_step_milliseconds(const report::Run& run) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/report/run.h"
@@ -9,10 +10,25 @@
 
 namespace evenkeel::study {
 
-/// What a run came to; NaN if it did not measure that.
+/// A kind of measure as one row: its name in TOML, its words in reports, its value.
+struct MeasureRow {
+  Measure::Kind kind;
+  std::string key;                      // `measure = "val_loss"`
+  std::string name;                     // "validation loss"
+  std::string unit;                     // "nats a token"; "" without a unit
+  double (*value)(const report::Run&);  // NaN if the run did not measure it
+};
+
+/// All kinds but Measure::Kind::probe, in the order of the enumerators.
+const std::vector<MeasureRow>& measure_rows();
+
+/// The row of a kind; nullptr for Measure::Kind::probe.
+const MeasureRow* measure_row(Measure::Kind kind);
+
+/// The measure of a run; NaN if the run did not record it.
 double measured_value(const report::Run& run, const Measure& measure);
 
-/// That a step takes: the median of the logged ones; NaN without any.
+/// The median of the logged step times in milliseconds; NaN without any.
 double median_step_milliseconds(const report::Run& run);
 
 /// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the

@@ -10,6 +10,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/toml_text.h"
+#include "evenkeel/study/analysis/measure.h"
 
 namespace evenkeel::study {
 
@@ -21,11 +22,6 @@ using config::TableReader;
 template <typename Enum>
 using EnumNames = std::vector<std::pair<std::string, Enum>>;
 
-const EnumNames<Measure::Kind> kMeasures = {
-    {"val_loss", Measure::Kind::val_loss},  {"val_gap", Measure::Kind::val_gap},
-    {"loss", Measure::Kind::loss},          {"val_wrong", Measure::Kind::val_wrong},
-    {"ood_loss", Measure::Kind::ood_loss},  {"ood_wrong", Measure::Kind::ood_wrong},
-    {"step_time", Measure::Kind::step_time}};
 const EnumNames<Measure::Reduction> kReductions = {
     {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
     {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
@@ -60,13 +56,21 @@ std::string enum_name(const EnumNames<Enum>& names, Enum value) {
   return found->first;
 }
 
+/// The names of measure_rows() with their kinds.
+EnumNames<Measure::Kind> named_measures() {
+  EnumNames<Measure::Kind> names;
+  for (const auto& row : measure_rows()) names.emplace_back(row.key, row.kind);
+  return names;
+}
+
 /// `measure = "val_loss"`, or `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
 Measure measure_of(TableReader& table, const Measure& fallback) {
   const auto* const node = table.node("measure");
   if (node == nullptr) return fallback;
   Measure measure;
   if (!node->is_table()) {
-    measure.kind = enum_value(kMeasures, table.word("measure", "val_loss", enum_names(kMeasures)));
+    const auto known = named_measures();
+    measure.kind = enum_value(known, table.word("measure", "val_loss", enum_names(known)));
     return measure;
   }
   auto probe = table.section("measure");
@@ -84,6 +88,8 @@ Measure measure_of(TableReader& table, const Measure& fallback) {
   return measure;
 }
 
+/// The axis of this name. \throws Error (usage) with the nearest name
+/// \param where  start of the message: file and line
 const Axis& axis_named(const Study& study, const std::string& name, const std::string& where) {
   std::vector<std::string> known;
   for (const auto& axis : study.axes) {
@@ -117,6 +123,7 @@ void add_selection(const Study& study, const toml::table& table, const std::stri
   }
 }
 
+/// The selection that a key of the table holds; empty without the key. \throws Error (usage)
 Selection selection_of(const Study& study, TableReader& table, const std::string& key) {
   Selection selection;
   const auto* const node = table.node(key);
@@ -126,16 +133,19 @@ Selection selection_of(const Study& study, TableReader& table, const std::string
   return selection;
 }
 
+/// Whether two selections name the same axes, with any labels.
 bool has_same_axes(const Selection& one, const Selection& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [](const auto& left, const auto& right) { return left.first == right.first; });
 }
 
+/// Whether a claim of this kind compares two arms: it needs `than`.
 bool is_pair(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent ||
          kind == Claim::Kind::further;
 }
 
+/// Whether a claim of this kind tests a difference of the measure, not whether runs train.
 bool is_difference(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
 }
@@ -203,31 +213,15 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
 }  // namespace
 
 std::string Measure::name() const {
-  if (kind == Kind::val_loss) return "validation loss";
-  if (kind == Kind::val_gap) return "validation loss above the entropy";
-  if (kind == Kind::loss) return "training loss";
-  if (kind == Kind::val_wrong) return "share of wrong answers";
-  if (kind == Kind::ood_loss) return "loss out of distribution";
-  if (kind == Kind::ood_wrong) return "share of wrong answers out of distribution";
-  if (kind == Kind::step_time) return "time of a step";
+  if (const auto* const row = measure_row(kind)) return row->name;
   return text(enum_name(kReductions, reduction), " of ", probe,
               part.empty() ? "" : " (" + part + ")", " over blocks",
               step == 0 ? "" : text(" at step ", step));
 }
 
 std::string Measure::unit() const {
-  switch (kind) {
-    case Kind::val_gap:
-      return "nats a byte";
-    case Kind::val_loss:
-    case Kind::loss:
-    case Kind::ood_loss:
-      return "nats a token";
-    case Kind::step_time:
-      return "ms";
-    default:
-      return "";
-  }
+  const auto* const row = measure_row(kind);
+  return row == nullptr ? "" : row->unit;
 }
 
 std::string Measure::difference_unit() const {

@@ -41,6 +41,7 @@ std::string label_of(const toml::node& node) {
   return config::toml_text(node);
 }
 
+/// A value of an axis: a plain value sets the axis' own key, a table sets the keys that it names.
 AxisValue value_of(const std::string& axis, const toml::node& node) {
   const auto* const table = node.as_table();
   if (table == nullptr) return {label_of(node), {text(axis, '=', config::toml_text(node))}};
@@ -57,6 +58,8 @@ AxisValue value_of(const std::string& axis, const toml::node& node) {
   return value;
 }
 
+/// An axis from its list of values. Numbers are compared as numbers: 1e-3 and 0.001 are one value.
+/// \throws Error (usage) for an empty list or a repeated value
 Axis definition_parser_axis_of(const std::string& name, const toml::node& node) {
   const auto* const list = node.as_array();
   if (list == nullptr || list->empty()) {
@@ -80,6 +83,8 @@ Axis definition_parser_axis_of(const std::string& name, const toml::node& node) 
   return axis;
 }
 
+/// Adds the axes of [grid]; a nested table is a dotted key: `model.layers = [4, 8]`.
+/// \throws Error (usage) for an axis `seed`
 void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<Axis>& axes) {
   for (const auto& [key, node] : grid) {
     const auto name = prefix + config::key_text(key.str());
@@ -110,6 +115,7 @@ std::string setting_key(const std::string& setting) {
   return setting.substr(0, setting.find('='));
 }
 
+/// Whether one key is the other one or inside its table: "scheme" and "scheme.norm".
 bool is_same_key(const std::string& one, const std::string& other) {
   return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
 }
@@ -142,6 +148,8 @@ void check_conflicts(const Study& study, const std::string& where) {
   add("seed", "seeds");
 }
 
+/// The table [tune]. Defaults: key schedule.peak, shares 1/8, 1/4 and 1 of the steps, seed 1001.
+/// \throws Error (usage)
 SearchConfig search_config_of(TableReader table) {
   SearchConfig tune;
   constexpr std::int64_t kOwnSeed = 1001;
@@ -185,6 +193,7 @@ void merge(toml::table& below, const toml::table& above) {
   }
 }
 
+/// The tables [sizes.NAME]; nullptr without any. \throws Error (usage) if one is no table
 const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
   const auto* const node = tree.get("sizes");
   if (node == nullptr) return nullptr;
@@ -218,6 +227,7 @@ toml::table at_size(toml::table tree, const std::string& where, const std::strin
   return tree;
 }
 
+/// `seeds`, by default 1, 2, 3. \throws Error (usage) for an empty list or a repeated seed
 std::vector<std::int64_t> seeds_of(TableReader& top) {
   auto seeds = top.integers("seeds", {1, 2, 3}, {.least = 0});
   const auto* const node = top.node("seeds");

@@ -11,6 +11,7 @@ namespace {
 using report::element;
 using report::escaped;
 
+/// The CSS class of a column.
 std::string report_table_css_class(Column::Kind kind) {
   switch (kind) {
     case Column::Kind::text:
@@ -25,6 +26,7 @@ std::string report_table_css_class(Column::Kind kind) {
   return {};
 }
 
+/// The content of a cell: text, its coloured word, or a piece of a curve.
 std::string report_table_to_html(const Cell& cell) {
   auto content = escaped(cell.text);
   if (!cell.css_class.empty()) return element("span", content, "state " + cell.css_class);
