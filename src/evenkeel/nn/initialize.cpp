@@ -92,7 +92,7 @@ void fill_constants(Parameters& parameters, const norm::Scheme& scheme, const no
 }
 
 /// Fills a vector with a random direction of length 1. \param vector  [n]
-void fill_unit(at::Tensor vector, const Philox& random) {
+void fill_unit(const at::Tensor& vector, const Philox& random) {
   constexpr double kStandard = 1;
   fill(vector.unsqueeze(0), {.kind = Distribution::Kind::normal, .first = kStandard}, random, 0, 1);
   vector.div_(vector.to(at::kDouble).square().sum().sqrt().item<double>());

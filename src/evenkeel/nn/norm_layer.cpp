@@ -140,7 +140,7 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::add_and_norm(
     const at::Tensor& residual, const at::Tensor& branch) const {
   const bool is_known = path_ == NormPath::rms_norm && norm_.scope == Scope::token;
   if (!is_known || !tensors_.gain.defined()) return std::nullopt;
-  return ops::add_rms_norm(residual, branch, *in_wide_dtype(residual, effective_gain()),
+  return ops::add_rms_norm(residual, branch, in_wide_dtype(residual, effective_gain()),
                            norm_.epsilon);
 }
 

@@ -244,7 +244,7 @@ Tensor largest_scores_cpu(const Tensor& q, const Tensor& k, double scale,
   AttentionOutput output(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
   output.largest = at::full({q.size(0), q.size(2)}, kNone, AttentionOutput::opmath_options(q));
-  attend(q, k, /*v=*/k, scale, std::nullopt, document_starts, output);
+  attend(q, k, /*v_any=*/k, scale, std::nullopt, document_starts, output);
   return output.largest.to(at::kDouble).amax(0);
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear/swiglu.h"
 
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/linear/swiglu_common.h"
@@ -80,6 +83,29 @@ TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("swiglu_forward", autograd_not_implemented());
   m.impl("swiglu_backward", autograd_not_implemented());
   m.impl("swiglu_backward_", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor swiglu_forward_meta(const Tensor& up_gate) {
+  auto sizes = up_gate.sym_sizes().vec();
+  sizes.back() = sizes.back() / 2;
+  return at::empty_symint(sizes, up_gate.options());
+}
+
+Tensor swiglu_backward_meta(const Tensor& /*dy*/, const Tensor& up_gate) {
+  return empty_contiguous_like(up_gate);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("swiglu_forward", swiglu_forward_meta);
+  m.impl("swiglu_backward", swiglu_backward_meta);
+  m.impl("swiglu_backward_", swiglu_backward_meta);
 }
 
 }  // namespace evenkeel::ops

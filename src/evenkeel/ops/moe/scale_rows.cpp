@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/moe/scale_rows.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -69,6 +71,27 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("scale_rows_forward", autograd_not_implemented());
   m.impl("scale_rows_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor scale_rows_forward_meta(const Tensor& x, const Tensor& /*weights*/) {
+  return empty_contiguous_like(x);
+}
+
+std::tuple<Tensor, Tensor> scale_rows_backward_meta(const Tensor& /*dy*/, const Tensor& x,
+                                                    const Tensor& weights) {
+  return {empty_contiguous_like(x), empty_contiguous_like(weights)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("scale_rows_forward", scale_rows_forward_meta);
+  m.impl("scale_rows_backward", scale_rows_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/add_rms_norm.h"
 
+#include <torch/library.h>
+
+#include <tuple>
+
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 
@@ -81,6 +85,25 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("add_rms_norm_forward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_meta(const Tensor& residual,
+                                                             const Tensor& /*branch*/,
+                                                             const OptionalTensor& /*gain*/,
+                                                             double /*epsilon*/) {
+  return {empty_contiguous_like(residual), empty_contiguous_like(residual),
+          empty_row_statistic(residual)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("add_rms_norm_forward", add_rms_norm_forward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/affine.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -69,6 +71,29 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("affine_forward", autograd_not_implemented());
   m.impl("affine_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor affine_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
+                           const OptionalTensor& /*bias*/) {
+  return empty_contiguous_like(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor> affine_backward_meta(const Tensor& /*dy*/, const Tensor& x,
+                                                        const OptionalTensor& gain,
+                                                        const OptionalTensor& bias) {
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("affine_forward", affine_forward_meta);
+  m.impl("affine_backward", affine_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/bounded.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -85,6 +87,31 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("bounded_forward", autograd_not_implemented());
   m.impl("bounded_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor bounded_forward_meta(const Tensor& x, const Tensor& /*alpha*/,
+                            const OptionalTensor& /*shift*/, const OptionalTensor& /*gain*/,
+                            const OptionalTensor& /*bias*/, bool /*erf*/) {
+  return empty_contiguous_like(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const Tensor& alpha, const OptionalTensor& /*shift*/,
+    const OptionalTensor& gain, const OptionalTensor& bias, bool /*erf*/) {
+  return {empty_contiguous_like(x), empty_contiguous_like(alpha), empty_contiguous_like(alpha),
+          empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("bounded_forward", bounded_forward_meta);
+  m.impl("bounded_backward", bounded_backward_meta);
 }
 
 }  // namespace evenkeel::ops

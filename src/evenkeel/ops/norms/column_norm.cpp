@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/column_norm.h"
 
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -106,6 +109,33 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("column_norm_forward", autograd_not_implemented());
   m.impl("column_norm_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_meta(
+    const Tensor& x, const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+    double /*epsilon*/, std::int64_t /*epsilon_at*/) {
+  const auto of_columns = [&] {
+    return at::empty_symint({x.sym_size(0), x.sym_size(2)}, x.options().dtype(at::kDouble));
+  };
+  return {empty_contiguous_like(x), of_columns(), of_columns(), of_columns(), of_columns()};
+}
+
+std::tuple<Tensor, Tensor, Tensor> column_norm_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+    const Tensor& /*mean*/, const Tensor& /*rho*/, const Tensor& /*slope*/) {
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("column_norm_forward", column_norm_forward_meta);
+  m.impl("column_norm_backward", column_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/layer_norm.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -79,6 +81,30 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("layer_norm_forward", autograd_not_implemented());
   m.impl("layer_norm_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor3 layer_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
+                                const OptionalTensor& /*bias*/, double /*epsilon*/) {
+  return {empty_contiguous_like(x), empty_row_statistic(x), empty_row_statistic(x)};
+}
+
+Tensor3 layer_norm_backward_meta(const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain,
+                                 const OptionalTensor& bias, const Tensor& /*mean*/,
+                                 const Tensor& /*rstd*/) {
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("layer_norm_forward", layer_norm_forward_meta);
+  m.impl("layer_norm_backward", layer_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

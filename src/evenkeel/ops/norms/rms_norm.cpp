@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/rms_norm.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -74,6 +76,30 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("rms_norm_forward", autograd_not_implemented());
   m.impl("rms_norm_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+std::tuple<Tensor, Tensor> rms_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
+                                                 double /*epsilon*/) {
+  return {empty_contiguous_like(x), empty_row_statistic(x)};
+}
+
+std::tuple<Tensor, Tensor> rms_norm_backward_meta(const Tensor& /*dy*/,
+                                                  const OptionalTensor& /*skip*/, const Tensor& x,
+                                                  const OptionalTensor& gain,
+                                                  const Tensor& /*rstd*/) {
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("rms_norm_forward", rms_norm_forward_meta);
+  m.impl("rms_norm_backward", rms_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/row_norm.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 #include <vector>
 
@@ -102,6 +104,32 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("row_norm_forward", autograd_not_implemented());
   m.impl("row_norm_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor row_norm_forward_meta(const Tensor& x, const OptionalTensor& /*gain*/,
+                             const OptionalTensor& /*bias*/, std::int64_t /*groups*/,
+                             bool /*centred*/, double /*partial*/, bool /*length*/,
+                             double /*epsilon*/, std::int64_t /*epsilon_at*/, bool /*absmax8*/) {
+  return empty_contiguous_like(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor> row_norm_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
+    std::int64_t /*groups*/, bool /*centred*/, double /*partial*/, bool /*length*/,
+    double /*epsilon*/, std::int64_t /*epsilon_at*/, bool /*absmax8*/) {
+  return {empty_contiguous_like(x), empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("row_norm_forward", row_norm_forward_meta);
+  m.impl("row_norm_backward", row_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

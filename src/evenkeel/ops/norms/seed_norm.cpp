@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/seed_norm.h"
 
+#include <torch/library.h>
+
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -83,6 +85,31 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("seed_norm_forward", autograd_not_implemented());
   m.impl("seed_norm_backward", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+using at::Tensor;
+
+Tensor seed_norm_forward_meta(const Tensor& x, const Tensor& /*alpha*/, const Tensor& /*beta*/,
+                              const OptionalTensor& /*gain*/, const OptionalTensor& /*bias*/,
+                              double /*epsilon*/) {
+  return empty_contiguous_like(x);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_meta(
+    const Tensor& /*dy*/, const Tensor& x, const Tensor& alpha, const Tensor& beta,
+    const OptionalTensor& gain, const OptionalTensor& bias, double /*epsilon*/) {
+  return {empty_contiguous_like(x), empty_vector_gradient(alpha, x), empty_vector_gradient(beta, x),
+          empty_vector_gradient(gain, x), empty_vector_gradient(bias, x)};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("seed_norm_forward", seed_norm_forward_meta);
+  m.impl("seed_norm_backward", seed_norm_backward_meta);
 }
 
 }  // namespace evenkeel::ops

@@ -2,6 +2,7 @@
 #include "evenkeel/ops/optim/adamw.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/library.h>
 
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/optim/adamw_common.h"
@@ -25,6 +26,11 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("adamw_", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("adamw_", adamw_of_arguments<check_adamw>);
 }
 
 }  // namespace evenkeel::ops

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/optim/sum_of_squares.h"
 
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 
 namespace evenkeel::ops {
@@ -17,6 +21,20 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("sum_of_squares", autograd_not_implemented());
+}
+
+// Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.
+namespace {
+
+at::Tensor sum_of_squares_meta(const at::Tensor& x) {
+  check_dtype("sum_of_squares", "x", x);
+  return at::empty({}, x.options().dtype(at::kDouble));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("sum_of_squares", sum_of_squares_meta);
 }
 
 }  // namespace evenkeel::ops
