@@ -2,20 +2,18 @@
 #pragma once
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/nn/parameters.h"
-#include "evenkeel/norm/scheme.h"
+#include "evenkeel/nn/footprint.h"
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/console.h"
 
 /// Checks of a configuration before the first step of a run.
 namespace evenkeel::train {
 
-/// Compares the predicted memory of a step (nn::footprint) with that of the machine. The free
+/// Compares the predicted memory of a step (plan::Plan::memory) with that of the machine. The free
 /// memory changes, so too little of it is a warning only.
 /// \throws Error (busy) above 1.25 times the installed memory: the kernel would end some process,
 ///         and perhaps another one
-void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
-                  Console& console);
+void check_memory(const nn::Footprint& predicted, Console& console);
 
 /// Warns of entries of `probe.steps` after the last step. No error: the same configuration may be
 /// meant for longer runs.
