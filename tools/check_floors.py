@@ -38,7 +38,7 @@ FLOORS = {  # from the ground up; a floor lists everything that it includes
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch"],
-    "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "store", "torch", "train"],
+    "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "probe",
