@@ -13,10 +13,9 @@
 #include "evenkeel/bench/peer_setup.h"
 #include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/flops.h"
-#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/plan/plan.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/train/tensor_file.h"
 #include "evenkeel/train/trainer.h"
@@ -193,10 +192,11 @@ void peers_time_steps(const std::vector<Contender>& contenders, int rounds,
 
 PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options) {
   const auto config = comparable_config(sources);
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
   PeersResult result;
   result.machine = train::configure_machine(config.train);
-  const auto scheme = config::bind(config.scheme, shape);
+  const auto plan = plan::plan_of(config, result.machine);
+  const auto& scheme = plan.scheme;
+  const auto& shape = scheme.shape;
   const auto setup = peer_setup(config, scheme, result.machine);
   result.scheme = scheme.info.name;
   result.tokens = config.train.batch * config.model.context;
@@ -207,9 +207,7 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   const data::TrainingWindows windows(corpora.train, config.model.context,
                                       static_cast<std::uint64_t>(config.seed));
   write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), windows, config);
-  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
-  result.flops =
-      nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
+  result.flops = plan.flops_per_token * static_cast<double>(result.tokens);
   for (const auto& each : trainer.parameters().all()) {
     result.parameters += static_cast<double>(each.master.numel());
   }

@@ -8,10 +8,9 @@
 
 #include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/flops.h"
-#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/plan/plan.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::bench {
@@ -60,11 +59,9 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const auto& [config_of, shape, trainer] = running[i];
-    const auto& scheme = trainer->model().scheme();
-    const auto padded_vocabulary = train::padded_vocabulary_size(config_of.model, shape.vocabulary);
+    const auto plan = plan::plan_of(running[i].config, result.machine);
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
-    arm.flops = nn::flops_per_token(scheme, padded_vocabulary) * static_cast<double>(result.tokens);
+    arm.flops = plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
     const auto faults = usage().faults;
     const Arm profiled{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};

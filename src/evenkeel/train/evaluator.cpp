@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/evaluator.h"
 
+#include "evenkeel/plan/batch_size.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
@@ -8,7 +9,7 @@ namespace evenkeel::train {
 Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
                      std::int64_t vocabulary)
     : validation_(text.validation, config.model.context, config.evaluate.sequences),
-      micro_batch_size_(evaluation_batch_size(config, vocabulary)) {
+      micro_batch_size_(plan::evaluation_batch_size(config, vocabulary)) {
   if (text.ood) ood_.emplace(*text.ood, config.model.context, config.evaluate.sequences);
 }
 

@@ -3,10 +3,11 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/plan/memory.h"
+#include "evenkeel/plan/model_parameters.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/tensor_file.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
@@ -73,15 +74,12 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newes
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
 void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
-  const auto& model = loaded.config.model;
   loaded.parameters = std::make_unique<nn::Parameters>(
-      nn::parameter_specs(scheme, padded_vocabulary_size(model, loaded.shape.vocabulary),
-                          model.tied),
-      loaded.machine.precision);
+      plan::parameter_specs_of(loaded.config.model, scheme), loaded.machine.precision);
   copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"),
                *loaded.parameters, CastDtype::yes);
   loaded.step = checkpoint.step;
-  const norm::Steps steps = {.done = loaded.step, .planned = planned_steps(loaded.config)};
+  const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
   loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
                                              *loaded.parameters, steps);
 }
@@ -116,7 +114,7 @@ nn::ModelOptions model_options(const config::Config& config, const norm::Shape& 
           .attention = path == "explicit" ? nn::AttentionPath::explicit_scores
                        : path == "flash"  ? nn::AttentionPath::flash
                                           : nn::AttentionPath::automatic,
-          .recompute = recompute_of(config),
+          .recompute = plan::recompute_of(config),
           .document_end = config.data.mask_documents ? std::optional<std::int64_t>(data::kEndOfText)
                                                      : std::nullopt};
 }

@@ -5,7 +5,6 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
-#include <algorithm>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -16,18 +15,6 @@
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::train {
-
-namespace {
-
-std::int64_t auto_micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  constexpr std::int64_t kTokens = 8192;
-  constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
-  const auto context = config.model.context;
-  const auto tokens = std::min(kTokens, kLogits / std::max<std::int64_t>(1, vocabulary));
-  return std::clamp<std::int64_t>(tokens / context, 1, config.train.batch);
-}
-
-}  // namespace
 
 Machine configure_machine(const config::Train& train) {
   const auto cpu = CpuFeatures::detect();
@@ -83,39 +70,6 @@ double available_bytes() {
 
 double total_bytes() {
   return memory_line("MemTotal:") + memory_line("SwapTotal:");
-}
-
-nn::Recompute recompute_of(const config::Config& config) {
-  const auto& mode = config.model.recompute;
-  return mode == "block"   ? nn::Recompute::block
-         : mode == "norms" ? nn::Recompute::norms
-                           : nn::Recompute::none;
-}
-
-nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t padded_vocabulary, nn::Precision precision) {
-  const auto sequences = micro_batch_size(config, scheme.shape.vocabulary);
-  const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
-  const auto& attention = config.kernels.attention;
-  return nn::footprint(scheme, padded_vocabulary, config.model.tied,
-                       {.micro_batch_size = sequences,
-                        .accumulation_steps = (config.train.batch + sequences - 1) / sequences,
-                        .compute_bytes = bytes,
-                        .fused = config.kernels.fused,
-                        .explicit_attention = attention == "explicit" ||
-                                              (attention == "auto" && !config.kernels.fused) ||
-                                              (attention == "flash" && config.data.mask_documents),
-                        .flash_attention = attention == "flash",
-                        .recompute = recompute_of(config)});
-}
-
-std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  const auto configured = config.train.micro_batch;
-  return configured > 0 ? configured : auto_micro_batch_size(config, vocabulary);
-}
-
-std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  return std::min(micro_batch_size(config, vocabulary), auto_micro_batch_size(config, vocabulary));
 }
 
 }  // namespace evenkeel::train

@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
@@ -70,15 +70,16 @@ void resume_run(OpenRun& run, const Request& request) {
   const UnsavedChanges unsaved(run.folder, run.newest);
   for (const auto& difference : config::differences(before, run.config)) {
     const ConfigChange change = {difference.key, difference.before, difference.after};
-    const bool is_longer = is_length(change.key) && steps_of(run.config) >= steps_of(before);
+    const bool is_longer =
+        is_length(change.key) && plan::steps_of(run.config) >= plan::steps_of(before);
     const bool is_free = config::is_named(change.key, kFreeKeys);
     const bool allowed = config::is_named(change.key, request.overrides) || unsaved.has(change);
     if (!is_longer && !is_free && !allowed) refuse(run.folder, difference);
     run.changes.push_back(change);
   }
   if (config::is_named("schedule", request.overrides)) return;
-  if (steps_of(run.config) == steps_of(before)) return;
-  const auto planned = planned_steps(before);
+  if (plan::steps_of(run.config) == plan::steps_of(before)) return;
+  const auto planned = plan::planned_steps(before);
   if (run.config.schedule.steps == planned) return;
   run.config.schedule.steps = planned;
   for (const auto& [key, was, is] : config::differences(before, run.config)) {

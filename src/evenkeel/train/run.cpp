@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
@@ -22,9 +23,9 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       provenance_(open_.config, setup_),
       recorder_(open_.folder, open_.config, console) {
   const auto& config = open_.config;
-  const auto& shape = setup_.scheme.shape;
+  const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
-  check_memory(config, setup_.scheme, precision, console);
+  check_memory(setup_.plan.memory, console);
   warn_of_unreached_probes(config, console);
   trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text.train);
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary);
@@ -69,7 +70,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   provenance_.resume(checkpoint, open_.changes, request_.overrides, open_.folder);
   const auto steps = progress().steps;
   trainer_->restore(checkpoint);
-  if (const auto planned = planned_steps(open_.config); steps > planned && planned > 0) {
+  if (const auto planned = plan::planned_steps(open_.config); steps > planned && planned > 0) {
     console_.info(text("the schedule stays that of ", planned,
                        " steps; --override schedule fits it to the new number of steps"));
   }

@@ -3,17 +3,15 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/train/machine.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
-void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
-                  Console& console) {
+void check_memory(const nn::Footprint& predicted, Console& console) {
   constexpr double kBeyond =
       1.25;  // factor on the installed memory, above the error of the prediction
-  const auto padded_vocabulary = padded_vocabulary_size(config.model, scheme.shape.vocabulary);
-  const auto needed = footprint_of(config, scheme, padded_vocabulary, precision).total();
+  const auto needed = predicted.total();
   const auto free = available_bytes(), installed = total_bytes();
   if (installed > 0 && needed > kBeyond * installed) {
     throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
@@ -26,7 +24,7 @@ void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::
 }
 
 void warn_of_unreached_probes(const config::Config& config, Console& console) {
-  const auto last = steps_of(config);
+  const auto last = plan::steps_of(config);
   for (const auto step : config.probe.steps) {
     if (step <= last) continue;
     console.warn(text("warning: probe.steps names step ", step, ", but the run ends with step ",
@@ -36,7 +34,7 @@ void warn_of_unreached_probes(const config::Config& config, Console& console) {
 
 void note_unreached_peak(const config::Config& config, const optim::Schedule& schedule,
                          Console& console) {
-  const auto last = steps_of(config);
+  const auto last = plan::steps_of(config);
   const auto warmup = schedule.warmup();
   if (warmup < static_cast<double>(last)) return;
   console.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,

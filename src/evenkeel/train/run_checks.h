@@ -2,8 +2,7 @@
 #pragma once
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/nn/parameters.h"
-#include "evenkeel/norm/scheme.h"
+#include "evenkeel/nn/footprint.h"
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/console.h"
 
@@ -14,8 +13,7 @@ namespace evenkeel::train {
 /// little available memory is only a warning, because it changes.
 /// \throws Error (busy, exit code 75) if the prediction is above 1.25 times the installed memory;
 ///         the kernel would end this process or another one
-void check_memory(const config::Config& config, const norm::Scheme& scheme, nn::Precision precision,
-                  Console& console);
+void check_memory(const nn::Footprint& predicted, Console& console);
 
 /// Warns of `probe.steps` after the last step. This is no error: the configuration may be shared
 /// with longer runs.

@@ -10,11 +10,12 @@
 namespace evenkeel::train {
 
 nlohmann::ordered_json RunProvenance::json() const {
-  const auto& [machine, text, scheme] = setup_;
+  const auto& [machine, text, plan] = setup_;
+  const auto& scheme = plan.scheme;
   auto provenance = provenance_of(machine);
   provenance["scheme"] = config_.scheme.name;
   provenance["preset"] = config_.preset;
-  provenance["parameters"] = nn::parameter_counts(parameter_specs_of(config_, scheme)).total;
+  provenance["parameters"] = plan.counts.total;
   provenance["data"] = {{"train", text.train.description},
                         {"train_digest", text.train.digest},
                         {"validation", text.validation.description},
@@ -73,7 +74,7 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
 void RunProvenance::write(const std::filesystem::path& folder) const {
   write_file(folder / "run.toml", config::to_toml(config_));
   write_file(folder / "provenance.json", json().dump(2) + "\n");
-  write_file(folder / "scheme.txt", norm::diagram(setup_.scheme));
+  write_file(folder / "scheme.txt", norm::diagram(setup_.plan.scheme));
 }
 
 }  // namespace evenkeel::train

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -10,7 +11,6 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
@@ -32,16 +32,16 @@ std::vector<std::string> notes_of(const config::Config& config, const norm::Sche
   return notes;
 }
 
-void print_model(const config::Config& config, const norm::Scheme& scheme, Console& console) {
-  const auto specs = parameter_specs_of(config, scheme);
-  const auto counts = nn::parameter_counts(specs);
+void print_model(const config::Config& config, const plan::Plan& plan, Console& console) {
+  const auto& counts = plan.counts;
+  const auto& shape = plan.scheme.shape;
   console.info(text("model  ", config.scheme.name, ", ",
                     with_unit(static_cast<double>(counts.total)), " parameters (",
                     with_commas(counts.norms), " in norms), ", config.model.layers, " layer",
                     config.model.layers == 1 ? "" : "s", " of width ", config.model.width));
-  if (!scheme.shape.is_mixture()) return;
-  const auto active = static_cast<double>(nn::active_parameters(specs, scheme.shape));
-  console.info(text("       ", norm::describe(scheme.shape.experts), ": ", with_unit(active),
+  if (!shape.is_mixture()) return;
+  const auto active = static_cast<double>(plan.active_parameters);
+  console.info(text("       ", norm::describe(shape.experts), ": ", with_unit(active),
                     " parameters work on a token"));
 }
 
@@ -51,14 +51,8 @@ RunSetup set_up_run(const config::Config& config) {
   RunSetup setup;
   setup.machine = configure_machine(config.train);
   setup.text = data::load_corpora(config.data, config.model.context);
-  setup.scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  setup.plan = plan::plan_of(config, setup.machine);
   return setup;
-}
-
-std::vector<nn::ParameterSpec> parameter_specs_of(const config::Config& config,
-                                                  const norm::Scheme& scheme) {
-  return nn::parameter_specs(scheme, padded_vocabulary_size(config.model, scheme.shape.vocabulary),
-                             config.model.tied);
 }
 
 void print_summary(const config::Config& config, const RunSetup& setup,
@@ -66,15 +60,15 @@ void print_summary(const config::Config& config, const RunSetup& setup,
   console.info(text("evenkeel ", kVersion, " on ", setup.machine.description));
   console.info(text("text   ", setup.text.train.description));
   console.info(text("valid  ", setup.text.validation.description));
-  print_model(config, setup.scheme, console);
+  print_model(config, setup.plan, console);
   if (config.model.vocabulary > data::kByteVocabulary) {
     console.info(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
                       with_commas(config.model.vocabulary),
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));
   }
-  for (const auto& note : notes_of(config, setup.scheme)) console.info(text("note   ", note));
+  for (const auto& note : notes_of(config, setup.plan.scheme)) console.info(text("note   ", note));
   console.info(text("run    ", folder.string()));
-  for (const auto& warning : norm::unexpected_warnings(setup.scheme)) {
+  for (const auto& warning : norm::unexpected_warnings(setup.plan.scheme)) {
     console.warn(text("warning ", warning.code, ": ", warning.explanation));
   }
 }

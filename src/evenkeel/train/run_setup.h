@@ -2,32 +2,26 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/parameter_specs.h"
-#include "evenkeel/norm/scheme.h"
+#include "evenkeel/plan/plan.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
 
-/// Machine, texts and scheme of a run: everything that is known before the model is built.
+/// Machine, texts and plan of a run: everything that is known before the model is built.
 struct RunSetup {
   Machine machine;
   data::Corpora text;
-  norm::Scheme scheme;  // bound to the model's shape with the tokenizer's vocabulary
+  plan::Plan plan;  // of the model with the tokenizer's vocabulary
 };
 
-/// Configures the process, reads or generates the texts, and binds the scheme to the model's shape.
+/// Configures the process, reads or generates the texts, and plans the run.
 /// \throws Error (data, exit code 65) as in data::load_corpora(); (usage, 64) for an invalid shape
 ///         or scheme
 RunSetup set_up_run(const config::Config& config);
-
-/// The parameter specs of the run's model; the embedding has the padded vocabulary.
-std::vector<nn::ParameterSpec> parameter_specs_of(const config::Config& config,
-                                                  const norm::Scheme& scheme);
 
 /// Prints the summary of a run: program, machine, texts, model, folder; then notes on the scheme,
 /// and warnings.

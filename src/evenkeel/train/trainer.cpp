@@ -11,6 +11,9 @@
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/norm/check_values.h"
+#include "evenkeel/plan/batch_size.h"
+#include "evenkeel/plan/model_parameters.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/load_run.h"
@@ -19,44 +22,30 @@
 
 namespace evenkeel::train {
 
-std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary) {
-  const auto pad = model.pad_vocabulary_to;
-  return (vocabulary + pad - 1) / pad * pad;
-}
-
-std::int64_t steps_of(const config::Config& config) {
-  if (config.train.steps > 0) return config.train.steps;
-  const auto tokens_a_step = config.train.batch * config.model.context;
-  return (config.train.tokens + tokens_a_step - 1) / tokens_a_step;
-}
-
-std::int64_t planned_steps(const config::Config& config) {
-  return config.schedule.steps > 0 ? config.schedule.steps : steps_of(config);
-}
-
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
                  const data::Corpus& text)
     : config_(config),
-      parameters_(nn::parameter_specs(config::bind(config.scheme, shape),
-                                      padded_vocabulary_size(config.model, shape.vocabulary),
-                                      config.model.tied),
+      parameters_(plan::parameter_specs_of(config.model, config::bind(config.scheme, shape)),
                   precision),
       windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
-      schedule_(config.schedule, planned_steps(config), config.train.batch * config.model.context) {
+      schedule_(config.schedule, plan::planned_steps(config),
+                config.train.batch * config.model.context) {
   const auto scheme = config::bind(config.scheme, shape);
-  norm::check_values(scheme, {.done = steps_of(config), .planned = planned_steps(config)});
+  norm::check_values(scheme,
+                     {.done = plan::steps_of(config), .planned = plan::planned_steps(config)});
   nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
-                 planned_steps(config));
-  model_ = std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
-                                       norm::Steps{.done = 0, .planned = planned_steps(config)});
+                 plan::planned_steps(config));
+  model_ =
+      std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
+                                  norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
-                                             planned_steps(config), config.optimizer.clip);
-  micro_batch_size_ = micro_batch_size(config, shape.vocabulary);
-  progress_.steps = steps_of(config);
-  progress_.planned = planned_steps(config);
+                                             plan::planned_steps(config), config.optimizer.clip);
+  micro_batch_size_ = plan::micro_batch_size(config, shape.vocabulary);
+  progress_.steps = plan::steps_of(config);
+  progress_.planned = plan::planned_steps(config);
 }
 
 Trainer::~Trainer() = default;

@@ -9,6 +9,8 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/schedule.h"
+#include "evenkeel/plan/model_parameters.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/health/health_event.h"
@@ -17,6 +19,9 @@
 namespace evenkeel::train {
 
 class HealthMonitor;
+using plan::padded_vocabulary_size;
+using plan::planned_steps;
+using plan::steps_of;
 
 /// The counters of a run. state.json of a checkpoint contains all but `steps` and `planned`.
 struct Progress {
@@ -86,15 +91,5 @@ class Trainer {
   std::int64_t micro_batch_size_ = 1;  // sequences per forward pass
   Progress progress_;
 };
-
-/// The number of rows of the embedding: the vocabulary, rounded up to a multiple of
-/// model.pad_vocabulary_to.
-std::int64_t padded_vocabulary_size(const config::Model& model, std::int64_t vocabulary);
-
-/// Steps of the whole run: train.steps, or train.tokens / (tokens per batch), rounded up.
-std::int64_t steps_of(const config::Config& config);
-
-/// Steps of the learning-rate schedule and T of expressions: schedule.steps, else steps_of().
-std::int64_t planned_steps(const config::Config& config);
 
 }  // namespace evenkeel::train

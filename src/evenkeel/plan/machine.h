@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "evenkeel/nn/parameters.h"
+
+namespace evenkeel::plan {
+
+/// Arithmetic and threads of a process.
+struct Machine {
+  nn::Precision precision = nn::Precision::float32;
+  int threads = 1;          // of LibTorch and of our kernels
+  std::string isa;          // of our kernels: "amx-bf16", "avx512", "avx2", ...
+  std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
+};
+
+}  // namespace evenkeel::plan

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/nn/footprint.h"
+#include "evenkeel/nn/mode.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/norm/scheme.h"
+
+namespace evenkeel::plan {
+
+/// The mode of activation checkpointing that model.recompute names.
+nn::Recompute recompute_of(const config::Config& config);
+
+/// The predicted memory of one optimizer step.
+/// \param scheme  bound to the shape of the model
+/// \param padded_vocabulary  rows of the embedding
+nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
+                           std::int64_t padded_vocabulary, nn::Precision precision);
+
+}  // namespace evenkeel::plan
