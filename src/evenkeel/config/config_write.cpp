@@ -11,14 +11,14 @@ namespace evenkeel::config {
 
 namespace {
 
-/// Whether the catalogue has this scheme under this name.
+/// True if the catalogue has an equal scheme with this name.
 bool is_of_catalogue(const SchemeSource& scheme) {
   const auto names = catalogue();
   if (std::find(names.begin(), names.end(), scheme.name) == names.end()) return false;
   return table_of(find_scheme(scheme.name)) == table_of(scheme);
 }
 
-/// The table [scheme] of a scheme outside of the catalogue.
+/// The table [scheme] for a scheme that is not in the catalogue.
 std::string scheme_table(const SchemeSource& scheme) {
   std::string out =
       text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n");
