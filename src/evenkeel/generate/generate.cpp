@@ -15,7 +15,7 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// The model with its key-value cache, and the part of the text that the cache covers.
+/// The model, its key-value cache, and the range of the text that the cache covers.
 class CachedDecoder {
  public:
   CachedDecoder(const nn::Model& model, bool use_cache)
@@ -23,7 +23,7 @@ class CachedDecoder {
         context_(model.scheme().shape.context),
         use_cache_(use_cache && norm::causal_in_evaluation(model.scheme())) {}
 
-  /// The logits after the last token of `text`, of which all but the newest are in the cache.
+  /// The logits after the last token of `text`. Only tokens that are not in the cache are computed.
   std::vector<double> logits_after(const std::vector<std::int64_t>& text) {
     const auto size = static_cast<std::int64_t>(text.size());
     const bool full = size - window_start_ > context_;
@@ -51,7 +51,7 @@ class CachedDecoder {
   bool use_cache_;
   nn::ModelCache cache_;
   std::int64_t window_start_ = 0,
-               cached_tokens_ = 0;  // of the text: where the window starts, what is in the cache
+               cached_tokens_ = 0;  // first token of the window, tokens in the cache
 };
 
 }  // namespace

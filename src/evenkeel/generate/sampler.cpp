@@ -13,8 +13,8 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// NaN cannot be sorted, and the softmax of an infinite logit is NaN; a token of
-/// -inf is never picked.
+/// Refuses NaN, which cannot be sorted, and +inf, whose softmax is NaN. A token with -inf is never
+/// sampled.
 void check(const std::vector<double>& logits, std::uint64_t position) {
   EK_ASSERT(!logits.empty());
   bool any = false;

@@ -11,19 +11,21 @@
 
 namespace evenkeel::optim {
 
-/// AdamW over the flat groups of a model: decoupled decay, one pass a group, clipping folded in.
+/// AdamW with decoupled weight decay and gradient clipping, fused: one pass per parameter group.
 /// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
 class AdamW {
  public:
   AdamW(const config::Optimizer& options, nn::Parameters& parameters);
 
-  /// One update, `step` counted from 1 over updates that were really made.
-  /// \param gradients  one flat tensor a group, as Parameters::groups() orders them
-  /// \param scale      every gradient is multiplied by it (clipping)
+  /// One update of all parameters.
+  /// \param gradients  one flat tensor per group, in the order of Parameters::groups()
+  /// \param scale      factor on every gradient: clip_scale()
+  /// \param rate       learning rate
+  /// \param step       number of this update, from 1, without skipped steps
   void update(const std::vector<at::Tensor>& gradients, double scale, double rate,
               std::int64_t step);
 
-  /// First and second moments, in the order of Parameters::groups().
+  /// First and second moments: one flat tensor per group, in the order of Parameters::groups().
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
 
@@ -35,10 +37,10 @@ class AdamW {
   std::vector<at::Tensor> first_moments_, second_moments_;
 };
 
-/// Euclidean norm over all gradients together; NaN or infinite if any of them is.
+/// The global L2 norm of all gradients; NaN or infinite if a gradient is.
 double gradient_norm(const std::vector<at::Tensor>& gradients);
 
-/// min(1, clip / (norm + 1e-6)); 1 if clip is 0.
+/// The clipping factor min(1, clip / (norm + 1e-6)); 1 if clip is 0 (no clipping).
 /// \source the published trainer of arXiv:2503.04598
 double clip_scale(double norm, double clip);
 

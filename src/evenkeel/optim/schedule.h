@@ -7,7 +7,7 @@
 
 namespace evenkeel::optim {
 
-/// The learning rate of each step of a run, in closed form.
+/// The learning-rate schedule in closed form.
 ///
 ///   warm-up   first + (peak - first) * s / w                          s < w
 ///   cosine    low + (peak - low) * (1 + cos(pi * (s - w) / (T - w))) / 2
@@ -16,19 +16,20 @@ namespace evenkeel::optim {
 ///   wsd       peak, then linear to low over the last `decay` steps, at most all T - w
 ///   after T   low (constant: peak)
 ///
-/// with s the step from 1, w the warm-up, T the planned length, low = floor * peak,
-/// first = start * peak.
+/// s is the step from 1, w the warm-up, T the length of the schedule, low = floor * peak and first
+/// = start * peak.
 /// \source arXiv:2503.04598, appendix (warm-up and cosine); arXiv:2404.06395 (wsd)
 class Schedule {
  public:
-  /// \param steps            planned length of the run, in steps
-  /// \param tokens_per_step  to turn lengths in tokens into steps
+  /// \param steps            T, in steps
+  /// \param tokens_per_step  converts lengths in tokens to steps
   Schedule(const config::Schedule& schedule, std::int64_t steps, std::int64_t tokens_per_step);
 
+  /// The learning rate of a step.
   /// \param step  from 1
   double rate(std::int64_t step) const;
 
-  /// Steps until the peak.
+  /// The length of the warm-up in steps.
   double warmup() const { return warmup_; }
 
  private:
