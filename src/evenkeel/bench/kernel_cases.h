@@ -24,8 +24,9 @@ struct KernelCase {
   /// Creates the operands and the arms:
   ///
   ///   ours     Evenkeel's operator, the first arm
-  ///   probe    the baseline: equal memory traffic without arithmetic; for the loss head its three
-  ///   GEMMs formula  plain LibTorch operators torch    LibTorch's fused operator, if there is one
+  ///   probe    the baseline: equal memory traffic without arithmetic; loss head: its GEMMs
+  ///   formula  plain LibTorch operators
+  ///   torch    LibTorch's fused operator, if there is one
   std::function<std::vector<Arm>()> arms;
 };
 

@@ -15,8 +15,8 @@ namespace evenkeel::data {
 inline constexpr std::uint16_t kAnswerStart = '=';
 
 /// The possible numbers of terms of a sum, all equally likely; each term is uniform in 1 to 20.
-/// Training sums have several numbers of terms, so that the model sees both "+" and "=" after
-/// several terms. A longer sum then tests addition, not an unseen "+".
+/// Training sums have several numbers of terms, so that both "+" and "=" occur after several terms.
+/// A longer sum then tests addition, not a "+" at a position without one in training.
 using TermCounts = std::vector<int>;
 inline const TermCounts kAdditionTerms = {2, 3, 4}, kLongerAdditionTerms = {5};
 

@@ -11,10 +11,9 @@
 
 namespace evenkeel::verify {
 
-/// A JSON object of a golden file. It stores its path, so that an error names file and key. All
-/// getters:
-/// \throws Error (data, exit code 65) for a missing value or another type: `FILE: wants
-///         "config.d_model", a whole number, but has none`
+/// A JSON object of a golden file. It stores its path, so that an error names file and key. Every
+/// getter throws Error (data, exit code 65) for a missing value or another type:
+/// `FILE: wants "config.d_model", a whole number, but has none`.
 class GoldenJson {
  public:
   /// Parses a whole file.
