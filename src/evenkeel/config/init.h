@@ -20,7 +20,7 @@ namespace evenkeel::config {
 /// \param shape  result of norm::Shape::variables()
 /// \param where  prefix of a message: "mine.toml:3: model.init"
 /// \throws Error (usage, exit code 64)
-/// \source arXiv 2503.04598, table 5 (normal, megatron, depth_scaled)
+/// \source arXiv:2503.04598, table 5 (normal, megatron, depth_scaled)
 norm::Distribution parse_init(const std::string& text, const norm::Variables& shape,
                               std::string_view where = "model.init");
 

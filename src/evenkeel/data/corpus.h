@@ -38,9 +38,10 @@ struct Corpus {
   void append(std::string_view document, double nats = 0);
 };
 
+/// The texts of a run.
 struct Corpora {
-  Corpus train, validation;   // out-of-distribution text; nullopt without data.ood
-  std::optional<Corpus> ood;  // of another distribution, where data.ood names one
+  Corpus train, validation;
+  std::optional<Corpus> ood;  // out-of-distribution text; nullopt without data.ood
 };
 
 /// Reads or generates the texts of `data`. With validation = "auto", splits the training text.
