@@ -25,7 +25,7 @@ double seconds_of(decltype(RUSAGE_SELF) who) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Of this process and of its children that have ended.
+/// CPU seconds of this process and its ended children.
 double own_seconds() {
   return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
 }

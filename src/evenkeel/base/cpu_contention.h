@@ -6,37 +6,36 @@
 
 namespace evenkeel {
 
-/// CPU time of all processors since boot (/proc/stat), in clock ticks of 1 / sysconf(_SC_CLK_TCK)
-/// s.
+/// CPU time of all cores since boot (/proc/stat), in ticks of 1 / sysconf(_SC_CLK_TCK) seconds.
 struct CpuTicks {
   std::int64_t busy = 0;    // user, nice, system, interrupts
-  std::int64_t idle = 0;    // idle, or waiting for input and output
-  std::int64_t stolen = 0;  // steal time: a hypervisor ran another machine
+  std::int64_t idle = 0;    // idle, or waiting for I/O
+  std::int64_t stolen = 0;  // steal time: the hypervisor ran another guest
 };
 
-/// Parsed from the first line of /proc/stat; none if the line has another form.
+/// Parses the first line of /proc/stat; nullopt if it has another form.
 std::optional<CpuTicks> parsed_cpu_ticks(const char* text);
 
-/// Measures how much CPU time other processes take while something is timed.
+/// Measures the CPU time that other processes use during a measurement.
 class CpuContention {
  public:
-  /// Above this share, timings are invalid.
+  /// Timings with a larger share are invalid.
   static constexpr double kMaxShare = 0.10;
 
   /// Starts the measurement.
   CpuContention();
 
-  /// Share in [0, 1] of all processors' time that other processes took since the start, steal time
-  /// of a hypervisor included; none where the kernel does not say. Ended children of this process
-  /// count as this process.
+  /// The share of CPU time that other processes used since the construction, 0 to 1, over all
+  /// cores. Steal time counts as other; ended child processes count as this process. nullopt if
+  /// /proc/stat is not readable.
   std::optional<double> share() const;
 
  private:
   std::optional<CpuTicks> start_;
-  double own_seconds_ = 0;  // seconds
+  double own_seconds_ = 0;  // CPU time of this process at the construction, seconds
 };
 
-/// The share that other processes take while this process sleeps for `seconds`.
+/// Sleeps for `seconds` and returns the share of CPU time that other processes used.
 std::optional<double> cpu_contention_over(double seconds);
 
 }  // namespace evenkeel

@@ -26,7 +26,7 @@ std::string processor_name() {
 }
 
 #if defined(__x86_64__)
-/// CPUID leaf 7, sub-leaf 0, EDX bit 22; the kernel lists it too, so it may be used.
+/// True if CPUID reports AMX-BF16: leaf 7, sub-leaf 0, EDX bit 22.
 bool has_amx_bf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned kExtendedFeatures = 7;
@@ -35,7 +35,7 @@ bool has_amx_bf16() {
 }
 #endif
 
-/// \param widest  "avx512", "avx2", "baseline"; null hides nothing
+/// \param widest  "avx512", "avx2" or "baseline"; nullptr: no limit
 void limit_isa(CpuFeatures& cpu, const char* widest) {
   const std::string word = widest == nullptr ? "" : widest;
   if (word.empty()) return;

@@ -5,18 +5,19 @@
 
 namespace evenkeel {
 
-/// The instruction sets of this processor, detected at run time (CPUID). EVENKEEL_ISA=avx512, avx2
-/// or baseline limits what attention and train.precision = "auto" detect, so that a test takes the
-/// code paths of older processors. Functions compiled with target_clones ignore EVENKEEL_ISA.
+/// The instruction sets of this processor, detected with CPUID at run time. EVENKEEL_ISA=avx512,
+/// avx2 or baseline hides wider ones from attention and from train.precision = "auto", so that
+/// tests take the paths of older processors. Functions with target_clones ignore EVENKEEL_ISA.
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
-  int cores = 1;  // that this process may use
+  int cores = 1;  // in the CPU affinity of this process
 
-  /// Reads CPUID, EVENKEEL_ISA and the process's CPU affinity.
+  /// Reads CPUID, EVENKEEL_ISA and the CPU affinity of this process.
   static CpuFeatures detect();
 
-  /// The widest of the above: "amx-bf16", "avx512-bf16", "avx512", "avx2" or "baseline".
+  /// The name of the widest instruction set: "amx-bf16", "avx512-bf16", "avx512", "avx2",
+  /// "baseline".
   std::string isa() const;
 };
 

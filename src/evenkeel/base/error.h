@@ -7,24 +7,24 @@
 
 namespace evenkeel {
 
-/// The exit codes of the program, as documented in docs/exit_codes.md.
+/// The exit codes of the program (docs/exit_codes.md).
 enum class Exit {
-  done = 0,            // also "saved and stopped on a signal", "already finished"
-  refuted = 1,         // a check said no
-  usage = 64,          // command line or configuration
-  data = 65,           // bad data
-  internal = 70,       // our own fault
-  io = 74,             // input/output, full disk
-  busy = 75,           // locked by another process, or temporary
-  diverged = 76,       // training diverged, or the budget of bad steps is spent
-  no_checkpoint = 77,  // no usable checkpoint
-  differs = 78,        // resume refused: something differs
-  stopped = 130,       // stopped at once by a second signal
+  done = 0,            // also: saved and stopped on a signal; already finished
+  refuted = 1,         // a check failed
+  usage = 64,          // invalid command line or configuration
+  data = 65,           // invalid data
+  internal = 70,       // a bug in Evenkeel
+  io = 74,             // I/O error, full disk
+  busy = 75,           // locked by another process, or another temporary condition
+  diverged = 76,       // training diverged, or the budget of skipped steps is used up
+  no_checkpoint = 77,  // no valid checkpoint
+  differs = 78,        // resume refused: configuration, data or arithmetic differ
+  stopped = 130,       // terminated immediately by a second signal
 };
 
-/// Something the user can mend: main() prints what() as one line and exits with exit().
-/// `what()` reads "where: what is wanted, but what was found; what is known; what to do".
-/// A bug of ours is not an Error but a failed EK_ASSERT.
+/// An error that the user can correct. main() prints what() as one line and exits with exit().
+/// what() is "where: what is wanted, but what was found; what is known; what to do". A bug in
+/// Evenkeel is a failed EK_ASSERT, not an Error.
 class Error : public std::runtime_error {
  public:
   Error(Exit exit, const std::string& what) : std::runtime_error(what), exit_(exit) {}
@@ -34,7 +34,7 @@ class Error : public std::runtime_error {
   Exit exit_;
 };
 
-/// Joins its arguments into one message: `text("depth must be > 0, but is ", depth)`.
+/// Concatenates its arguments to one message: `text("depth must be > 0, but is ", depth)`.
 template <typename... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
@@ -42,7 +42,7 @@ std::string text(const Parts&... parts) {
   return out.str();
 }
 
-/// \throws std::logic_error, which main() reports as our own fault (exit code 70)
+/// \throws std::logic_error, which main() reports as an internal error (exit code 70)
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
 
 }  // namespace evenkeel

@@ -21,7 +21,7 @@ namespace {
   throw Error(Exit::io, text(path.string(), ": cannot ", what, ": ", std::strerror(error)));
 }
 
-/// A descriptor that closes itself.
+/// A file descriptor that its destructor closes.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -39,7 +39,7 @@ class Descriptor {
   int fd_;
 };
 
-/// The errno of what went wrong, or 0.
+/// Writes all of `content`. \return 0, or errno
 int write_all(const Descriptor& file, std::string_view content) {
   while (!content.empty()) {
     const auto written = ::write(file.get(), content.data(), content.size());
@@ -50,16 +50,16 @@ int write_all(const Descriptor& file, std::string_view content) {
   return 0;
 }
 
-/// For a device or a pipe: it is not replaced by a regular file.
+/// Writes to a device or a pipe, without replacing it by a regular file.
 void write_in_place(const std::filesystem::path& path, std::string_view content) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() < 0) fail(path, "write", errno);
   if (const int error = write_all(file, content); error != 0) fail(path, "write", error);
 }
 
-/// The path that a chain of symbolic links ends at; it need not exist.
+/// The end of a chain of symbolic links; it need not exist.
 std::filesystem::path symlink_target(const std::filesystem::path& path) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // the limit of the kernel
   auto end = path;
   for (int links = 0; links <= kMaxLinks; ++links) {
     std::error_code error;

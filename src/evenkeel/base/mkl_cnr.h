@@ -3,10 +3,11 @@
 
 namespace evenkeel {
 
-/// Enables MKL's conditional numerical reproducibility (CNR): one order of sums in float32 GEMM for
-/// any number of threads. With AVX-512 Intel's MKL otherwise splits long sums among the threads,
-/// and the bits of a gradient depend on their number. Call this before the first GEMM. It does
-/// nothing where the environment sets MKL_CBWR, and on processors that do not need it.
+/// Enables MKL's conditional numerical reproducibility (CNR): float32 GEMM then sums in the same
+/// order for any number of threads. Without CNR, MKL splits long sums between threads on Intel
+/// processors with AVX-512, so gradients depend on the number of threads. The caller must call this
+/// function before the first GEMM. It has no effect on other processors, or if the environment sets
+/// MKL_CBWR.
 void enable_mkl_cnr();
 
 }  // namespace evenkeel

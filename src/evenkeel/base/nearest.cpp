@@ -30,7 +30,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  constexpr std::size_t kLongest = 200;  // no name of ours is longer
+  constexpr std::size_t kLongest = 200;  // longer than every known name
   std::string best;
   std::size_t fewest = 0;
   if (word.size() > kLongest) return best;

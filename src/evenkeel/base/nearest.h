@@ -7,17 +7,17 @@
 
 namespace evenkeel {
 
-/// The word of `known` that needs the fewest edits (insert, delete, replace, swap of neighbours)
-/// to become `word`; empty if none is within a third of the longer word's length.
+/// The word of `known` with the smallest edit distance to `word` (insert, delete, replace, swap of
+/// neighbors). Empty if every distance is above a third of the longer word's length.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// The tail of a message about an unknown word:
-/// `; did you mean "rms_norm"? known: dyt, layer_norm, rms_norm`, the first part only if one is
-/// near.
+/// The end of a message about an unknown word: `; did you mean "rms_norm"? known: dyt, layer_norm,
+/// rms_norm`. Without a near word, the first part is missing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
-/// The same for a list too long to print, with `where` it can be read:
-/// `; did you mean "pre_norm"? docs/schemes.md lists all`.
+/// The same for a list that is too long to print: `; did you mean "pre_norm"? docs/schemes.md lists
+/// all`.
+/// \param where  the source of the list, as the end of the message
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
                          std::string_view where);
 

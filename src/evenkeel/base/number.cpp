@@ -10,7 +10,7 @@ namespace evenkeel {
 
 namespace {
 
-/// `value` divided by `step` until it is below `step` or the units end, with the unit: "1.5 KiB".
+/// Divides `value` by `step` until it is below `step` or the last unit is reached: "1.5 KiB".
 std::string scaled(double value, double step, const std::array<const char*, 5>& units) {
   std::size_t unit = 0;
   while (std::abs(value) >= step && unit + 1 < units.size()) {
@@ -34,7 +34,7 @@ std::string shortest(double value) {
 }
 
 std::string with_digits(double value, int digits) {
-  if (std::isnan(value)) return "nan";  // printf knows a "-nan", too
+  if (std::isnan(value)) return "nan";  // printf would also print "-nan"
   std::array<char, 32> out{};
   std::snprintf(out.data(), out.size(), "%.*g", digits, value);
   return out.data();

@@ -19,7 +19,7 @@ constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
 constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
 constexpr int kFeistelRounds = 6;
 
-/// FNV-1a of the name, started from the seed.
+/// FNV-1a hash of the name, with the seed as initial value.
 std::uint64_t key_of(std::uint64_t seed, std::string_view name) {
   constexpr std::uint64_t kBasis = 0xcbf29ce484222325;
   constexpr std::uint64_t kPrime = 0x100000001b3;
@@ -85,7 +85,7 @@ std::uint64_t permuted(std::uint64_t index, std::uint64_t size, const Philox& ra
   EK_ASSERT(index < size);
   const auto half = (std::bit_width(size - 1) + 1) / 2;
   const auto mask = (std::uint64_t{1} << half) - 1;
-  do {  // cycle walking: outside 0 .. size - 1, permute again
+  do {  // cycle walking: repeat until the image is below `size`
     auto left = index >> half;
     auto right = index & mask;
     for (std::uint64_t round = 0; round < kFeistelRounds; ++round) {

@@ -7,7 +7,7 @@ namespace evenkeel {
 
 namespace {
 
-/// One row of table 3-7: first bytes `from` .. `to`, the range of the second, and the length.
+/// One row of table 3-7: range of the first byte, range of the second byte, length.
 struct Row {
   unsigned from, to, second_from, second_to;
   std::size_t length;
@@ -18,7 +18,7 @@ constexpr Row kTable[] = {
     {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
     {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
 
-/// The byte as a number in 0 .. 255; `char` may be signed.
+/// The byte as a number 0 .. 255, because `char` may be signed.
 unsigned value(char byte) {
   return static_cast<unsigned char>(byte);
 }

@@ -5,10 +5,10 @@
 
 namespace evenkeel {
 
-/// The version of the program, as CMakeLists.txt states it.
+/// The version of the program, from CMakeLists.txt.
 inline constexpr const char* kVersion = EK_VERSION;
 
-/// The commit the program was built from, "-dirty" if files had changed; "unknown" outside git.
+/// The git commit of the build, with "-dirty" if files had changed; "unknown" outside of git.
 std::string commit();
 
 }  // namespace evenkeel

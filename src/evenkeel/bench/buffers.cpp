@@ -26,7 +26,7 @@ std::function<void()> bandwidth_probe(int reads, int updates, int writes, double
     for (int k = 0; k < reads; ++k) at.read[k] = set[i++].const_data_ptr<float>();
     for (int k = 0; k < updates; ++k) at.update[k] = set[i++].mutable_data_ptr<float>();
     for (int k = 0; k < writes; ++k) at.write[k] = set[i++].mutable_data_ptr<float>();
-    constexpr std::int64_t kTask = 1 << 15;  // values
+    constexpr std::int64_t kTask = 1 << 15;  // values per task
     at::parallel_for(0, values, kTask, [&](std::int64_t begin, std::int64_t end) {
       kernels::cpu::run_memory_traffic(at, begin, end);
     });

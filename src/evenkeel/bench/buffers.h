@@ -11,23 +11,23 @@
 
 namespace evenkeel::bench {
 
-/// The tensors of one call.
+/// The input or output tensors of one call.
 using Tensors = std::vector<at::Tensor>;
 
-/// Several copies of a call's inputs, used in rotation: together larger than the last-level cache,
-/// since the inputs in a training step are cold, too.
+/// Several copies of a call's inputs, used in rotation. Together they are larger than the
+/// last-level cache, because inputs in a training step are not in the cache either.
 template <typename T>
 class RotatingBuffers {
  public:
-  /// \param bytes  memory traffic of one call
-  /// \param make   gives one copy of the inputs
+  /// \param bytes  memory traffic of one call, in bytes
+  /// \param make   creates one copy of the inputs
   RotatingBuffers(double bytes, const std::function<T()>& make) {
-    constexpr double kCold = 256e6;  // bytes: more than the last cache of the machines we know
+    constexpr double kCold = 256e6;  // bytes, above the last-level cache of known machines
     const auto count = std::clamp(static_cast<int>(std::ceil(kCold / bytes)), 2, 32);
     for (int i = 0; i < count; ++i) all_.push_back(make());
   }
 
-  /// The copy that was used longest ago.
+  /// The least recently used copy.
   const T& next() { return all_[next_++ % all_.size()]; }
 
  private:
@@ -35,8 +35,9 @@ class RotatingBuffers {
   std::size_t next_ = 0;
 };
 
-/// A call that reads, updates or writes cold buffers of `bytes` a stream, in parallel, with next to
-/// no arithmetic: the lower bound for an operator with equal traffic.
+/// A call that reads, updates or writes uncached buffers of `bytes` each, in parallel and with
+/// almost no arithmetic. Its time is the memory-bandwidth baseline of an operator with equal
+/// traffic.
 std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes);
 
 }  // namespace evenkeel::bench

@@ -11,11 +11,11 @@
 
 namespace evenkeel::bench {
 
-/// The GEMMs of a training step with the most FLOPs, forward: x w^T. Each is named after
-/// its FLOPs.
+/// Forward GEMMs x w^T: those with the most FLOPs in a training step. The name of an arm is the
+/// FLOPs of its GEMM.
 std::vector<Arm> gemm_arms(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype);
 
-/// FLOP/s of the fastest of these GEMMs: the peak of the roofline.
+/// The FLOP/s of the fastest GEMM, the peak of the roofline model.
 double best_gemm_rate(const std::vector<Arm>& gemms);
 
 }  // namespace evenkeel::bench

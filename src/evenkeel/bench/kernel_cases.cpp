@@ -46,7 +46,8 @@ std::vector<Arm> arms_of(const RowOp& op, bool is_forward, at::ScalarType dtype)
   return arms;
 }
 
-/// Two streams at half the width count as one: the bfloat16 gradient and copy beside float32.
+/// The bandwidth baseline of AdamW. With bfloat16, gradient and weight copy are two half-width
+/// streams, which count as one float32 stream.
 std::function<void()> adamw_probe(bool bf16, double values) {
   if (!bf16) return bandwidth_probe(1, 3, 0, 4 * values);
   const auto first = bandwidth_probe(1, 3, 1, 2 * values);
@@ -66,7 +67,7 @@ std::vector<Arm> adamw_arms(std::int64_t values, at::ScalarType dtype) {
   const ops::AdamwStep step{.lr = 1e-4, .weight_decay = 0.1, .gradient_scale = 0.5, .step = 10};
   std::vector<Arm> arms = {{"ours", [=] { ops::adamw_(buffers, step); }},
                            {"probe", adamw_probe(bf16, static_cast<double>(values))}};
-  if (bf16) return arms;  // LibTorch's own refuses two dtypes
+  if (bf16) return arms;  // LibTorch's fused operator requires one dtype
   const Tensors weight{state()}, gradient{state()}, first{state()}, second{state()};
   const Tensors count{at::full({}, 10.0, at::kFloat)};
   arms.push_back({"torch", [=] {
@@ -95,7 +96,7 @@ std::vector<KernelCase> kernel_cases(const KernelOptions& options) {
       }
     }
     const auto n = options.parameters;
-    constexpr double kBytes = 28;  // 4 or 2 + 2 of gradient and copy, 24 of what is updated
+    constexpr double kBytes = 28;  // 4 of gradient and copy, 24 of weight and moments
     cases.push_back({.op = "adamw",
                      .pass = "step",
                      .dtype = ops::dtype_name(dtype),

@@ -19,12 +19,12 @@ namespace {
 
 using at::Tensor;
 
-/// Query [rows, positions, heads, width]; key and value with kv_heads in place of heads.
+/// Query [B, T, H, D]; key and value [B, T, kv_heads, D].
 struct AttentionShape {
   std::int64_t rows, positions, heads, kv_heads, width;
 };
 
-/// [B, S, heads, D] -> [B, heads, S, D], and back.
+/// Transposes [B, S, heads, D] to [B, heads, S, D], and back.
 Tensor transposed_heads(const Tensor& x) {
   return x.transpose(1, 2);
 }
@@ -36,7 +36,7 @@ Tensors flash(const Tensors& in, double scale) {
       /*is_causal=*/true, {}, scale)))};
 }
 
-/// Causal attention of random operands, against LibTorch's flash attention.
+/// Causal attention of random operands, compared with LibTorch's flash attention.
 KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::ScalarType dtype) {
   const auto& [rows, positions, heads, kv_heads, width] = shape;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
@@ -56,7 +56,7 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
       return Tensors{ops::causal_attention(in[0], in[1], in[2], scale)};
     };
     const Function torch = [=](const Tensors& in) { return flash(in, scale); };
-    constexpr double kBytes = 1e9;  // arithmetic decides: two sets of inputs are enough
+    constexpr double kBytes = 1e9;  // compute-bound, so two copies of the inputs are enough
     if (!is_forward) {
       return std::vector<Arm>{backward_arm("ours", ours, make, kBytes),
                               backward_arm("torch", torch, make, kBytes)};
@@ -67,8 +67,8 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   return result;
 }
 
-/// Loss of the head, forward and backward at once, against its three products: the logits and the
-/// gradients of rows and weights. x [rows, width], weight [vocabulary, width].
+/// The loss head, forward and backward, compared with its three GEMMs: logits, gradient of x,
+/// gradient of the weight. x [rows, width], weight [vocabulary, width].
 KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabulary,
                      at::ScalarType dtype) {
   KernelCase result{
@@ -107,12 +107,12 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabul
   return result;
 }
 
-/// Sizes of a feed-forward sublayer that is a mixture of experts.
+/// The sizes of a mixture-of-experts sublayer.
 struct MixtureShape {
   std::int64_t tokens, width, inner, experts, top_k;
 };
 
-/// The sublayer as operands of one benchmark; all but `dy` are leaves of the graph.
+/// The operands of one mixture-of-experts sublayer; all but `dy` are leaves of the autograd graph.
 struct MixtureTensors {
   Tensor x;                          // [1, tokens, width]
   Tensor dy;                         // [1, tokens, width]
@@ -138,10 +138,10 @@ MixtureTensors mixture_tensors(const MixtureShape& shape, at::ScalarType dtype) 
   return all;
 }
 
-/// The mixture, the dense sublayer of equal FLOPs, and a loop over the experts.
+/// The mixture of experts, the dense sublayer with equal FLOPs, and a loop over the experts.
 std::vector<Arm> mixture_arms(const MixtureShape& shape, at::ScalarType dtype) {
   const auto all = mixture_tensors(shape, dtype);
-  // As in training: products add to float32 gradients themselves.
+  // As in training: GEMMs accumulate into float32 gradients.
   const auto sums = std::make_shared<std::vector<ops::GradientBuffer>>();
   const auto summed = [&](const Tensor& weight) {
     sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
@@ -174,8 +174,8 @@ std::vector<Arm> mixture_arms(const MixtureShape& shape, at::ScalarType dtype) {
           {"formula", run([=] { return loop(all.x, kMode); })}};
 }
 
-/// A feed-forward sublayer as a mixture of experts, forward and backward with all gradients. Its
-/// probe is the dense sublayer of equal FLOPs a token; its formula loops over the experts.
+/// A mixture-of-experts sublayer, forward and backward with all gradients. Its baseline is the
+/// dense sublayer with equal FLOPs per token; its formula is a loop over the experts.
 KernelCase mixture_case(const MixtureShape& shape, at::ScalarType dtype) {
   const auto& [tokens, width, inner, experts, top_k] = shape;
   const auto values = static_cast<double>(tokens * width) * static_cast<double>(inner * top_k);

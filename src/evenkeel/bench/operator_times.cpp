@@ -15,10 +15,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An operator that has begun and not ended yet.
+/// An operator that is running.
 struct OpenOperator {
   Clock::time_point start;
-  double child_seconds = 0;  // seconds of what it called
+  double child_seconds = 0;  // seconds of its callees
 };
 
 struct Record {
@@ -26,7 +26,7 @@ struct Record {
   OperatorSeconds seconds;
 };
 
-/// The callbacks of LibTorch are plain functions.
+/// State of the callbacks, which LibTorch requires to be plain functions.
 thread_local Record* recording = nullptr;
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction&) {

@@ -9,7 +9,7 @@ namespace evenkeel::bench {
 
 namespace {
 
-/// A graph that can be walked backward again and again.
+/// An autograd graph that is retained for repeated backward passes.
 struct Graph {
   Tensors leaves, results, upstream;
 };

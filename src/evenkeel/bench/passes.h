@@ -8,19 +8,20 @@
 #include "evenkeel/bench/buffers.h"
 #include "evenkeel/bench/timing.h"
 
-/// Makes arms of a benchmark from functions of tensors.
+/// Converts functions of tensors to benchmark arms.
 namespace evenkeel::bench {
 
-/// An operator: inputs to outputs.
+/// An operator as a function from inputs to outputs.
 using Function = std::function<Tensors(const Tensors&)>;
 
-/// Times f without recording an autograd graph; the inputs rotate, so that they are not in cache.
+/// Times f without autograd. The inputs rotate, so that they are not in the cache.
 Arm forward_arm(const std::string& name, const Function& f,
                 const std::shared_ptr<RotatingBuffers<Tensors>>& inputs);
 
-/// Times the gradients of f with respect to all its inputs. The graphs are recorded beforehand.
-/// \param make   gives new inputs
-/// \param bytes  memory traffic of one pass; so many graphs are made that none is in cache
+/// Times the backward pass of f for all inputs. The autograd graphs are recorded beforehand.
+/// \param make   creates new inputs
+/// \param bytes  memory traffic of one pass; it sets the number of graphs, so that none is in the
+///               cache
 Arm backward_arm(const std::string& name, const Function& f, const std::function<Tensors()>& make,
                  double bytes);
 

@@ -18,7 +18,7 @@ using norm::Expression;
 using norm::Norm;
 using norm::Number;
 
-/// Places whose norms the script knows.
+/// The places of norms that the script supports.
 constexpr std::array<const char*, 9> kPlaces = {
     "embedding.norm",     "attention.input",       "attention.q",
     "attention.k",        "attention.v",           "attention.residual",
@@ -32,7 +32,7 @@ constexpr std::array<const char*, 9> kPlaces = {
                    "head on q, k and v, as in pre_norm, post_norm, hybrid_norm, hybrid_norm_star"));
 }
 
-/// RMSNorm with a gain, per head inside attention; its epsilon is free.
+/// True for an RMSNorm with a gain, per head inside attention, with any epsilon.
 bool is_plain(const Norm& norm, bool in_attention) {
   auto plain = norm::default_norm(norm::Kind::rms_norm);
   plain.epsilon = norm.epsilon;
@@ -44,13 +44,13 @@ bool is_one(const Number& number) {
   return number == Number(Expression(1));
 }
 
-/// The sublayer's output is added to its input, or to the normed input, without scales.
+/// True if the sublayer adds its branch to its input or to the normed input, without scales.
 bool is_plain(const norm::Residual& add) {
   return add.skip.size() == 1 && add.skip.front() != norm::Tap::block_input &&
          is_one(add.skip_scale) && is_one(add.branch_scale) && add.update == norm::Update::add;
 }
 
-/// \throws Error (usage) for anything but norms that the script does not know
+/// \throws Error (usage) for an unsupported property other than a norm
 void check_rules(const norm::Scheme& scheme) {
   for (const auto& block : scheme.blocks) {
     if (!is_plain(block.attention.add) || !is_plain(block.feed_forward.add)) {
@@ -71,13 +71,13 @@ void check_rules(const norm::Scheme& scheme) {
   }
 }
 
-/// Where norms are, and the taps of the normed stream: place -> epsilon, 0 for a tap.
+/// The places of norms and of skip inputs "normed": place -> epsilon; 0 for a skip input.
 struct PeerSlots {
-  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();  // an object a block
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::array();  // one object per block
   nlohmann::ordered_json outside_blocks = nlohmann::ordered_json::object();
 };
 
-/// \throws Error (usage) for a norm that the script does not know
+/// \throws Error (usage) for an unsupported norm
 PeerSlots peer_slots(const norm::Scheme& scheme) {
   PeerSlots all;
   for (const auto& block : scheme.blocks) {

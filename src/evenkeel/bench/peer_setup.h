@@ -9,10 +9,10 @@
 
 namespace evenkeel::bench {
 
-/// What bench/peers/torch_peer.py must know of a model and its training.
-/// \throws Error (usage) that names the first thing which that script does not have: it knows
-///         rms_norm with a gain before and after the sublayers, per head on q, k and v, and skips
-///         from the normed stream
+/// The description of a model and its training for bench/peers/torch_peer.py.
+/// \throws Error (usage, exit code 64), with the first unsupported property. The script supports
+///         rms_norm with a gain before and after the sublayers, per head on q, k and v, and the
+///         skip input "normed".
 nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Scheme& scheme,
                                   const train::Machine& machine);
 

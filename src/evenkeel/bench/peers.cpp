@@ -26,10 +26,10 @@ const std::vector<std::pair<std::string_view, std::string_view>>& embedded_peers
 
 namespace {
 
-constexpr int kComparedSteps = 3;  // steps whose losses are compared
-constexpr int kBatches = 8;        // that the peers go through over and over; we go on in the text
+constexpr int kComparedSteps = 3;  // steps with compared losses
+constexpr int kBatches = 8;        // the peers repeat these batches; Evenkeel reads on
 
-/// A folder of its own under the system's temporary one, removed at the end.
+/// A new folder in the system's temporary folder; its destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -52,7 +52,7 @@ class TemporaryFolder {
   std::filesystem::path folder_;
 };
 
-/// First weights, batches and the model's description, for the peers.
+/// Writes initial weights, batches and the description of the model for the peers.
 void write_start(const std::filesystem::path& file, const nlohmann::ordered_json& setup,
                  const nn::Parameters& parameters, const data::TrainingWindows& windows,
                  const config::Config& config) {
@@ -76,8 +76,8 @@ std::filesystem::path write_script(const TemporaryFolder& scratch) {
   return file;
 }
 
-/// How far losses may be apart, relative: rounding of other kernels, and what a few updates make
-/// of it. Another model, another text or another rate is farther away.
+/// The permitted relative difference of losses. It covers different rounding after a few updates;
+/// another model, text or learning rate differs more.
 double tolerance(nn::Precision precision) {
   return precision == nn::Precision::bfloat16 ? 1e-2 : 1e-4;
 }
@@ -100,17 +100,17 @@ void compare_losses(PeersResult& result) {
   }
 }
 
-/// A number of a peer's reply.
+/// A number in the reply of a peer.
 double number_in(const nlohmann::json& reply, const char* key) {
   if (reply.contains(key) && reply[key].is_number()) return reply[key].get<double>();
   throw Error(Exit::io, text("bench peers: a peer answered ", reply.dump(),
                              ", without the number \"", key, "\""));
 }
 
-/// One of the processes as an arm: steps, and what they took.
+/// A compared process: runs steps and reports its usage.
 struct Contender {
   std::string name;
-  std::unique_ptr<Subprocess> process;  // none: this process
+  std::unique_ptr<Subprocess> process;  // nullptr: this process
   train::Trainer* trainer = nullptr;
 
   double step() const {
@@ -124,7 +124,7 @@ struct Contender {
   }
 };
 
-/// What the peers do not have is left out: a schedule, probes, parts of a batch.
+/// Removes features that the peers lack: schedule, probes, micro-batches.
 config::Config comparable_config(config::Sources sources) {
   for (const auto* const set : {"schedule.kind=constant", "schedule.warmup=0", "probe.every=0",
                                 "probe.steps=[]", "health.on_spike=warn"}) {
@@ -135,13 +135,13 @@ config::Config comparable_config(config::Sources sources) {
   return config;
 }
 
-/// The processes that are compared, ours first, and PyTorch's version.
+/// All compared processes, Evenkeel first, and the version of PyTorch.
 struct Contenders {
   std::vector<Contender> all;
   std::string torch;
 };
 
-/// Starts a PyTorch process for each mode. Waits until each has replied that it is ready.
+/// Starts one PyTorch process per mode, and waits until each is ready.
 Contenders peers_start(train::Trainer& trainer, const PeersOptions& options,
                        const TemporaryFolder& scratch) {
   Contenders result;
@@ -158,7 +158,7 @@ Contenders peers_start(train::Trainer& trainer, const PeersOptions& options,
   return result;
 }
 
-/// The first steps of each, whose losses are compared.
+/// Runs the first steps of each process and records their losses.
 std::vector<Peer> first_steps(const std::vector<Contender>& contenders) {
   std::vector<Peer> peers;
   for (const auto& contender : contenders) {

@@ -41,7 +41,7 @@ Tensor like_x(const Tensor& vector, const Tensor& x) {
   return vector.to(x.scalar_type());
 }
 
-/// `count` tensors [rows, width], then `vectors` of [width].
+/// Creates `count` tensors [rows, width], then `vectors` tensors [width].
 std::function<Tensors(at::ScalarType)> rows_and_vectors(std::int64_t rows, std::int64_t width,
                                                         int count, int vectors) {
   return [=](at::ScalarType dtype) {
@@ -82,7 +82,7 @@ RowOp layer_norm(std::int64_t rows, std::int64_t width) {
   return op;
 }
 
-/// LibTorch has no operator that both adds and norms, and its RMSNorm is a formula on the CPU.
+/// LibTorch has no fused add and norm. Its RMSNorm on the CPU is composed of plain operators.
 RowOp add_rms_norm(std::int64_t rows, std::int64_t width) {
   auto op = rms_norm(rows, width);
   op.name = "add_rms_norm";
@@ -118,7 +118,8 @@ Tensor composed_rope(const Tensor& x, const Tensor& cos_sin) {
   return at::cat({halves[0] * c - halves[1] * s, halves[1] * c + halves[0] * s}, -1);
 }
 
-/// 16 heads, 4 key heads. \param normed  false: the rotary embedding alone
+/// The rotary embedding with or without norms, 16 query heads and 4 key heads.
+/// \param normed  false: rotary embedding only
 RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   constexpr std::int64_t kHeads = 16, kKeyHeads = 4, kAll = kHeads + 2 * kKeyHeads;
   const auto angle = at::rand({rows, width / 2});
@@ -157,7 +158,8 @@ RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   return op;
 }
 
-/// Operators in double, which have no goal: what other kinds of norm and update run.
+/// Removes the goals of an operator. Operators without a goal compute in float64, for less common
+/// norm kinds and residual updates.
 RowOp without_goal(RowOp op) {
   op.allowed_forward = op.allowed_backward = 0;
   return op;

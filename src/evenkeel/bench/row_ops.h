@@ -14,23 +14,23 @@
 /// Memory-bound row operators.
 namespace evenkeel::bench {
 
-/// Memory traffic of one direction in streams, each of the size of x.
+/// The memory traffic of one pass, in streams of the size of x.
 struct Traffic {
   int reads = 0, writes = 0;
 };
 
-/// A row operator in up to three implementations.
+/// A row operator with up to three implementations.
 struct RowOp {
   std::string name, shape;
-  std::int64_t rows = 0, width = 0;  // of one stream
+  std::int64_t rows = 0, width = 0;  // sizes of one stream
   Traffic forward, backward;
-  std::function<Tensors(at::ScalarType)> inputs;  // all of them have a gradient
+  std::function<Tensors(at::ScalarType)> inputs;  // all of them require gradients
   Function ours, formula, torch;
-  double allowed_forward = 1.15, allowed_backward = 1.30;  // times the probe; 0: no goal
+  double allowed_forward = 1.15, allowed_backward = 1.30;  // ratios to the baseline; 0: no goal
 };
 
-/// Norms and SwiGLU of every width, operators of heads of every head width, and in the first width
-/// the operators without a goal.
+/// Norms and SwiGLU for every width, operators of heads for every head width, and operators without
+/// a goal for the first width.
 std::vector<RowOp> row_ops(const KernelOptions& options);
 
 }  // namespace evenkeel::bench

@@ -12,32 +12,33 @@
 
 namespace evenkeel::bench {
 
-/// One scheme's training step: data, forward, backward, clipping, update, health monitor.
+/// The benchmark of one scheme's complete training step: data, forward, backward, clipping, update,
+/// health monitor.
 struct StepArm {
   std::string scheme;
-  double flops = 0;           // of a step
+  double flops = 0;           // per step
   Timing timing;              // of whole steps
-  Ratio against_first;        // its time over that of the first arm
-  OperatorSeconds operators;  // of one more step, profiled
-  double profiled = 0;        // seconds of that step
-  double faults = 0;          // minor page faults a step
+  Ratio against_first;        // step time / step time of the first arm
+  OperatorSeconds operators;  // self times in one additional, profiled step
+  double profiled = 0;        // seconds of the profiled step
+  double faults = 0;          // minor page faults per step
 };
 
 /// The result of `bench step`.
 struct StepResult {
   train::Machine machine;
-  std::int64_t tokens = 0;  // a step
-  double gemm_rate = 0;     // FLOP/s: the best of the model's products, in the same run
-  double peak_bytes = 0;    // of the process, all arms together
+  std::int64_t tokens = 0;  // per step
+  double gemm_rate = 0;     // FLOP/s of the model's fastest GEMM, in the same run
+  double peak_bytes = 0;    // peak memory of the process with all arms
   std::vector<StepArm> arms;
 
-  /// Seconds that the FLOPs of a step take at gemm_rate.
+  /// The GEMM-bound time: FLOPs of a step / gemm_rate, in seconds.
   double floor_seconds(const StepArm& arm) const { return arm.flops / gemm_rate; }
 };
 
-/// Times whole training steps, the schemes in turn.
-/// \param sources  of the configuration; its scheme is replaced
-/// \throws Error (usage) for what is wrong in them
+/// Times whole training steps of the schemes in interleaved rounds.
+/// \param sources  the configuration; its scheme is replaced
+/// \throws Error (usage, exit code 64) for an invalid configuration
 StepResult time_steps(const config::Sources& sources, const std::vector<std::string>& schemes,
                       int rounds);
 

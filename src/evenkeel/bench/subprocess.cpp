@@ -25,7 +25,7 @@ namespace evenkeel::bench {
 
 namespace {
 
-/// A socket pair, closed on exec.
+/// Creates a socket pair with close-on-exec.
 std::array<int, 2> socket_pair() {
   std::array<int, 2> sockets{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
@@ -34,7 +34,7 @@ std::array<int, 2> socket_pair() {
   return sockets;
 }
 
-/// Whether the process has ended within `seconds`.
+/// True if the process exits within `seconds`.
 bool ends_within(pid_t process, double seconds) {
   constexpr auto kPause = std::chrono::milliseconds(10);
   const auto start = std::chrono::steady_clock::now();
@@ -47,7 +47,7 @@ bool ends_within(pid_t process, double seconds) {
   return false;
 }
 
-/// The last line that is not blank; for a Python program that is its error.
+/// The last line that is not blank. In Python's standard error, this is the error message.
 std::string last_nonblank_line(const std::filesystem::path& log) {
   std::ifstream in(log);
   std::string last;
@@ -84,7 +84,7 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const std::files
 
 Subprocess::~Subprocess() {
   constexpr double kTimeout = 10;  // seconds
-  std::fclose(socket_);            // end of input tells it to exit
+  std::fclose(socket_);            // the process exits at the end of its input
   if (ends_within(process_, kTimeout)) return;
   kill(process_, SIGKILL);
   ends_within(process_, kTimeout);

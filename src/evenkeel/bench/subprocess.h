@@ -11,22 +11,21 @@
 
 namespace evenkeel::bench {
 
-/// A subprocess that replies to lines of JSON on its standard input with lines of JSON on its
-/// standard output, one for one. Ends with this object; one that does not within some seconds of
-/// the end of its input is killed.
+/// A subprocess that reads one JSON request per line and writes one JSON reply per line. The
+/// destructor closes its input, and kills it if it does not exit within some seconds.
 class Subprocess {
  public:
   /// \param command  the program, searched in PATH, and its arguments
-  /// \param log    gets its standard error
-  /// \throws Error (io) if no process can be started
+  /// \param log      file for its standard error
+  /// \throws Error (io, exit code 74) if the process cannot be started
   Subprocess(const std::vector<std::string>& command, const std::filesystem::path& log);
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
-  /// Waits for its next line.
-  /// \throws Error (io) if it ends instead, or says something else; the message has the end of its
-  ///         standard error
+  /// Waits for the next reply.
+  /// \throws Error (io, exit code 74), with the end of standard error, if the process exits or the
+  ///         reply is not JSON
   nlohmann::json read_reply();
   nlohmann::json request(const nlohmann::json& question);
 
@@ -36,7 +35,7 @@ class Subprocess {
   std::string name_;
   std::filesystem::path log_;
   pid_t process_ = -1;
-  std::FILE* socket_ = nullptr;  // one socket for both directions
+  std::FILE* socket_ = nullptr;  // a socket for both directions
 };
 
 }  // namespace evenkeel::bench

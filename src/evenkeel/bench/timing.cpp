@@ -26,8 +26,9 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// How many of `count` sorted values may be left out on each side so that the rest covers their
-/// median with at least 95 %: P(Binomial(count, 1/2) <= k) <= 0.025. Below six values: none.
+/// The number k of sorted values that may be dropped on each side, so that the rest covers the
+/// median with at least 95 % confidence: P(Binomial(count, 1/2) <= k) <= 0.025. Below six values k
+/// is 0.
 std::size_t trim_count(std::size_t count) {
   double term = std::pow(0.5, static_cast<double>(count));
   double tail = term;
@@ -82,7 +83,7 @@ Ratio ratio(const Timing& one, const Timing& other) {
 }
 
 int calls_for(const Arm& arm, double seconds) {
-  seconds_of(arm, 1);  // the first one is slower
+  seconds_of(arm, 1);  // warm-up
   const double once = seconds_of(arm, 1);
   return std::clamp(static_cast<int>(seconds / std::max(once, 1e-9)), 1, 1000);
 }

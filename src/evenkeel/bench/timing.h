@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-/// Comparison of durations: all arms run in one process, in turn, round by round, so that a change
-/// of the machine's speed affects all of them.
+/// Interleaved timing: all arms run in one process, in turn, round by round. A change of the
+/// machine's speed then affects all arms.
 namespace evenkeel::bench {
 
-/// One of the things that are compared.
+/// One of the compared functions.
 struct Arm {
   std::string name;
   std::function<void()> run;
@@ -18,28 +18,28 @@ struct Arm {
 /// The times of one arm.
 struct Timing {
   std::string name;
-  std::vector<double> seconds;  // of one call, a number a round
-  double least() const;         // seconds
+  std::vector<double> seconds;  // seconds per call, one entry per round
+  double least() const;         // minimum, seconds
   double median() const;        // seconds
 };
 
-/// How one arm compares with another.
+/// The ratio of the times of two arms.
 struct Ratio {
-  double median = 0;         // of the ratios of the rounds
-  double low = 0, high = 0;  // interval of that median, 95 % or a little more; rank statistics
-  double least = 0;          // the least of one over the least of the other
+  double median = 0;         // median of the ratios per round
+  double low = 0, high = 0;  // distribution-free confidence interval of the median, at least 95 %
+  double least = 0;          // ratio of the minima
 };
 
-/// Runs every arm once a round, in the given order and then backwards by turns, after `warmups`
-/// rounds that do not count.
-/// \param calls  of run() in one timed stretch; the seconds are those of one call
+/// Runs each arm once per round; every second round has the reverse order. The first `warmups`
+/// rounds are not recorded.
+/// \param calls  calls of run() per measurement; the recorded seconds are per call
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups = 2,
                                         int calls = 1);
 
-/// The ratio of one arm over another, round by round. Both must have equally many rounds.
+/// The ratio of one / other, round by round. Both need the same number of rounds.
 Ratio ratio(const Timing& one, const Timing& other);
 
-/// The number of calls, 1 to 1000, that take about so many seconds together.
+/// The number of calls, 1 to 1000, that takes about `seconds` in total.
 int calls_for(const Arm& arm, double seconds);
 
 }  // namespace evenkeel::bench

@@ -5,9 +5,9 @@
 
 namespace evenkeel::bench {
 
-/// Resources that this process has used so far (getrusage).
+/// The resource usage of this process so far (getrusage).
 struct Usage {
-  double peak_bytes = 0;  // of memory
+  double peak_bytes = 0;  // peak resident set size
   double faults = 0;      // minor page faults
 };
 

@@ -98,7 +98,8 @@ void bench_kernels_print(const KernelRow& row, bool is_quiet) {
 }
 
 /// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
-nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row, const nlohmann::ordered_json& header,
+nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
+                                             const nlohmann::ordered_json& header,
                                              const std::string& verdict) {
   auto record = header;
   record.update({{"op", row.kernel.op},

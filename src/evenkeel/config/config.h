@@ -11,51 +11,51 @@
 #include "evenkeel/config/scheme/scheme.h"
 
 /// The resolved configuration of a run: preset, then files, then --set. docs/configuration.md
-/// explains every key; a field has the name of its key, and its default is the preset tiny's.
+/// explains every key. Each field has the name of its key, and its default is the value of the
+/// preset tiny.
 namespace evenkeel::config {
 
-/// [model]: the shape of the transformer. `inner` is the FFN width, `context` the tokens of a
-/// sequence.
+/// [model]: the shape of the transformer. `inner` is the FFN width, `context` the sequence length.
 struct Model {
   std::int64_t layers = 4, width = 128, heads = 4, kv_heads = 2, inner = 352, context = 256;
-  std::int64_t vocabulary = 0;          // 0: the tokenizer's; else a number >= the tokenizer's
-  std::int64_t pad_vocabulary_to = 64;  // the embedding has a multiple of so many rows
+  std::int64_t vocabulary = 0;  // 0: size of the tokenizer's vocabulary; else at least that size
+  std::int64_t pad_vocabulary_to = 64;  // the embedding has a multiple of this number of rows
   double rope_theta = 10000;            // base of the rotary embedding
-  bool tied = true;                     // the head is the embedding matrix
-  std::string init = "scheme";          // or a distribution: parse_init()
+  bool tied = true;                     // embedding and head share one matrix
+  std::string init = "scheme";          // "scheme", or a distribution for parse_init()
   std::string recompute = "none";       // activation checkpointing: "none", "norms", "block"
 };
 
-/// [model.experts]: a mixture of experts in place of every feed-forward sublayer.
+/// [model.experts]: a mixture of experts, which replaces every feed-forward sublayer.
 struct Experts {
-  std::int64_t count = 0;                                 // 0: dense
-  std::int64_t active = 2, shared = 0, dense_layers = 0;  // `active` is top-k
-  bool renormalize = false;  // the weights of a token's experts add up to 1
+  std::int64_t count = 0;                                 // routed experts; 0: a dense model
+  std::int64_t active = 2, shared = 0, dense_layers = 0;  // active: top-k
+  bool renormalize = false;  // the top-k router weights of a token are scaled to a sum of 1
   double balance = 0.01;     // coefficient of the load-balancing loss
   double router_z = 0.001;   // coefficient of the router z-loss
-  double bias_rate = 0;      // step size of the bias that balances the load; 0: no bias
+  double bias_rate = 0;  // step size of the router bias (auxiliary-loss-free balancing); 0: no bias
 };
 
-/// [data]: the text.
+/// [data]: the texts.
 struct Data {
   std::vector<std::string> train = {"builtin:sentences"};
   std::vector<std::string> validation = {"auto"};
   std::vector<std::string> ood;  // out-of-distribution text for a second validation loss
   double validation_fraction = 0.1;
-  bool mask_documents = false;    // attention stays within a document
+  bool mask_documents = false;    // attention is restricted to one document
   std::string format = "auto";    // "auto", "text", "jsonl"
-  std::string text_key = "text";  // the JSON field with the text of a line
+  std::string text_key = "text";  // the JSON key of a document's text
 };
 
-/// [train]: how long a run is, and how a step is computed.
+/// [train]: the length of a run, and the computation of a step.
 struct Train {
-  std::int64_t steps = 400;        // 0: `tokens` decides
-  std::int64_t tokens = 0;         // 0: `steps` decides
-  std::int64_t batch = 8;          // sequences of an optimizer step
-  std::int64_t micro_batch = 0;    // sequences of one forward pass; 0: "auto"
+  std::int64_t steps = 400;        // 0: set by `tokens`
+  std::int64_t tokens = 0;         // 0: set by `steps`
+  std::int64_t batch = 8;          // sequences per optimizer step
+  std::int64_t micro_batch = 0;    // sequences per forward pass; 0: "auto"
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
-  std::string from;                // a run folder with the initial weights; empty: random ones
+  std::string from;                // run folder with the initial weights; empty: random weights
 };
 
 /// [optimizer]: AdamW (arXiv:1711.05101).
@@ -73,51 +73,51 @@ struct Schedule {
   std::string kind = "cosine";  // "cosine", "linear", "constant", "wsd"
   std::int64_t steps = 0;       // length of the schedule; 0: "auto", the steps of the run
   double peak = 4e-3;           // largest learning rate
-  double floor = 0.1;           // final learning rate over peak
-  double start = 0;             // first learning rate of the warm-up over peak
+  double floor = 0.1;           // final learning rate / peak (Megatron: min_lr / lr)
+  double start = 0;             // first learning rate of the warm-up / peak
   Length warmup = {60, Length::Unit::steps};
-  Length decay = {20, Length::Unit::percent};  // wsd: the last part
+  Length decay = {20, Length::Unit::percent};  // wsd: length of the decay at the end
 };
 
 /// [evaluate]: the validation loss.
 struct Evaluate {
-  std::int64_t every = 100;     // steps; 0: only at the end
-  std::int64_t sequences = 64;  // 0: all
+  std::int64_t every = 100;     // steps between evaluations; 0: only at the end
+  std::int64_t sequences = 64;  // validation windows; 0: all
 };
 
-/// [checkpoint]: what a stopped run continues from.
+/// [checkpoint]: the states from which a stopped run is resumed.
 struct Checkpoint {
-  std::int64_t every = 200;  // steps; 0: only at the end and on a signal
-  std::int64_t keep = 2;     // newest checkpoints that stay on disk
-  double seconds = 0;        // also after so much time; 0: not by time
+  std::int64_t every = 200;  // steps between checkpoints; 0: only at the end and on a signal
+  std::int64_t keep = 2;     // number of newest checkpoints on disk
+  double seconds = 0;        // also after this time since the last one; 0: not by time
 };
 
-/// [probe]: measures of activations and gradients by layer, during a run.
+/// [probe]: layer statistics of activations and gradients during a run.
 struct Probe {
-  std::vector<std::int64_t> steps;          // optimizer steps at which to measure, from 1
-  std::int64_t every = 0;                   // also every so many steps; 0: none
+  std::vector<std::int64_t> steps;          // optimizer steps with a probe, from 1
+  std::int64_t every = 0;                   // also after every `every` steps; 0: never
   std::vector<std::string> what = {"all"};  // names of measures()
 };
 
-/// [health]: the reaction to a bad step.
+/// [health]: the reaction to a failed step.
 struct Health {
   std::string on_spike = "warn";      // "warn", "skip", "stop"
-  std::string on_nonfinite = "skip";  // "skip", "stop"; such a step never changes weights
-  std::int64_t budget = 20;           // skipped steps, in a row or in total, before exit 76
+  std::string on_nonfinite = "skip";  // "skip", "stop"; the update is always skipped
+  std::int64_t budget = 20;           // skipped steps that a run may have; one more is exit code 76
 };
 
-/// [log]: lines of metrics.
+/// [log]: the records of metrics.
 struct Log {
   std::int64_t every = 10;  // steps
 };
 
-/// [kernels]: how operators are computed.
+/// [kernels]: the implementation of the operators.
 struct Kernels {
-  bool fused = true;               // false: formulas of plain tensor operations
+  bool fused = true;               // false: reference implementations of plain tensor operations
   std::string attention = "auto";  // "auto", "flash", "explicit"
 };
 
-/// All keys. Equal configurations on equal data and hardware give equal bits.
+/// All keys. Equal configurations on equal data and hardware give bitwise equal results.
 struct Config {
   std::string preset = "tiny";
   SchemeSource scheme;  // default "hybrid_norm_star"
@@ -136,45 +136,47 @@ struct Config {
   Kernels kernels;
 };
 
-/// Where the values of a run come from, in rising order of precedence.
+/// The sources of a run's configuration, in ascending precedence.
 struct Sources {
   std::optional<std::string> preset;         // --preset
-  std::vector<std::filesystem::path> files;  // --config, later wins
+  std::vector<std::filesystem::path> files;  // --config; later files override earlier ones
   std::optional<std::string> scheme;         // --scheme NAME|FILE
-  std::vector<std::string> sets;             // --set KEY=VALUE, later wins
+  std::vector<std::string> sets;             // --set KEY=VALUE; later ones override earlier ones
 };
 
-/// Names of the embedded presets: tiny, nano, 151m, ...
+/// The names of the built-in presets: tiny, nano, 151m, ...
 std::vector<std::string> presets();
 
-/// Merges, reads and checks a configuration, without reading data.
-/// \throws Error (usage) at the first unknown key, wrong type or value out of range, with file,
-///         line, key, the known keys of that table and the nearest name; SchemeError
+/// Merges, reads and checks a configuration. Reads no training data.
+/// \throws Error (usage, exit code 64) for the first unknown key, wrong type or value out of range,
+///         with file, line, key, the known keys of that table and the nearest name; SchemeError for
+///         an invalid scheme
 Config resolve(const Sources& sources);
 
-/// The configuration that to_toml() wrote.
-/// \param name  of the file or place, for messages
-/// \throws as resolve()
+/// Reads the output of to_toml().
+/// \param name  the file or place, for messages
+/// \throws as resolve() does
 Config read_back(const std::string& toml, const std::string& name);
 
-/// The text of run.toml: every key. resolve() of it gives an equal Config. A catalogue scheme is
-/// written by name, any other as a table that needs no further file.
+/// The text of run.toml with every key; resolve() of this text gives an equal Config. A catalogue
+/// scheme is written as its name. Any other scheme is written as a table that needs no other file.
 std::string to_toml(const Config& config);
 
 /// A key whose value differs between two configurations.
 struct KeyDifference {
-  std::string key;            // "model.width"; "scheme" for a scheme that differs anywhere
-  std::string before, after;  // as TOML; "unset" for the absent one of train.steps and train.tokens
+  std::string key;            // "model.width"; "scheme" for any difference of the schemes
+  std::string before, after;  // TOML; "unset": the missing one of train.steps and train.tokens
 };
-/// The keys that differ, in the order of run.toml. `preset`, a name only, is not compared.
+/// The keys with different values, in the order of run.toml. `preset` is a name only and is
+/// ignored.
 std::vector<KeyDifference> differences(const Config& before, const Config& after);
 
-/// True if `names` has `key` or a table above it: "train" names "train.steps".
+/// True if `names` contains `key` or a table that contains it: "train" matches "train.steps".
 bool is_named(const std::string& key, const std::vector<std::string>& names);
 
-/// The shape of the configuration's model; its vocabulary is without the rows of pad_vocabulary_to.
-/// \param tokens  the vocabulary of the tokenizer
-/// \throws Error (usage) for impossible shapes
+/// The shape of the model. The vocabulary is that without the rows of pad_vocabulary_to.
+/// \param tokens  size of the tokenizer's vocabulary
+/// \throws Error (usage, exit code 64) for an invalid shape
 norm::Shape shape_of(const Config& config, std::int64_t tokens);
 
 }  // namespace evenkeel::config

@@ -20,14 +20,14 @@ namespace evenkeel::config {
 
 namespace {
 
-constexpr std::int64_t kByteTokens = 257;  // 256 bytes and the end of text
+constexpr std::int64_t kByteTokens = 257;  // 256 bytes and end-of-text
 
-/// All keys but the scheme, each read strictly.
+/// Reads all keys except `scheme`, strictly.
 Config config_resolve_read(const toml::table& tree) {
   Config config;
   TableReader top(tree, "");
   top.node("scheme");
-  top.node("preset");  // not in the tree any more, but a known key
+  top.node("preset");  // known, although merge_sources() has removed it from the tree
   for (const auto& section : sections()) {
     if (section.name.empty()) {
       for (const auto& key : section.keys) key.read(config, top);
@@ -40,7 +40,7 @@ Config config_resolve_read(const toml::table& tree) {
       continue;
     }
     auto table = top.section(section.name);
-    if (section.name == "model") table.node("experts");  // a table of its own
+    if (section.name == "model") table.node("experts");  // a separate section
     for (const auto& key : section.keys) key.read(config, table);
     table.refuse_unknown_keys();
   }
@@ -51,7 +51,7 @@ Config config_resolve_read(const toml::table& tree) {
 constexpr const char* kFits =
     "a string of at most 100 bytes of UTF-8 without / and control characters";
 
-/// The name of a scheme becomes part of the names of run folders and their files.
+/// True if a scheme's name can be a part of the names of run folders and files.
 bool fits_a_folder(const std::string& name) {
   constexpr std::size_t kMostBytes = 100;
   return name.size() <= kMostBytes && !first_invalid_utf8(name) &&
@@ -60,10 +60,10 @@ bool fits_a_folder(const std::string& name) {
          });
 }
 
-/// Reads the key `scheme`: a name, a file, or a table, which may have a `name`.
+/// Reads the key `scheme`: a name, a file, or a table, which may contain `name`.
 SchemeSource scheme_of(toml::table& tree) {
   auto* const node = tree.get("scheme");
-  EK_ASSERT(node != nullptr);  // every preset has one
+  EK_ASSERT(node != nullptr);  // every preset has this key
   if (const auto name = node->value_exact<std::string>()) {
     auto source = find_scheme(*name);
     if (fits_a_folder(source.name)) return source;
@@ -91,8 +91,8 @@ void check_batch(const Train& train) {
                                 train.micro_batch, " does not divide ", train.batch));
 }
 
-/// Refuses keys of [schedule] that its kind does not read. Default values are accepted: run.toml
-/// states all keys.
+/// Refuses keys of [schedule] that its kind does not read. Default values are accepted, because
+/// run.toml has all keys.
 void check_schedule(const Schedule& schedule, const toml::table& tree) {
   const Schedule defaults;
   const auto check = [&](std::string_view key, bool is_default) {
@@ -106,8 +106,8 @@ void check_schedule(const Schedule& schedule, const toml::table& tree) {
   if (schedule.kind != "wsd") check("decay", schedule.decay == defaults.decay);
 }
 
-/// The scheme's `head` overrides a preset's model.tied; against the user's model.tied it is an
-/// error.
+/// Applies the scheme's `head`. It overrides model.tied of a preset; a contradiction to the user's
+/// model.tied is an error.
 void resolve_head(Config& config, bool user_states_tied, const norm::Scheme& scheme) {
   if (!scheme.tied || *scheme.tied == config.model.tied) return;
   if (user_states_tied) {
@@ -118,8 +118,8 @@ void resolve_head(Config& config, bool user_states_tied, const norm::Scheme& sch
   config.model.tied = *scheme.tied;
 }
 
-/// Refuses keys of a mixture in a dense model. Keys of a preset and default values are accepted: a
-/// complete run.toml states them.
+/// Refuses keys of [model.experts] in a dense model. Values of a preset and default values are
+/// accepted, because run.toml has all keys.
 void check_dense(const Config& config, const toml::table& tree) {
   const auto section = std::find_if(sections().begin(), sections().end(),
                                     [](const auto& each) { return each.name == "model.experts"; });
@@ -145,7 +145,7 @@ void check_experts(const Config& config, const toml::table& tree) {
   must(experts.dense_layers < config.model.layers, "model.experts.dense_layers must be below ",
        "model.layers, ", config.model.layers, ", but is ", experts.dense_layers,
        "; without any mixture, set model.experts.count = 0");
-  constexpr double kBeyondAllMachines = 1e18;  // and no more than an integer counts
+  constexpr double kBeyondAllMachines = 1e18;  // parameters; fits into std::int64_t
   const auto& model = config.model;
   const double matrices = 3.0 * static_cast<double>(model.width) * static_cast<double>(model.inner);
   const auto all = static_cast<double>(experts.count + experts.shared) *

@@ -11,7 +11,7 @@ namespace evenkeel::config {
 
 namespace {
 
-/// The table [scheme] of a scheme outside of the catalogue.
+/// The table [scheme] for a scheme that is not in the catalogue.
 std::string scheme_table(const SchemeSource& scheme) {
   std::string out =
       text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n");

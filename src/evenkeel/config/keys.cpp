@@ -19,11 +19,10 @@ using std::int64_t;
 constexpr IntegerRange kCount = {0, 1'000'000'000'000'000};
 constexpr IntegerRange kAtLeastOne = {1, kCount.most};
 constexpr IntegerRange kSize = {1, 1 << 24};
-constexpr IntegerRange kLayers = {1, 4096};  // seven matrices of 2^24 squared in each fit 63 bits
+constexpr IntegerRange kLayers = {1, 4096};  // 7 matrices of 2^24 x 2^24 per layer: below 2^63
 constexpr IntegerRange kContext = {2, kSize.most};
 constexpr IntegerRange kThreads = {1, 4096};
-constexpr IntegerRange kCheckpoints = {2,
-                                       kCount.most};  // the newest may be the one that is damaged
+constexpr IntegerRange kCheckpoints = {2, kCount.most};  // the newest checkpoint may be damaged
 
 std::string keys_list_text(const std::vector<std::string>& list) {
   if (list.size() == 1) return in_quotes(list.front());
@@ -32,8 +31,8 @@ std::string keys_list_text(const std::vector<std::string>& list) {
   return "[" + out + "]";
 }
 
-/// Adds keys for the fields of one struct of Config. Each getter of TableReader has a function
-/// here, which also writes the value.
+/// Adds keys for the fields of one struct of Config. Each function reads with the TableReader
+/// getter of the same name, and writes the value.
 template <typename Fields>
 class SectionBuilder {
  public:
@@ -202,7 +201,7 @@ Section data() {
   return keys.section();
 }
 
-/// `steps` and `tokens` exclude each other; merge_sources() has left only one of them.
+/// `steps` and `tokens` exclude each other: merge_sources() leaves one of them.
 void add_run_length(SectionBuilder<Train>& keys) {
   keys.custom({"steps",
                [](Config& config, TableReader& table) {

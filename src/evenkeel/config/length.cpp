@@ -23,7 +23,7 @@ struct Unit {
 constexpr std::array<Unit, 5> kUnits = {
     {{"Tt", 1'000'000'000'000}, {"Gt", 1'000'000'000}, {"Mt", 1'000'000}, {"kt", 1'000}, {"t", 1}}};
 
-/// The number before `suffix`, if `text` is just that.
+/// The number before `suffix`; nullopt if `text` has another form.
 std::optional<double> number_before(std::string_view suffix, std::string_view text) {
   if (!text.ends_with(suffix)) return std::nullopt;
   text.remove_suffix(suffix.size());

@@ -6,17 +6,17 @@
 
 namespace evenkeel::config {
 
-/// A quantity that a probe measures, as kurtosis or gradient norm.
+/// A layer statistic of a probe, such as kurtosis or gradient norm.
 struct Measure {
   const char* name;
-  const char* meaning;     // one line, with its unit
-  bool by_default = true;  // part of "all"; else only if it is named
+  const char* meaning;     // one line with the unit
+  bool by_default = true;  // true: part of "all"; false: only if named
 };
 
-/// All measures in the order of reports. docs/probes.md has their formulas.
+/// All measures in the order of reports. docs/probes.md has the formulas.
 const std::vector<Measure>& measures();
 
-/// The words of the key `probe.what`: "all", and the name of every measure.
+/// The valid values of the key `probe.what`: "all" and the name of every measure.
 std::vector<std::string> measure_names();
 
 }  // namespace evenkeel::config

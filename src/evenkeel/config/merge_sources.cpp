@@ -15,7 +15,7 @@ namespace evenkeel::config {
 
 namespace {
 
-/// Removes the key `preset` from the file and returns its value, if there is one.
+/// Removes the key `preset` of the file and returns its value; nullopt if it is missing.
 std::optional<std::string> take_preset(toml::table& file, const std::optional<std::string>& asked) {
   const auto* const node = file.get("preset");
   if (node == nullptr) return std::nullopt;
@@ -30,7 +30,8 @@ std::optional<std::string> take_preset(toml::table& file, const std::optional<st
   return name;
 }
 
-/// A source states at most one of train.steps and train.tokens; it replaces an earlier one.
+/// A source with train.steps removes an earlier train.tokens, and vice versa. Both in one source
+/// are an error.
 void resolve_run_length(toml::table& tree, toml::table& source) {
   const auto* const steps = source.at_path("train.steps").node();
   const auto* const tokens = source.at_path("train.tokens").node();
@@ -44,7 +45,7 @@ void resolve_run_length(toml::table& tree, toml::table& source) {
   if (tokens != nullptr) train->erase("steps");
 }
 
-/// A source that states schedule.kind drops from earlier ones what this kind does not read.
+/// A source with schedule.kind removes the earlier keys that this kind does not read.
 void resolve_schedule(toml::table& tree, const toml::table& source) {
   const auto kind = source.at_path("schedule.kind").value<std::string>();
   auto* const below = tree["schedule"].as_table();
@@ -53,7 +54,7 @@ void resolve_schedule(toml::table& tree, const toml::table& source) {
   if (*kind != "wsd") below->erase("decay");
 }
 
-/// Tables key by key, any other value whole.
+/// Merges tables key by key; any other value replaces the earlier one.
 void merge_keys(toml::table& tree, toml::table&& source, bool is_top) {
   for (auto&& [key, node] : source) {
     auto* const below = tree[key].as_table();
@@ -72,7 +73,7 @@ void merge_sources_merge(toml::table& tree, toml::table&& source) {
   merge_keys(tree, std::move(source), /*is_top=*/true);
 }
 
-/// `--set scheme.norm=...` changes the scheme of the earlier sources; a named one is extended.
+/// `--set scheme.norm=...` changes the scheme of the earlier sources: a named scheme is extended.
 void change_scheme(toml::table& tree, Setting setting) {
   if (const auto name = tree["scheme"].value_exact<std::string>()) {
     tree.insert_or_assign("scheme", toml::table{{"extends", *name}});
@@ -80,7 +81,7 @@ void change_scheme(toml::table& tree, Setting setting) {
   apply(std::move(setting), tree);
 }
 
-/// The --set of a command line are one source, in which later ones win.
+/// All --set of a command line are one source; later ones override earlier ones.
 void merge_settings(MergedSources& merged, const std::vector<std::string>& sets) {
   toml::table source;
   std::vector<Setting> changes;

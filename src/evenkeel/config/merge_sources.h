@@ -7,26 +7,27 @@
 
 #include "evenkeel/config/config.h"
 
-/// Preset, files, --scheme and --set, merged as TOML before any key is read. This header includes
+/// Merges preset, files, --scheme and --set as TOML, before any key is read. This header includes
 /// toml++.
 namespace evenkeel::config {
 
-/// All sources as one TOML tree.
+/// The merged TOML tree of all sources.
 struct MergedSources {
-  toml::table tree;          // each node remembers where it was written
-  std::string preset;        // the name of the first source
-  bool states_tied = false;  // a later source than the preset states model.tied
+  toml::table tree;          // each node has its source position
+  std::string preset;        // name of the preset
+  bool states_tied = false;  // a source other than the preset sets model.tied
 };
 
-/// Merges the sources, later over earlier. Tables merge key by key; `scheme` is replaced whole. Of
-/// train.steps and train.tokens the one of the last source stays. A schedule.kind drops the keys of
-/// earlier sources that it does not read.
-/// \throws Error (usage): unreadable TOML or --set, unknown preset, steps and tokens in one source;
-///         Error (io): an unreadable file
+/// Merges the sources; later ones override earlier ones. Tables merge key by key; `scheme` is
+/// replaced as a whole. Two special cases: the last source with train.steps or train.tokens removes
+/// the other one of these keys, and a new schedule.kind removes earlier keys that this kind does
+/// not read.
+/// \throws Error (usage, exit code 64) for invalid TOML or --set, an unknown preset, or steps and
+///         tokens in one source; Error (io, 74) if a file cannot be read
 MergedSources merge_sources(const Sources& sources);
 
-/// merge_sources() of one TOML text in place of files.
-/// \param name  of the text, for messages
+/// The same as merge_sources(), for one TOML text instead of files.
+/// \param name  name of the text, for messages
 MergedSources merge_text(const std::string& toml, const std::string& name);
 
 }  // namespace evenkeel::config

@@ -11,7 +11,7 @@
 
 namespace evenkeel::config {
 
-/// Made from presets/*.toml by cmake/Embed.cmake: {name, text}, sorted by name.
+/// Generated from presets/*.toml by cmake/Embed.cmake: {name, text}, sorted by name.
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_presets();
 
 std::vector<std::string> presets() {

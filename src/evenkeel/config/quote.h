@@ -7,10 +7,10 @@
 /// Strings and keys as TOML text.
 namespace evenkeel::config {
 
-/// A TOML basic string with its quotes: control characters, quotes and backslashes are escaped.
+/// A TOML basic string with quotes. Control characters, quotes and backslashes are escaped.
 std::string in_quotes(std::string_view text);
 
-/// A key as TOML: bare where TOML allows it, else in quotes.
+/// A TOML key: bare if TOML permits it, else quoted.
 std::string key_text(std::string_view key);
 
 }  // namespace evenkeel::config

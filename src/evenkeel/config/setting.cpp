@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kValue = "value";
 
-/// "a.b.c" at its dots; the parts must be bare keys.
+/// Splits "a.b.c" at the dots. The parts must be bare keys.
 std::vector<std::string> path_of(std::string_view key, const std::string& source) {
   std::vector<std::string> path;
   for (std::size_t begin = 0; begin <= key.size();) {
@@ -37,7 +37,7 @@ toml::table value_of(std::string_view value, const std::string& source) {
   }
   try {
     return toml::parse(toml, source);
-  } catch (const toml::parse_error&) {  // a bare word
+  } catch (const toml::parse_error&) {  // an unquoted string
     return parse_toml(text(kValue, " = ", in_quotes(value)), source);
   }
 }

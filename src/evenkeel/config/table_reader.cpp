@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view kWantedStrings = "a string or a list of strings, none of them empty";
 
-/// The start of a message about a file, with the line, or about a --set.
+/// The prefix of a message: file and line, or --set.
 std::string start(const std::string& source, const toml::source_region& region) {
   if (source.starts_with("--")) return source + ": ";
   return text(source, ":", region.begin.line, ": ");
 }
 
-/// A description of toml++, which may quote the end of a line.
+/// A message of toml++ in one line: line ends become spaces.
 std::string one_line(std::string_view description) {
   std::string out(description);
   std::replace_if(
@@ -31,7 +31,7 @@ std::string one_line(std::string_view description) {
   return out;
 }
 
-/// The bound that the node breaks; the lower one for what is no integer.
+/// The bound that the node violates; the lower bound if the node is no integer.
 std::string wanted(const IntegerRange& range, const toml::node& node) {
   const bool too_big = node.value_exact<std::int64_t>().value_or(range.least) > range.most;
   return too_big ? text("an integer <= ", range.most) : text("an integer >= ", range.least);
@@ -42,8 +42,7 @@ bool holds(const IntegerRange& range, const toml::node& node) {
   return value && *value >= range.least && *value <= range.most;
 }
 
-/// A number of the range that float32 has, too, and not so small that digits are lost; integers
-/// count as numbers.
+/// A number in the range that is a normal float32; integers count as numbers.
 bool holds(const NumberRange& range, const toml::node& node) {
   if (!node.is_number()) return false;
   const auto value = node.value_or(0.0);
@@ -69,7 +68,7 @@ std::string description(const toml::node& node) {
   return (node.is_string() ? "the string " : "") + toml_text(node);
 }
 
-/// The parser goes down once for each part of a dotted key, and has no limit of its own.
+/// toml++ parses each part of a dotted key recursively, without a limit on the depth.
 void check_depth(std::string_view toml, const std::string& source) {
   constexpr std::int64_t kMostParts = 10000;
   std::int64_t dots = 0, line = 1;

@@ -7,11 +7,11 @@
 
 #include "evenkeel/config/quote.h"
 
-/// TOML as text in one line: for run.toml, and for messages that show the value found. This header
-/// includes toml++.
+/// TOML values as one line of text, for run.toml and for messages. This header includes toml++.
 namespace evenkeel::config {
 
-/// The value of a node in one line: numbers in their shortest exact form, tables and lists inline.
+/// The value of a node in one line. Numbers have their shortest round-trip form; tables and lists
+/// are inline.
 std::string toml_text(const toml::node& node);
 
 }  // namespace evenkeel::config

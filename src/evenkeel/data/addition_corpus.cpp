@@ -17,7 +17,7 @@ using Numbers = std::vector<int>;
 constexpr std::size_t kTrainSums = 60000, kValidationSums = 2000;
 constexpr int kHighest = 20;
 
-/// Those of sum `index` of a stream.
+/// The terms of sum `index` of a stream.
 Numbers numbers_of(const Philox& random, std::uint64_t index, const TermCounts& terms) {
   const auto count = terms[random.below(terms.size(), index)];
   Numbers numbers;
@@ -34,7 +34,7 @@ std::string text_of(const Numbers& numbers) {
   return out + "=" + std::to_string(std::accumulate(numbers.begin(), numbers.end(), 0));
 }
 
-/// One in eight; 8+17 goes with 17+8.
+/// True for one sum in eight, in every order of its terms: 8+17 as 17+8.
 bool is_held_out(Numbers numbers) {
   constexpr std::uint32_t kOneIn = 8;
   std::sort(numbers.begin(), numbers.end());

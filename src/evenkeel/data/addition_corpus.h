@@ -6,25 +6,26 @@
 
 #include "evenkeel/data/corpus.h"
 
-/// builtin:addition and builtin:addition_longer, sums of random numbers: a document is
-/// "7+20+13=40", with an end-of-text after it (docs/corpus.md).
+/// builtin:addition and builtin:addition_longer, random sums of integers. A document is
+/// "7+20+13=40", followed by kEndOfText (docs/corpus.md).
 namespace evenkeel::data {
 
-/// Between `=` and the end-of-text stands what the text before it determines.
+/// The answer of a document is the text between this token and kEndOfText. The question determines
+/// it.
 inline constexpr std::uint16_t kAnswerStart = '=';
 
-/// How many numbers, each of 1 .. 20, a sum may have: one count as likely as another. Several
-/// counts, so that both signs are seen behind several numbers: a longer sum is then a matter of
-/// adding, not of a second "+" where none ever stood.
+/// The possible numbers of terms of a sum, all equally likely; each term is uniform in 1 to 20.
+/// Training sums have several numbers of terms, so that both "+" and "=" occur after several terms.
+/// A longer sum then tests addition, not a "+" at a position without one in training.
 using TermCounts = std::vector<int>;
 inline const TermCounts kAdditionTerms = {2, 3, 4}, kLongerAdditionTerms = {5};
 
-/// The same text in every run: 60,000 sums to train on, and 2,000 to validate with. One sum in
-/// eight, by a digest of its numbers in whatever order, is never trained on, and only those
-/// validate.
+/// The corpora for 60,000 training sums and 2,000 validation sums, the same in every run. A digest
+/// of the sorted terms selects one sum in eight. Selected sums are the validation sums, and
+/// training never uses them in any order of their terms.
 Corpora addition_corpora(const TermCounts& terms);
 
-/// Only those that validate.
+/// The validation corpus of addition_corpora() alone.
 Corpus addition_validation_corpus(const TermCounts& terms);
 
 }  // namespace evenkeel::data

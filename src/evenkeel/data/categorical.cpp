@@ -12,8 +12,8 @@ namespace evenkeel::data {
 
 namespace {
 
-constexpr double kDraws = 0x1p32;    // values of a random word
-constexpr int kCandidateShift = 24;  // its top 8 bits
+constexpr double kDraws = 0x1p32;    // number of values of a 32-bit word
+constexpr int kCandidateShift = 24;  // leaves the top 8 bits of a 32-bit word
 
 }  // namespace
 

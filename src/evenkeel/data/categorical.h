@@ -9,35 +9,34 @@
 
 namespace evenkeel::data {
 
-/// A categorical distribution over texts with exact probabilities: multiples of
-/// 2^-32, so that a uniform 32-bit number samples it and -ln p is known without rounding of p.
+/// A categorical distribution over texts. All probabilities are multiples of 2^-32: a uniform
+/// 32-bit number samples the distribution exactly, and -ln p has no rounding error of p.
 class Categorical {
  public:
   Categorical(std::vector<std::string> texts, const std::vector<double>& weights);
 
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t index) const { return texts_[index]; }
-  /// -ln p of the text.
+  /// -ln p of a text, in nats.
   double nats(std::size_t index) const { return nats_[index]; }
-  /// The index of the text that the uniform 32-bit number `draw` selects.
+  /// The index that the uniform 32-bit number `draw` selects.
   std::size_t sample(std::uint32_t draw) const;
 
  private:
   std::vector<std::string> texts_;
-  std::vector<std::uint64_t>
-      cumulative_;  // `draw` < cumulative_[0] picks 0, else < cumulative_[1] picks 1 ...
+  std::vector<std::uint64_t> cumulative_;  // index i if cumulative_[i - 1] <= draw < cumulative_[i]
   std::vector<double> nats_;
-  std::vector<std::uint16_t> first_candidate_;  // by the top 8 bits of `draw`: the first candidate
+  std::vector<std::uint16_t> first_candidate_;  // by the top 8 bits of `draw`: first possible index
 };
 
-/// Splits at blanks.
+/// Splits a list at its spaces.
 std::vector<std::string> split_words(std::string_view list);
 
-/// Weights by rank, 1 / (rank + offset), that sum to `total`.
-/// \source Mandelbrot's form of Zipf's law
+/// Weights 1 / (rank + offset), scaled to the sum `total`.
+/// \source Zipf-Mandelbrot law with exponent 1
 std::vector<double> zipf(std::size_t size, double offset, double total = 1);
 
-/// One list after another.
+/// Concatenates two lists.
 template <typename T>
 std::vector<T> joined(std::vector<T> first, const std::vector<T>& second) {
   first.insert(first.end(), second.begin(), second.end());

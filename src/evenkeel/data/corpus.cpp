@@ -30,7 +30,7 @@ Corpus tokens_of(const Documents& documents) {
 struct Builtin {
   const char* name;
   Corpora (*generate)();
-  Corpus (*generate_validation)();  // without its training text, where that is less work
+  Corpus (*generate_validation)();  // cheaper without the training text
 };
 const std::vector<Builtin> kBuiltins = {
     {"sentences", sentences_corpora, [] { return sentences_corpora().validation; }},
@@ -39,8 +39,8 @@ const std::vector<Builtin> kBuiltins = {
     {"addition_longer", [] { return addition_corpora(kLongerAdditionTerms); },
      [] { return addition_validation_corpus(kLongerAdditionTerms); }}};
 
-/// The builtin that the list names, or nullptr if it names files.
-/// \param key  of the configuration, for messages
+/// The builtin text in the list, or nullptr if the list has files.
+/// \param key  configuration key, for messages
 const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* key) {
   const auto named = [](const std::string& input) { return input.starts_with(kBuiltin); };
   const auto found = std::find_if(inputs.begin(), inputs.end(), named);
@@ -71,7 +71,7 @@ Corpus corpus_described(Corpus corpus, const std::string& what) {
   return corpus;
 }
 
-/// An evaluation text: a builtin's validation documents, or files.
+/// An evaluation text: the validation documents of a builtin, or files.
 Corpus evaluation_corpus(const std::vector<std::string>& inputs, const char* key,
                          const config::Data& data) {
   if (const auto* const builtin = builtin_of(inputs, key)) {
@@ -81,7 +81,7 @@ Corpus evaluation_corpus(const std::vector<std::string>& inputs, const char* key
   return corpus_described(tokens_of(texts.documents), texts.description);
 }
 
-/// Whether the validation text comes from the same source as the training text.
+/// True if the validation text is a part of the training text or of the same builtin.
 bool is_validation_split_off(const config::Data& data) {
   return data.validation == kAuto ||
          (builtin_of(data.train, "train") != nullptr && data.validation == data.train);
@@ -112,7 +112,7 @@ Corpora corpora_unchecked(const config::Data& data) {
   return corpora;
 }
 
-/// A window with half a question would have nothing to score.
+/// Refuses documents longer than a window: a truncated question has no scored answer.
 void check_answers_fit(const Corpus& corpus, const char* key, std::int64_t context) {
   if (!corpus.answer_start_token) return;
   std::int64_t longest = 0;

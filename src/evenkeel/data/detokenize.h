@@ -7,7 +7,7 @@
 
 namespace evenkeel::data {
 
-/// The bytes that the tokens stand for; end-of-text, and what a padded vocabulary adds, for none.
+/// The bytes of the tokens. End-of-text and the tokens of a padded vocabulary give no bytes.
 std::string detokenize(std::span<const std::int64_t> tokens);
 std::string detokenize(std::span<const std::uint16_t> tokens);
 

@@ -7,7 +7,7 @@
 
 namespace evenkeel::data {
 
-/// XXH3-128 of the tokens (little-endian, two bytes each), 32 hexadecimal digits.
+/// XXH3-128 of the tokens (uint16, little-endian), 32 hexadecimal digits.
 std::string digest(const std::vector<std::uint16_t>& tokens);
 
 }  // namespace evenkeel::data

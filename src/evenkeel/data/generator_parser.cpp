@@ -7,7 +7,7 @@ namespace evenkeel::data {
 
 namespace {
 
-constexpr std::uint64_t kCorpusSeed = 1;  // of the text, whatever the seed of the run
+constexpr std::uint64_t kCorpusSeed = 1;  // independent of the run's seed
 
 bool is_word(char each) {
   return std::isalnum(static_cast<unsigned char>(each)) != 0;
@@ -17,7 +17,7 @@ char upper(char each) {
   return static_cast<char>(std::toupper(static_cast<unsigned char>(each)));
 }
 
-/// Whether a blank sets `text` apart from the word before it.
+/// True if a space separates `text` from the previous word.
 bool takes_space(std::string_view text) {
   return is_word(text[0]) || text[0] == '(';
 }

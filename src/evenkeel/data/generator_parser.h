@@ -9,19 +9,19 @@
 #include "evenkeel/base/philox.h"
 #include "evenkeel/data/categorical.h"
 
-/// The two visitors of a grammar: one generates a random document, the other parses a
-/// given one. Both make the same choices through the same calls and add up their -ln p:
+/// Two visitors of a grammar: DocumentGenerator samples a random document, DocumentParser parses a
+/// given one. Both have the same member functions and add up -ln p of all choices:
 ///
-///   set_spacing(Spacing::capitalized): the next word has a capital letter and no blank before it
-///   literal("who"): this very text
-///   choice(choices): one of the texts; its index
-///   optional_choice(gate, choices): nothing, or one of the texts; nothing that can follow begins
-///   like them
+///   set_spacing(Spacing::capitalized)  the next word has a capital letter and no space before it
+///   literal("who")                     exactly this text
+///   choice(choices)                    one of the texts; returns its index
+///   optional_choice(gate, choices)     nothing, or one of the texts; no text that can follow may
+///                                      begin with one of them
 ///
-/// Words are set apart by blanks; literals such as "," follow the word before them directly.
+/// A space separates words; a literal such as "," follows the previous word without space.
 namespace evenkeel::data {
 
-/// What separates a text from the text before it.
+/// The separator between a text and the previous text.
 enum class Spacing { space, none, capitalized };
 
 /// Samples random documents.
@@ -32,7 +32,7 @@ class DocumentGenerator {
   void set_spacing(Spacing spacing) { spacing_ = spacing; }
   void literal(std::string_view text);
   std::size_t choice(const Categorical& choices);
-  /// With the probability of the second text of `gate` a word, else nothing.
+  /// Samples a word with the probability of the second text of `gate`; else returns nullopt.
   std::optional<std::size_t> optional_choice(const Categorical& gate, const Categorical& choices);
 
   std::size_t length() const { return text_.size(); }
@@ -51,7 +51,7 @@ class DocumentGenerator {
   double nats_ = 0;
 };
 
-/// Parses one document; the first mismatch with the grammar is final.
+/// Parses one document. After the first mismatch with the grammar, parsing stays failed.
 class DocumentParser {
  public:
   explicit DocumentParser(std::string_view text) : text_(text) {}
@@ -61,9 +61,9 @@ class DocumentParser {
   std::size_t choice(const Categorical& choices);
   std::optional<std::size_t> optional_choice(const Categorical& gate, const Categorical& choices);
 
-  /// What is read so far; without end after a failure, so that no loop waits for more.
+  /// The number of bytes parsed so far; npos after a failure, so that loops over sentences end.
   std::size_t length() const { return failed_ ? std::string_view::npos : at_; }
-  /// -ln p of the whole text; nothing if it is not a document.
+  /// -ln p of the whole text, in nats; nullopt if the text is not a document of the grammar.
   std::optional<double> nats() const;
 
  private:

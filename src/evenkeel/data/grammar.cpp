@@ -10,7 +10,7 @@ namespace {
 using List = std::vector<std::string>;
 using Weights = std::vector<double>;
 
-/// Offsets of the Zipf laws: small ones have a heavy head.
+/// Offsets of the Zipf laws: the smaller, the more probable the first words.
 constexpr double kNounOffset = 4, kVerbOffset = 1, kAdjectiveOffset = 1, kSmallOffset = 1;
 
 Categorical bernoulli(double probability) {
@@ -75,7 +75,7 @@ List determiner_texts() {
                 split_words(lexicon::kEither));
 }
 
-/// \param total  probability of a determiner among what else can stand there
+/// \param total  probability of a determiner among all first words
 Weights determiner_weights(double total) {
   constexpr double kOne = 0.3, kSeveral = 0.16, kCount = 0.16, kEither = 0.38, kOffset = 1;
   const auto counts = count_texts().size();
@@ -105,7 +105,7 @@ Categorical inflected_verbs(const List& list, const char* ending) {
   return zipf_distribution(with_ending(list, ending), kVerbOffset);
 }
 
-/// What a verb phrase begins with: a transitive verb, or the adverb of an intransitive one.
+/// The first word of a verb phrase: a transitive verb, or the adverb before an intransitive verb.
 Categorical verb_distribution(const char* ending) {
   constexpr double kTransitive = 0.65;
   const auto transitive = transitive_verbs();

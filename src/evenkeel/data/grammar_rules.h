@@ -10,7 +10,8 @@
 
 namespace evenkeel::data {
 
-/// Runs the grammar with a DocumentGenerator or a DocumentParser: one function for each production.
+/// The rules of the grammar for a DocumentGenerator or a DocumentParser: one function per
+/// production.
 template <typename Visitor>
 class GrammarRules {
  public:
@@ -69,7 +70,7 @@ class GrammarRules {
     visitor_.literal(".");
   }
 
-  /// A sentence of its own: with a modifier, or perhaps with a second clause.
+  /// A main clause: either with a modifier, or with an optional second clause.
   void main_clause(std::size_t determiner) {
     const auto number = noun_phrase(determiner);
     const bool modified = modifier(number);
@@ -97,7 +98,7 @@ class GrammarRules {
 
   void clause() { verb_phrase(noun_phrase(visitor_.choice(g_.determiners))); }
 
-  /// The number that the determiner or, if it goes with both, the noun shows.
+  /// The number (singular or plural) of the determiner; of the noun if the determiner fits both.
   Number noun_phrase(std::size_t determiner) {
     visitor_.optional_choice(g_.has_adjective, g_.adjectives);
     if (determiner >= g_.singular_determiners + g_.plural_determiners) {

@@ -13,11 +13,11 @@ namespace evenkeel::data {
 
 namespace {
 
-constexpr std::size_t kUnlimitedSize = std::size_t{64} << 20;  // no ratio is refused below
+constexpr std::size_t kUnlimitedSize = std::size_t{64} << 20;  // below: any compression ratio
 constexpr std::size_t kMaxRatio = 1000;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
-/// zlib's state of one member, which ends itself.
+/// Decompresses one gzip member with zlib; inflate() reports its end.
 class Inflater {
  public:
   Inflater() { EK_ASSERT(inflateInit2(&stream_, MAX_WBITS + kGzipOnly) == Z_OK); }
@@ -27,7 +27,7 @@ class Inflater {
   Inflater& operator=(Inflater&&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
 
-  /// Takes from the front of `in`, appends to `out`; zlib's answer.
+  /// Consumes the front of `in` and appends to `out`. \return the result of inflate()
   int step(std::string_view& in, std::string& out) {
     const auto given = std::min(in.size(), kBlock);
     stream_.next_in = reinterpret_cast<const Bytef*>(in.data());

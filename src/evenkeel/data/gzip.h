@@ -6,13 +6,13 @@
 
 namespace evenkeel::data {
 
-/// Whether `bytes` begin as a gzip file does.
+/// True if `bytes` begin with the gzip magic number.
 bool is_gzip(std::string_view bytes);
 
-/// All members of a gzip file, unpacked, one after another.
-/// \param name  the file, for messages
-/// \throws Error (data) for broken or cut off data, and for data that unpack to more than 1000
-///         times their size once 64 MiB are reached
+/// The concatenated content of all members of a gzip file.
+/// \param name  path of the file, for messages
+/// \throws Error (data, exit code 65) for damaged or truncated data, and for more than 64 MiB of
+///         output at a compression ratio above 1000
 /// \source RFC 1952
 std::string gunzipped(std::string_view bytes, const std::string& name);
 

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr int kMaxDepth = 64;
 
-/// One line as JSON.
+/// Parses one line.
 /// \param where  "file:line", for messages
 json parsed(std::string_view line, const std::string& where) {
   const auto within_depth = [&](int outside, json::parse_event_t event, const json&) {

@@ -7,11 +7,12 @@
 
 namespace evenkeel::data {
 
-/// The strings under `key`, one of each line's object; blank lines and empty strings left out.
+/// The strings under `key` in a JSON Lines text, one object per line. Blank lines and empty strings
+/// are skipped.
 /// \param content  UTF-8
-/// \param name     the file, for messages
-/// \throws Error (data) with the number of the line: not JSON, not an object, nested deeper than
-///         64, no such key, not a string
+/// \param name     path of the file, for messages
+/// \throws Error (data, exit code 65), with the line number, for a line that is not JSON, is not an
+///         object, is nested deeper than 64, or has no string under `key`
 std::vector<std::string> json_lines(std::string_view content, const std::string& key,
                                     const std::string& name);
 

@@ -19,7 +19,7 @@ void append(Corpus& corpus, const DocumentGenerator& generator) {
   corpus.append(generator.text(), generator.nats());
 }
 
-/// `count` documents of a stream that are not among `excluded`; adds them to `excluded`.
+/// The next `count` distinct documents of a stream that are not in `excluded`; inserts them there.
 Corpus sentences_corpus_generated(std::string_view stream, std::size_t count,
                                   std::unordered_set<std::string>& excluded) {
   Corpus corpus;

@@ -7,17 +7,18 @@
 
 #include "evenkeel/data/corpus.h"
 
-/// builtin:sentences, random text of known probability (docs/corpus.md).
+/// builtin:sentences, a random text with known entropy (docs/corpus.md).
 namespace evenkeel::data {
 
-/// No document is longer, in bytes.
+/// The maximum length of a document, in bytes.
 inline constexpr std::int64_t kLongestSentencesDocument = 250;
 
-/// The same text in every run: 32,000 documents to train on, and 1,400 others to validate with.
+/// The corpora of 32,000 training documents and 1,400 other validation documents, the same in every
+/// run.
 Corpora sentences_corpora();
 
-/// -ln p of one document of builtin:sentences, end-of-text included; nothing if the grammar
-/// cannot write it.
+/// -ln p of a document of builtin:sentences in nats, end-of-text included; nullopt if the grammar
+/// does not generate it.
 std::optional<double> sentences_document_nats(std::string_view document);
 
 }  // namespace evenkeel::data

@@ -26,7 +26,7 @@ std::pair<Documents, Documents> split_one(const std::string& document, double fr
 std::pair<Documents, Documents> split(Documents documents, double fraction) {
   if (documents.size() == 1) return split_one(documents[0], fraction);
   constexpr double kTolerance =
-      0.1;  // of what is wanted: by how much a whole document may exceed it
+      0.1;  // allowed excess of whole documents, relative to the wanted size
   const auto size_of = [](const std::string& document) {
     return static_cast<double>(document.size());
   };
@@ -34,7 +34,7 @@ std::pair<Documents, Documents> split(Documents documents, double fraction) {
   for (const auto& document : documents) bytes += size_of(document);
   const double wanted = fraction * bytes;
   double tail = 0;
-  auto end = documents.end();  // of what is trained on
+  auto end = documents.end();  // end of the first part
   while (end != documents.begin() && tail < wanted) {
     const bool fits = size_of(*(end - 1)) <= wanted - tail + kTolerance * wanted;
     if (!fits || end - 1 == documents.begin()) break;

@@ -9,9 +9,11 @@ namespace evenkeel::data {
 
 using Documents = std::vector<std::string>;
 
-/// Cuts off the last `fraction` of the bytes: whole documents while they fit, with a tenth of it to
-/// spare; the one that does not, as a single document, at the end of a line, or of a character if
-/// no line ends before the cut. Either part may be empty if there is too little text.
+/// Splits off the last `fraction` of the bytes. The second part consists of whole documents, which
+/// may exceed its size by 10 %. The document at the cut is split at the end of a line, or of a
+/// character if no line ends before the cut. Either part may be empty for a short text.
+/// \param fraction  share of the second part, 0 to 1
+/// \return the first and the second part
 std::pair<Documents, Documents> split(Documents documents, double fraction);
 
 }  // namespace evenkeel::data

@@ -18,17 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a file's name ends in, without a final .gz: ".txt".
+/// The extension of a file without a final .gz: ".txt".
 std::string ending(const fs::path& path) {
   return path.extension() == ".gz" ? path.stem().extension().string() : path.extension().string();
 }
 
-/// How many files of each kind were read; and how many of a folder were not.
+/// The number of files read of each kind; `others`: files of a folder that were not read.
 struct Counts {
   int text = 0, jsonl = 0, gzip = 0, others = 0;
 };
 
-/// The files that an input stands for.
+/// The files of an input: the file itself, or the text files of a folder.
 std::vector<fs::path> files_of(const fs::path& input, Counts& counts) {
   std::error_code error;
   const auto status = fs::status(input, error);
@@ -53,7 +53,7 @@ std::vector<fs::path> files_of(const fs::path& input, Counts& counts) {
   return files;
 }
 
-/// "text" or "jsonl".
+/// The format of a file: "text" or "jsonl".
 std::string format_of(const fs::path& file, const std::string& wanted) {
   if (wanted != "auto") return wanted;
   const auto kind = ending(file);

@@ -9,7 +9,7 @@
 
 namespace evenkeel::data {
 
-/// What the files of a run hold.
+/// The documents in the files of a text.
 struct Texts {
   std::vector<std::string> documents;  // UTF-8, none empty
   std::string description;             // "books (2 text files, 1 jsonl file, gzip)"
@@ -17,10 +17,11 @@ struct Texts {
   std::int64_t bytes() const;
 };
 
-/// Reads files and folders (.txt: one document; .jsonl: one a line; both also as .gz), the files
-/// of a folder in the order of their names.
-/// \param inputs  paths; `data` gives the format and the key of JSON lines
-/// \throws Error (data) that names the file and the place in it
+/// Reads files and folders, the files of a folder in the order of their names. A .txt file is one
+/// document, a .jsonl file has one document per line; both may be gzipped (.gz).
+/// \param inputs  paths of files and folders
+/// \param data    data.format and data.text_key
+/// \throws Error (data, exit code 65), with the file and the position in it
 Texts read_texts(const std::vector<std::string>& inputs, const config::Data& data);
 
 }  // namespace evenkeel::data

@@ -14,8 +14,8 @@ std::int64_t token_count(const Corpus& corpus) {
   return static_cast<std::int64_t>(corpus.tokens.size());
 }
 
-/// Adds a row: so many `tokens` from `begin` on and their targets, then end-of-text that is not
-/// scored.
+/// Appends a row: `tokens` inputs from token `begin` on with their targets, then kEndOfText as
+/// input and kIgnoreIndex as target up to `context`.
 void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_t tokens,
              std::int64_t context) {
   const auto from = corpus.tokens.begin() + begin;
@@ -27,7 +27,7 @@ void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_
   batch.targets.resize(static_cast<std::size_t>(batch.rows * context), kIgnoreIndex);
 }
 
-/// Of the `tokens` targets from `first` on, those outside of answers are not scored.
+/// Sets the targets outside of answers to kIgnoreIndex, in the `tokens` targets from `first` on.
 void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens,
                             std::uint16_t mark) {
   bool inside = false;
@@ -42,13 +42,13 @@ void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens
   }
 }
 
-/// Every document alone fits in a window, with the end-of-text before it.
+/// True if every document with the preceding end-of-text fits in a window.
 bool all_fit(const Corpus& corpus, std::int64_t context) {
   return std::all_of(corpus.documents.begin(), corpus.documents.end(),
                      [&](const Document& each) { return each.end - each.begin + 1 <= context; });
 }
 
-/// `wanted` of `windows`, spread evenly; 0: all.
+/// `wanted` of the windows, evenly spaced; 0: all.
 template <typename Window>
 std::vector<Window> evenly_spaced(const std::vector<Window>& windows, std::int64_t wanted) {
   const auto size = static_cast<std::int64_t>(windows.size());
@@ -61,7 +61,7 @@ std::vector<Window> evenly_spaced(const std::vector<Window>& windows, std::int64
   return some;
 }
 
-/// Windows of consecutive whole documents, as many as fit.
+/// Windows of consecutive whole documents, each with as many as fit.
 template <typename Window>
 std::vector<Window> document_windows(const Corpus& corpus, std::int64_t context) {
   std::vector<Window> windows;
@@ -108,7 +108,7 @@ Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
   const Philox random(seed_, "data");
   constexpr std::uint64_t kPhase = ~std::uint64_t{0};  // a counter that no permutation uses
   const auto size = static_cast<std::uint64_t>(epoch_size_);
-  // A text of at least two windows has room for every phase 0 .. context - 1.
+  // A text of at least two windows permits every offset 0 .. context - 1.
   const auto phases = std::min(context_, token_count(*corpus_) - epoch_size_ * context_);
   Batch batch;
   for (std::int64_t i = first; i < first + rows; ++i) {

@@ -12,7 +12,7 @@
 
 namespace evenkeel::evaluate {
 
-/// How well a model predicts a text.
+/// The loss of a model on a validation text.
 struct Evaluation {
   double nats_per_token = 0;          // mean cross-entropy, natural logarithm
   double perplexity = 0;              // e^nats_per_token

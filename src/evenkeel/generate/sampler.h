@@ -6,7 +6,7 @@
 
 namespace evenkeel::generate {
 
-/// How the next token is sampled from the logits.
+/// The method that samples the next token from logits.
 struct Sampling {
   double temperature = 1;  // divides the logits; 0: greedy decoding
   std::int64_t top_k = 0;  // number of most probable tokens to sample from; 0: all

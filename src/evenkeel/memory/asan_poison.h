@@ -7,8 +7,9 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/// Tells AddressSanitizer which bytes of a block are accessible: a cached block looks like freed
-/// memory, and the rounding of a block in use like its end. Without the sanitizer these do nothing.
+/// Marks the bytes of a block as accessible or inaccessible for AddressSanitizer: a cached block as
+/// freed memory, and the rounding at the end of a used block as out of bounds. Without the
+/// sanitizer, these functions do nothing.
 namespace evenkeel::memory {
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -31,7 +31,7 @@ class CachingAllocator final : public c10::Allocator {
     if (data == nullptr) data = new_block(class_index);
     unpoison(data, bytes);
     count(class_bytes(class_index));
-    return {data, data, &deallocate, at::kCPU};  // raw_allocate() insists on context == data
+    return {data, data, &deallocate, at::kCPU};  // raw_allocate() requires context == data
   }
 
   c10::DeleterFnPtr raw_deleter() const override { return &deallocate; }
@@ -46,7 +46,7 @@ class CachingAllocator final : public c10::Allocator {
   void reset_peak_stats() { peak_ = allocated_.load(); }
 
  private:
-  /// Precedes the data of every block, so that a bare pointer leads to its allocator.
+  /// The header before each block. It finds the allocator of a bare data pointer.
   struct alignas(kMinBlockBytes) Header {
     CachingAllocator* owner;
     std::size_t class_index;
@@ -68,7 +68,7 @@ class CachingAllocator final : public c10::Allocator {
     if (::posix_memalign(&block, huge ? kHugePage : alignof(Header), bytes) != 0) {
       throw_out_of_memory(bytes);
     }
-    if (huge) ::madvise(block, bytes, MADV_HUGEPAGE);  // advice: it may be refused
+    if (huge) ::madvise(block, bytes, MADV_HUGEPAGE);  // the kernel may ignore this
     reserved_ += bytes;
     void* const data = new (block) Header{.owner = this, .class_index = class_index} + 1;
     poison(data, class_bytes(class_index));
@@ -97,13 +97,13 @@ class CachingAllocator final : public c10::Allocator {
   }
 
   std::mutex mutex_;
-  std::array<std::vector<void*>, kClasses> free_;  // by class; guarded by mutex_
+  std::array<std::vector<void*>, kClasses> free_;  // by size class; guarded by mutex_
   std::atomic<std::size_t> reserved_ = 0;
   std::atomic<std::size_t> allocated_ = 0;
   std::atomic<std::size_t> peak_ = 0;
 };
 
-/// Never destroyed: tensors in static storage may outlive main().
+/// Never destroyed, because static tensors may outlive main().
 CachingAllocator& caching_allocator() {
   static auto* const allocator = new CachingAllocator;
   return *allocator;

@@ -5,26 +5,26 @@
 
 namespace evenkeel::memory {
 
-/// From now on every CPU tensor of the process lives in a block that a cache keeps for the next
-/// tensor of about that size. A training step asks for the same sizes again and again: in its
-/// steady state it asks the system for nothing and takes no page faults.
+/// Makes a caching allocator the CPU allocator of LibTorch. A freed block goes to a cache, and the
+/// next tensor of about the same size uses it. A training step allocates the same sizes each time,
+/// so in the steady state it makes no system calls and has no page faults.
 ///
-/// Blocks are aligned to 64 bytes; those of 2 MiB and more are offered to the system as huge pages.
-/// Sizes are rounded up by an eighth at most. Nothing is given back to the system.
-/// Call it once, first thing in main(): tensors made earlier keep the allocator they came from.
-/// A tensor that the system has no memory for throws c10::OutOfMemoryError, which says its size.
+/// Blocks are aligned to 64 bytes; blocks of 2 MiB and more use huge pages (madvise). Sizes are
+/// rounded up by at most 1/8. The cache never returns memory to the system. The caller calls this
+/// function once, at the start of main(): older tensors keep their allocator. If the system has no
+/// memory, the allocation throws c10::OutOfMemoryError with its size.
 void install_caching_allocator();
 
-/// What the cache has reserved from the system so far, in bytes, allocated or free.
+/// Bytes that the allocator has reserved from the system, allocated and cached.
 std::size_t reserved_bytes();
 
-/// What tensors have allocated now, in bytes of their (rounded) blocks.
+/// Bytes of all live tensors, rounded up to block sizes.
 std::size_t allocated_bytes();
 
-/// The most that allocated_bytes() has been since the start or the last reset_peak_stats().
+/// The maximum of allocated_bytes() since the start or the last reset_peak_stats().
 std::size_t peak_allocated_bytes();
 
-/// Resets peak_allocated_bytes() to allocated_bytes().
+/// Sets peak_allocated_bytes() to allocated_bytes().
 void reset_peak_stats();
 
 }  // namespace evenkeel::memory

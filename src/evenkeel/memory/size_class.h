@@ -4,16 +4,16 @@
 #include <bit>
 #include <cstddef>
 
-/// Blocks come in classes, eight to a doubling, so that a freed block serves the next tensor of
-/// about its size and an eighth is wasted at most.
+/// Size classes of memory blocks: eight per doubling. A freed block serves later tensors of about
+/// the same size, and at most 1/8 of a block is unused.
 namespace evenkeel::memory {
 
 inline constexpr std::size_t kMinBlockBytes = 64;      // one cache line
-inline constexpr std::size_t kClassesPerDoubling = 8;  // classes to a doubling
+inline constexpr std::size_t kClassesPerDoubling = 8;  // size classes per doubling
 inline constexpr std::size_t kClasses =
-    1 + 41 * kClassesPerDoubling;  // up to 2^47 bytes, all of user space
+    1 + 41 * kClassesPerDoubling;  // up to 2^47 bytes, the user address space
 
-/// The smallest class whose blocks hold `bytes`.
+/// The smallest size class with at least `bytes` bytes.
 constexpr std::size_t size_class(std::size_t bytes) {
   if (bytes <= kMinBlockBytes) return 0;
   const std::size_t octave = std::bit_floor(bytes - 1);  // octave < bytes <= 2 * octave
@@ -23,7 +23,7 @@ constexpr std::size_t size_class(std::size_t bytes) {
   return doublings * kClassesPerDoubling + steps;
 }
 
-/// What a block of this class holds: 64, 72, 80, ... 128, 144, ... bytes.
+/// The block size of a class: 64, 72, 80, ... 128, 144, ... bytes.
 constexpr std::size_t class_bytes(std::size_t class_index) {
   if (class_index == 0) return kMinBlockBytes;
   const std::size_t octave = kMinBlockBytes << (class_index - 1) / kClassesPerDoubling;

@@ -24,7 +24,7 @@ struct SublayerView {
   bool has_residual;
 };
 
-/// A setting without effect is an error.
+/// Refuses settings of a norm that have no effect.
 void check_effects(const Slot& slot, const std::string& where) {
   const auto& norm = *slot.norm;
   const auto defaults = default_norm(norm.kind);

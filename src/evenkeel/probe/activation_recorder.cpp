@@ -23,14 +23,14 @@ double largest_score(const LayerStats& layer) {
   return std::accumulate(layer.scores.begin(), layer.scores.end(), kLowest, max_or_nan);
 }
 
-/// Root mean square of a sublayer's branch over that of the residual stream before it.
+/// RMS of a sublayer's branch / RMS of the residual stream before the sublayer.
 template <std::size_t kSublayer>
 double branch_ratio(const LayerStats& layer) {
   return std::sqrt(layer.branch[kSublayer].value() / layer.residual[kSublayer].value());
 }
 
-/// The order of the profiles is part of the format of probes.jsonl: these, those of single heads
-/// and of shifted keys, kMeasuresAfterHeads, those of routers.
+/// The order of the profiles is part of the format of probes.jsonl: these measures, then head and
+/// shift profiles, then kMeasuresAfterHeads, then router profiles.
 constexpr std::array kMeasuresBeforeHeads = {
     LayerMeasure{"stream_rms", "", 0,
                  [](const LayerStats& layer) { return std::sqrt(layer.square.value()); }},
@@ -120,8 +120,8 @@ void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInp
   }
 }
 
-/// Counts queries whose attention changes with noisy lengths of keys. The noise depends on the
-/// block only: it is equal at all steps, in all models and sequences.
+/// Counts the queries whose attention changes if the L2 norms of keys are noisy. The noise depends
+/// on the block only, so it is equal at all steps, in all models and sequences.
 void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs& inputs) {
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
   const auto& k = inputs.k;
@@ -131,8 +131,8 @@ void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs
   layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
 }
 
-/// The shares of each block, and the share of all sparse queries of the model. The mean of the
-/// blocks' shares would give a block with few sparse queries the weight of one with many.
+/// The fraction for each block, and for all sparse queries of the model. A mean over blocks would
+/// overweight blocks with few sparse queries.
 std::vector<LayerProfile> ActivationRecorder::shift_profiles() const {
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)

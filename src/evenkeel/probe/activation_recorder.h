@@ -16,47 +16,47 @@
 
 namespace evenkeel::probe {
 
-/// Standard deviations s of the noise for circuit_collapse: keys are multiplied by 1 + s z with
-/// standard normal z.
+/// Noise levels s of the measure circuit_collapse. Keys are multiplied by 1 + s z with standard
+/// normal z.
 inline constexpr std::array<double, 3> kNoises = {0.05, 0.1, 0.2};
 
-/// Statistics of one layer, over all batches that passed.
+/// The statistics of one layer over all recorded batches.
 struct LayerStats {
-  WeightedMean square;    // mean(x^2) of the residual stream
-  WeightedMean kurtosis;  // of the residual stream, as are outliers and cosine
-  WeightedMean outliers;
-  WeightedMean cosine;
-  WeightedMean angle;                    // between the block's input and output, over pi
+  WeightedMean square;                   // mean(x^2) of the residual stream
+  WeightedMean kurtosis;                 // of the residual stream
+  WeightedMean outliers;                 // of the residual stream
+  WeightedMean cosine;                   // of the residual stream
+  WeightedMean angle;                    // between input and output of the block, divided by pi
   WeightedMean entropy;                  // of attention weights, nats
-  std::array<WeightedMean, 2> branch;    // mean(x^2) of the branch: attention, feed-forward
-  std::array<WeightedMean, 2> residual;  // mean(x^2) of the residual stream before it
+  std::array<WeightedMean, 2> branch;    // mean(x^2) of the attention and the feed-forward branch
+  std::array<WeightedMean, 2> residual;  // mean(x^2) of the residual stream before each sublayer
   double largest = 0;                    // max |x| of the residual stream
-  std::vector<double> scores;            // the largest attention score of each head
-  nn::AttentionShifts shifts;            // a count for each of kNoises
+  std::vector<double> scores;            // by head: largest attention score
+  nn::AttentionShifts shifts;            // one count per noise level of kNoises
   EffectiveRank rank;                    // of the residual stream
 };
 
-/// A measure with one value a layer, read from its statistics.
+/// A measure with one value per layer, computed from LayerStats.
 struct LayerMeasure {
   const char* name;
-  const char* part;   // of a layer
-  std::size_t first;  // layer: 0 for the residual stream, 1 for blocks
+  const char* part;   // LayerProfile::part
+  std::size_t first;  // first layer: 0 for the residual stream, 1 for blocks
   double (*value)(const LayerStats& layer);
 };
 
-/// Records statistics of residual streams, branches and attention while batches pass through a
-/// model. A mean over tokens is one over the tokens of all batches, whatever their sizes.
+/// Records statistics of residual streams, branches and attention during forward passes. A mean is
+/// over the tokens of all batches, independent of the batch sizes.
 class ActivationRecorder {
  public:
-  /// \param layer_count  blocks of the model
-  /// \param measures     names of measures (config::measures()): only these are computed
+  /// \param layer_count  number of blocks, N
+  /// \param measures     names from config::measures(); other measures are not computed
   ActivationRecorder(std::int64_t layer_count, std::set<std::string> measures);
 
-  /// The callbacks for forward passes; valid during the lifetime of this object.
+  /// The observer for forward passes. It is valid during the lifetime of this object.
   nn::Observer observer();
 
-  /// The profiles over all batches. Measures of the residual stream begin at layer 0, measures of
-  /// blocks at layer 1.
+  /// The profiles over all batches. The first layer is 0 for measures of the residual stream, and 1
+  /// for measures of blocks.
   std::vector<LayerProfile> profiles() const;
 
  private:
@@ -72,9 +72,9 @@ class ActivationRecorder {
   std::vector<LayerProfile> router_profiles() const;
 
   std::set<std::string> measures_;
-  std::vector<LayerStats> layer_stats_;  // layers 0 .. N
-  RoutingRecorder routing_;              // of the blocks that are mixtures
-  at::Tensor block_input_;               // [B, T, D], residual stream at the input of the block
+  std::vector<LayerStats> layer_stats_;  // layers 0 to N
+  RoutingRecorder routing_;              // of the mixture-of-experts blocks
+  at::Tensor block_input_;               // [B, T, D], residual stream before the current block
 };
 
 }  // namespace evenkeel::probe

@@ -12,7 +12,7 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Mean of all entries; sums along rows first, so the order does not depend on threads.
+/// The mean of all entries. It reduces rows first, so the result does not depend on the threads.
 double mean_of(const at::Tensor& x) {
   const auto rows = x.flatten(0, -2).sum(-1);
   return rows.sum().item<double>() / static_cast<double>(x.numel());
@@ -22,7 +22,7 @@ at::Tensor as_float64(const at::Tensor& x) {
   return x.detach().to(at::kDouble);
 }
 
-/// Rows divided by their L2 norm, in float64; rows of zeros stay.
+/// Rows divided by their L2 norms, in float64. Rows of zeros are unchanged.
 at::Tensor unit_rows(const at::Tensor& x) {
   const auto rows = as_float64(x);
   const auto lengths = rows.square().sum(-1, /*keepdim=*/true).sqrt();

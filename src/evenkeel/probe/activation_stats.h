@@ -5,14 +5,14 @@
 
 #include <cstdint>
 
-/// Statistics of a residual stream x [B, T, D]. Computed in float64, without gradients.
+/// Statistics of a residual stream x [B, T, D], in float64 and without gradients.
 namespace evenkeel::probe {
 
-/// A weighted mean of values that arrive one by one: sum_i w_i v_i / sum_i w_i.
+/// An incremental weighted mean: sum_i w_i v_i / sum_i w_i.
 struct WeightedMean {
   double sum = 0, weight = 0;
 
-  /// Adds a value v with the weight w.
+  /// Adds a value v with weight w.
   void add(double v, double w) {
     sum += v * w;
     weight += w;
@@ -22,31 +22,31 @@ struct WeightedMean {
   double value() const { return sum / weight; }
 };
 
-/// max(a, b); NaN if one of them is NaN.
+/// max(a, b); NaN if a or b is NaN.
 double max_or_nan(double a, double b);
 
-/// mean(x^2); stream_rms is its root.
+/// mean(x^2); the measure stream_rms is its square root.
 double mean_square(const at::Tensor& x);
 
 /// max |x|
 double max_abs(const at::Tensor& x);
 
-/// Kurtosis m4 / m2^2 of the features of a token, with central moments m; mean over tokens. A token
-/// whose features are all equal counts as 0.
+/// Kurtosis m4 / m2^2 over the features of a token, with central moments m_k; mean over all tokens.
+/// It is 0 for a token with equal features.
 double kurtosis(const at::Tensor& x);
 
-/// The share of entries with |x| > 6 rms(token).
+/// The fraction of entries with |x| > 6 rms(token).
 double outlier_share(const at::Tensor& x);
 
-/// Mean of cos(x_i, x_j) over all pairs i < j of positions of a sequence, and over the batch. A
-/// token of zeros has cosine 0 with every token. NaN for one position.
+/// The mean of cos(x_i, x_j) over all pairs of positions i < j of a sequence, and over the batch.
+/// The cosine with a token of zeros is 0. NaN for T = 1.
 double token_cosine(const at::Tensor& x);
 
-/// arccos(cos(x, y)) / pi, mean over tokens. \param x, y  [B, T, D]
+/// The mean of arccos(cos(x, y)) / pi over all tokens. \param x, y  [B, T, D]
 double angle(const at::Tensor& x, const at::Tensor& y);
 
-/// Effective rank exp(-sum_i p_i ln p_i), where p_i = sigma_i / sum_j sigma_j are the normalized
-/// singular values of the centred matrix of all tokens, [tokens, D]. Tokens are added in pieces:
+/// The effective rank exp(-sum_i p_i ln p_i) of the centered matrix of all tokens [tokens, D], with
+/// its normalized singular values p_i = sigma_i / sum_j sigma_j. The computation is incremental;
 /// the state has D^2 + D numbers.
 /// \source Roy and Vetterli 2007, "The effective rank"
 class EffectiveRank {
@@ -54,7 +54,8 @@ class EffectiveRank {
   /// Adds tokens. \param x  [B, T, D]
   void add(const at::Tensor& x);
 
-  /// The effective rank of all tokens so far; NaN if one of them is not finite, 0 if all are equal.
+  /// The effective rank of all tokens so far; NaN if a token is not finite, 0 if all tokens are
+  /// equal.
   double value() const;
 
  private:

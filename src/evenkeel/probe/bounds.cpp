@@ -9,9 +9,9 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Norms of one matrix.
+/// The singular values and norms of one matrix.
 struct MatrixNorms {
-  double largest = 0, smallest = 0;  // singular values
+  double largest = 0, smallest = 0;  // largest and smallest singular value
   double frobenius = 0;              // root of the sum of their squares
 };
 
@@ -53,7 +53,7 @@ Bound value_bound(Placement placement, const Terms& at) {
   return {s * std::sqrt(d) * norms.output.frobenius, s * norms.output.frobenius};
 }
 
-/// The bound of the query matrix; that of the key matrix with query and key exchanged.
+/// The bound for the query matrix. The bound for the key matrix exchanges query and key.
 Bound query_bound(Placement placement, const Terms& at, const MatrixNorms& query,
                   const MatrixNorms& key) {
   const auto& [s, d, dk, norms] = at;

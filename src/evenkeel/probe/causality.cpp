@@ -21,10 +21,10 @@ namespace evenkeel::probe {
 
 namespace {
 
-constexpr double kCausalityRounding = 1e-12;  // of float64
-constexpr double kLeak = 1e-6;  // far above rounding, and far below what a statistic moves
+constexpr double kCausalityRounding = 1e-12;  // float64 rounding
+constexpr double kLeak = 1e-6;  // far above rounding, far below the effect of a statistic
 
-/// A forward pass that restores the states that training moves.
+/// The logits of a forward pass; restores the running statistics afterwards.
 at::Tensor logits_of(const SmallModel& small, const at::Tensor& ids, nn::Mode mode) {
   const at::NoGradGuard no_grad;
   std::map<std::string, at::Tensor> saved_states;

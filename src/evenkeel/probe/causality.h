@@ -9,20 +9,21 @@
 
 namespace evenkeel::probe {
 
-/// How much a token changes the outputs at earlier positions: the largest change of an earlier
-/// logit, against the largest at the token itself, over several positions of a small model's
-/// context. Not a number where the token does not even change its own output.
+/// The causal leakage of a small model: the largest change of a logit at earlier positions after a
+/// token changes, divided by the largest change at the token itself. Maximum over several
+/// positions. NaN if a changed token does not change its own logits.
 double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed);
 
-/// Whether leakage is expected: outputs depend on later tokens
-///   batch_norm    in training, through the mean and the variance of the batch
-///   batch_renorm  in training, while a clip holds; with both open it uses the running values only
-///   instance_norm always, through those of the sequence
+/// True if outputs depend on later tokens:
+///
+///   batch_norm     in training, through mean and variance of the batch
+///   batch_renorm   in training, while a clip is active; else it uses running statistics only
+///   instance_norm  always, through mean and variance of the sequence
 bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode);
 
-/// Of one scheme, in training and in evaluation.
+/// The causality claims of one scheme, in training and in evaluation.
 Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed);
-/// Of every scheme of the catalogue.
+/// The causality claims of all catalogue schemes.
 Claims causality_claims(std::uint64_t seed);
 
 }  // namespace evenkeel::probe

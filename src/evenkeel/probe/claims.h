@@ -4,33 +4,33 @@
 #include <string>
 #include <vector>
 
-/// Measurements inside models, and checks of what theory says of a normalization scheme.
+/// Measurements inside models, and tests of theoretical statements about normalization schemes.
 namespace evenkeel::probe {
 
-/// The relation that a measured number must have to its limit.
+/// The expected relation between a measured number and its limit.
 enum class Relation {
   at_most,   // measured <= limit
   at_least,  // measured >= limit
   near,      // |measured - limit| <= tolerance
 };
 
-/// A statement of theory with the number that tests it. The limit comes from a derivation
-/// (docs/probes.md), never from results of the program.
+/// A theoretical statement and its test. The limit is derived from theory (docs/probes.md), never
+/// from measurements.
 struct Claim {
   std::string subject;    // a placement, kind or scheme: "QKV", "batch_norm"
   std::string statement;  // the quantity: "|dS/dW_Q| over its corrected bound"
   double measured = 0;
   Relation relation = Relation::at_most;
   double limit = 0;
-  double tolerance = 0;  // of Relation::near
+  double tolerance = 0;  // only for Relation::near
 
-  /// Whether the relation holds; false if the measurement or the limit is NaN or infinite.
+  /// True if the relation holds; false if the measurement or the limit is not finite.
   bool holds() const;
 };
 
 using Claims = std::vector<Claim>;
 
-/// The number of claims that do not hold.
+/// The number of refuted claims.
 std::size_t refuted_count(const Claims& claims);
 
 }  // namespace evenkeel::probe

@@ -21,19 +21,19 @@ namespace evenkeel::probe {
 namespace {
 
 constexpr std::array<double, 4> kCouplingFactors = {0.25, 1, 3, 16};
-constexpr std::size_t kUnscaled = 1;  // of kCouplingFactors
+constexpr std::size_t kUnscaled = 1;  // index in kCouplingFactors
 
-/// Rows of the embedding get the length 1e4. A branch reaches about 100 at c = 16, so c changes the
-/// residual stream, and the gradient from the layers above, by about 1 % at most.
+/// Rows of the embedding get the L2 norm 1e4. A branch reaches about 100 at c = 16, so c changes
+/// the residual stream, and the gradient from later layers, by about 1 % at most.
 constexpr double kLargeEmbedding = 1e4;
 constexpr double kSlopeTolerance = 0.05;
-constexpr double kCouplingRounding = 1e-12;  // of float64
+constexpr double kCouplingRounding = 1e-12;  // float64 rounding
 
-/// The matrices whose gradients are measured, by the names of the paper.
+/// The matrices whose gradients are measured, with their names in the paper.
 constexpr std::array<std::pair<const char*, const char*>, 3> kMatrices = {
     {{"W_O", "attention.output"}, {"W_Q", "attention.q"}, {"W_K", "attention.k"}}};
 
-/// Rows of a stored matrix of a block.
+/// A slice of the rows of a stored matrix in one block.
 struct MatrixRows {
   std::string stored;
   std::int64_t first = 0, count = 0;
@@ -51,7 +51,7 @@ MatrixRows coupling_rows_of(const norm::Shape& shape, std::int64_t block, const 
 /// Gradients of kMatrices, in order: [rows, columns], float64.
 using Gradients = std::array<at::Tensor, kMatrices.size()>;
 
-/// The gradients of one block with its W_V multiplied by c.
+/// The gradients of one block after its W_V is multiplied by c.
 Gradients gradients(SmallModel& small, std::int64_t block, double c, std::uint64_t seed) {
   const auto& shape = small.model->scheme().shape;
   const auto value = coupling_rows_of(shape, block, "attention.v");
@@ -99,7 +99,7 @@ double slope(const std::vector<double>& x, const std::vector<double>& y) {
   return both / square;
 }
 
-/// The exponent of c by which the gradients of one matrix grow.
+/// The exponent p of |g(c)| ~ c^p for one matrix.
 double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   std::vector<double> x, y;
   for (std::size_t f = 0; f < kCouplingFactors.size(); ++f) {
@@ -109,7 +109,7 @@ double exponent(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   return slope(x, y);
 }
 
-/// The largest change of the gradients of one matrix, against those at c = 1.
+/// The largest relative change of the gradients of one matrix from those at c = 1.
 double change(const std::vector<Gradients>& by_factor, std::size_t matrix) {
   double worst = 0;
   for (const auto& each : by_factor) {
@@ -124,7 +124,7 @@ void drop_epsilon_of_values(norm::Scheme& scheme) {
   }
 }
 
-/// One number for each of kMatrices, over all blocks.
+/// One number per matrix of kMatrices, over all blocks.
 using Measured = std::array<double, kMatrices.size()>;
 
 /// The largest change() over all blocks.
@@ -139,7 +139,7 @@ Measured largest_changes(SmallModel& small, std::uint64_t seed) {
   return measured;
 }
 
-/// The exponent() that is farthest from 1.
+/// The exponent() with the largest distance from 1.
 Measured farthest_exponents(SmallModel& small, std::uint64_t seed) {
   small.parameters->at("embedding.weight").master.mul_(kLargeEmbedding);
   Measured measured;

@@ -25,7 +25,7 @@ std::string last_word(const std::string& name) {
 /// Sums of squares of gradients.
 struct GradientSquares {
   double model = 0;
-  std::vector<double> blocks, gains;  // one a block; gains: of its norms
+  std::vector<double> blocks, gains;  // one per block; gains: all norms of the block
   std::map<std::string, double> by_parameter;
 };
 
@@ -49,7 +49,7 @@ GradientSquares gradient_squares(const nn::Parameters& parameters,
   return squares;
 }
 
-/// Adds the parts q, k, v, output, up, gate, down of block `l`, each over all experts together.
+/// Adds the parts q, k, v, output, up, gate, down of block `l`; each part covers all experts.
 void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients,
                   const norm::Shape& shape, std::int64_t l, LayerProfileBuilder& out) {
   std::map<std::string, double> parts;

@@ -9,11 +9,11 @@
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/probe/layer_profile.h"
 
-/// L2 norms of gradients and updates, and drifts of gains, by layer. Sums are in float64, in a
-/// fixed order.
+/// L2 norms of gradients and updates, and gain drifts, by layer. Sums are in float64, in a fixed
+/// order.
 namespace evenkeel::probe {
 
-/// The measure grad_norm: L2 norms of gradients, in this order of parts:
+/// The measure grad_norm, L2 norms of gradients, with these parts in this order:
 ///
 /// | part                                   | gradients                                          |
 /// | -------------------------------------- | -------------------------------------------------- |
@@ -24,14 +24,14 @@ namespace evenkeel::probe {
 /// | gains                                  | all parameters of all norms of a block             |
 /// | name of a parameter, without blocks.N. | that parameter                                     |
 ///
-/// \param gradients  one flat buffer a group of `parameters`
+/// \param gradients  one flat buffer per parameter group
 std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
                                          const std::vector<at::Tensor>& gradients,
                                          const norm::Scheme& scheme);
 
-/// The measure gain_drift: |gain - initial gain| of each norm, as parts "NORM mean" and "NORM max",
-/// where NORM is the name of its tensors.
-/// \param planned  optimizer steps of the run: initial values may depend on it
+/// The measure gain_drift, |gain - initial gain| of each norm. Its parts are "NORM mean" and "NORM
+/// max", where NORM is the prefix of the norm's tensors.
+/// \param planned  steps of the learning-rate schedule (T): initial values may depend on it
 std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,
                                       std::int64_t planned);
 
@@ -40,13 +40,13 @@ class ParameterSnapshot {
  public:
   explicit ParameterSnapshot(const nn::Parameters& parameters);
 
-  /// The measure update_ratio: |now - then| / |then| of each parameter, in L2 norms; NaN for a
-  /// parameter that was all zeros.
+  /// The measure update_ratio of each parameter: |w_now - w_snapshot| / |w_snapshot| in L2 norms;
+  /// NaN if the snapshot is zero.
   std::vector<LayerProfile> update_ratios(const nn::Parameters& now,
                                           const norm::Scheme& scheme) const;
 
  private:
-  std::vector<at::Tensor> masters_;  // one flat buffer a parameter group
+  std::vector<at::Tensor> masters_;  // one flat buffer per parameter group
 };
 
 }  // namespace evenkeel::probe

@@ -24,9 +24,9 @@ using norm::Kind;
 
 constexpr std::int64_t kBatch = 3, kTime = 6, kInputs = 12, kFeatures = 16;
 constexpr double kInvarianceRounding =
-    1e-11;  // float64: sums over the batch, then division by small deviations
-constexpr double kChanged = 1e-3;          // the changes of the input are of order 1
-constexpr double kInvarianceSpread = 0.2;  // of parameters
+    1e-11;  // float64: sums over the batch, then division by small standard deviations
+constexpr double kChanged = 1e-3;          // the changes of the input have order 1
+constexpr double kInvarianceSpread = 0.2;  // standard deviation of the parameters
 
 Sample sample() {
   auto x = randn(1, "probe/invariance/x", {kBatch, kTime, kInputs});
@@ -35,8 +35,8 @@ Sample sample() {
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};
 }
 
-/// A random value of a norm's parameter, around its initial value; beta is random around 0, with
-/// its initial value as standard deviation.
+/// A random value of a norm's parameter: normal around its initial value. beta is normal around 0,
+/// with its initial value as standard deviation.
 /// \return [size], float64
 at::Tensor value_of(const norm::Norm& norm, const norm::NormParameter& part) {
   const norm::Variables variables = {{"width", static_cast<double>(kFeatures)}};
@@ -80,7 +80,7 @@ InvarianceRow bare(const std::string& name, Kind kind) {
   return row;
 }
 
-/// The claim that `factor` times the norm of `row` on z equals the norm of `other` on other_z, by
+/// The claim that `factor` times the norm `row` on z equals the norm `other` on other_z. It uses
 /// the larger error of the two implementations.
 Claim equality(const std::string& statement, const InvarianceRow& row, const at::Tensor& z,
                double factor, const InvarianceRow& other, const at::Tensor& other_z) {

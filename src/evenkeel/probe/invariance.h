@@ -14,25 +14,24 @@ namespace evenkeel::probe {
 /// A norm as a function of its input: [B, T, D] to [B, T, D], float64.
 using NormFunction = std::function<at::Tensor(const at::Tensor& z)>;
 
-/// The norm of a row of the table, by nn::NormLayer. Gains and biases are random around their
-/// initial values. Each call starts with the same running statistics.
-/// \param fused  false: the formulas of ops/common/reference.h
+/// The norm of a table row as a function, computed by nn::NormLayer. Gains and biases are random
+/// around their initial values. Each call starts with the same running statistics.
+/// \param fused  false: the reference implementation (ops/common/reference.h)
 NormFunction norm_function(const InvarianceRow& row, bool fused);
 
-/// One claim for each change of the input. With outputs y and y' before and after the change,
-/// max |y' - y| / max |y| is rounding where the table says invariant, and at least 1e-3 where it
-/// says changes.
-/// \param implementations  of the norm; the claim is about the worst of them
+/// One claim per change of the input. With outputs y and y' before and after the change, the claim
+/// limits max |y' - y| / max |y|: "invariant" is at most a rounding error, "changes" at least 1e-3.
+/// \param implementations  implementations of the norm; the claim uses the worst result
 Claims claims_for(const InvarianceRow& row, const std::vector<NormFunction>& implementations);
 
-/// The claims of all rows, each in both implementations.
+/// The claims of all rows, each for the fused and the reference implementation.
 Claims invariance_claims();
 
-/// Kinds that equal other kinds, by the largest error of their outputs:
+/// Claims that norm kinds are equal, measured by the largest error of their outputs:
 ///
-///   RMSNorm of centred rows           = LayerNorm
+///   RMSNorm of centered rows          = LayerNorm
 ///   sqrt(D) L2                        = RMSNorm
-///   ScaleNorm with the gain sqrt(D)   = RMSNorm
+///   ScaleNorm with gain sqrt(D)       = RMSNorm
 ///   GroupNorm with one group          = LayerNorm
 ///   Batch Renorm with closed clips    = BatchNorm
 Claims equality_claims();

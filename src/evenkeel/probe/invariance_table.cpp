@@ -13,9 +13,9 @@ namespace {
 using norm::Kind;
 
 constexpr double kFactor = 3;       // c
-constexpr std::int64_t kToken = 2;  // of the sequence kSequence: the one token that is changed
+constexpr std::int64_t kToken = 2;  // position of the changed token in the sequence kSequence
 constexpr std::int64_t kSequence = 1;
-constexpr std::int64_t kGroups = 4;  // of features
+constexpr std::int64_t kGroups = 4;  // groups of features
 
 at::Tensor noise(const char* name, at::IntArrayRef sizes) {
   return randn(1, std::string("probe/invariance/") + name, sizes);
@@ -25,7 +25,7 @@ at::Tensor with_weight(const Sample& sample, const at::Tensor& weight) {
   return Sample{sample.x, weight}.z();
 }
 
-/// The token of z that is changed, as a view.
+/// The changed token of z, as a view.
 at::Tensor token_of(const at::Tensor& z) {
   return z.select(0, kSequence).select(0, kToken);
 }
@@ -44,7 +44,7 @@ at::Tensor shifted_rows(const Sample& sample) {
   return with_weight(sample, sample.weight + noise("v", {sample.weight.size(1)}));
 }
 
-/// v is along the feature of x that is the same in every token.
+/// The shift is along the feature of x that is 1 in every token.
 at::Tensor rows_shifted_along_a_constant(const Sample& sample) {
   auto weight = sample.weight.clone();
   weight.select(1, 0).add_(kFactor);
@@ -63,7 +63,7 @@ at::Tensor unequal_vector(const Sample& sample) {
   return sample.z() + noise("vector", {sample.weight.size(0)});
 }
 
-/// Equal inside each group of features that follow one another.
+/// A vector with equal entries in each group of consecutive features.
 at::Tensor vector_of_groups(const Sample& sample) {
   const auto of_groups = noise("groups", {kGroups});
   return sample.z() + of_groups.repeat_interleave(sample.weight.size(0) / kGroups);
@@ -97,8 +97,8 @@ at::Tensor another_token(const Sample& sample) {
   return z;
 }
 
-/// The letters of a norm whose values share a statistic along this axis. They follow from the
-/// formulas (docs/probes.md).
+/// The expected letters for a norm with statistics along this axis. They follow from the equations
+/// (docs/probes.md).
 struct AxisLetters {
   norm::StatisticAxis axis;
   bool is_centred;
@@ -112,10 +112,10 @@ constexpr std::array<AxisLetters, 6> kLetters = {{
     {norm::StatisticAxis::row, false, "x=xxxxxx===x="},
     {norm::StatisticAxis::none, false, "xxxxxxxxxxxx="},
 }};
-/// The letters of a fixed map of each value: without statistics, or with running values.
+/// The expected letters for a fixed element-wise map: no statistics, or running statistics.
 constexpr const char* kFixedMap = "xxxxxxxxxxxx=";
 
-/// The row of a kind with default fields, and epsilon 0.
+/// The row of a kind with default fields and epsilon 0.
 InvarianceRow exact(const norm::KindRow& kind) {
   InvarianceRow row = {.name = kind.name, .norm = kind.defaults, .expected = {}};
   row.norm.epsilon = 0;
@@ -127,14 +127,14 @@ InvarianceRow exact(const norm::KindRow& kind) {
   return row;
 }
 
-/// A kind with other fields than its defaults, where these change the letters or the formula.
+/// A kind with fields that differ from its defaults and change the letters or the equation.
 struct Variant {
   Kind kind;
   const char* name;
   void (*change)(norm::Norm&);
   const char* letters;
   const char* default_name =
-      nullptr;  // the name of the row with default fields; null: the kind's name
+      nullptr;  // name of the row with default fields; nullptr: name of the kind
 };
 const std::array<Variant, 3> kVariants = {{
     {Kind::batch_renorm, "batch_renorm, clips open",
@@ -150,16 +150,17 @@ const std::array<Variant, 3> kVariants = {{
        norm.partial = kPart;
      },
      "x=xxxxxx===x="},
-    // Beyond its start the gain of SeeDNorm depends on the length of x: no invariance is left.
+    // Away from its initial value, the gain of SeeDNorm depends on the scale of x: no invariance
+    // remains.
     {Kind::seed_norm, "seed_norm",
      [](norm::Norm& norm) {
-       constexpr double kTilt = 0.2;  // x.beta of order 1: its tanh is not saturated
+       constexpr double kTilt = 0.2;  // x . beta of order 1, where tanh is not saturated
        norm.beta_init = kTilt;
      },
      kFixedMap, "seed_norm, beta 0"},
 }};
 
-/// The rows of one kind: its defaults, its variants, and evaluation with running values.
+/// The rows of one kind: its defaults, its variants, and evaluation with running statistics.
 std::vector<InvarianceRow> invariance_table_rows_of(const norm::KindRow& kind) {
   std::vector<InvarianceRow> rows = {exact(kind)};
   for (const auto& variant : kVariants) {

@@ -12,33 +12,34 @@
 
 namespace evenkeel::probe {
 
-/// The input of the norms: z = x W^T, without a bias.
+/// An input z = x W^T of a norm, without bias.
 struct Sample {
-  at::Tensor x;       // [B, T, n]; its first feature is 1 in every token
+  at::Tensor x;       // [B, T, n]; the first feature is 1 in every token
   at::Tensor weight;  // [D, n]
   at::Tensor z() const;
 };
 
-/// A change of the sample, and what is compared: all outputs of the norm, or those before a token.
+/// A change of the input, and the range of outputs to compare.
 struct Change {
   const char* name;
-  at::Tensor (*apply)(const Sample&);  // another z
-  std::int64_t positions = 0;          // that are compared; 0: all
+  at::Tensor (*apply)(const Sample&);  // returns the changed z
+  std::int64_t positions = 0;  // compares the outputs at earlier positions only; 0: all outputs
 };
 
 /// The columns of the table.
 constexpr std::size_t kChanges = 13;
 const std::array<Change, kChanges>& changes();
 
-/// A row: a norm, and what each change does to its output.
+/// A row of the table: a norm, and the expected effect of each change on its output.
 struct InvarianceRow {
   std::string name;
   norm::Norm norm;
   nn::Mode mode = nn::Mode::training;
-  std::string expected;  // a letter for each change: '=' invariant, 'x' changes
+  std::string expected;  // one letter per change: '=' invariant, 'x' changes
 };
 
-/// Every kind of norm, with epsilon 0, and where parameters or mode decide, each case of it.
+/// The rows of all norm kinds with epsilon 0. A kind has several rows if its result depends on
+/// parameters or on the mode.
 std::vector<InvarianceRow> invariance_rows();
 
 }  // namespace evenkeel::probe

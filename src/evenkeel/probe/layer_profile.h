@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-/// Measurements inside a model: activations, attention and gradients, layer by layer.
+/// Statistics of activations, attention and gradients of a model, by layer.
 namespace evenkeel::probe {
 
-/// One quantity along the depth of a model.
+/// One quantity of a model as a function of depth.
 struct LayerProfile {
   std::string measure;         // a name of config::measures()
   std::string part;            // part of a layer: "block", "q", "head 0"; may be ""
-  std::int64_t first = 1;      // layer of values[0]: blocks are 1 .. N, 0 is before, N + 1 after
-  std::vector<double> values;  // one a layer; NaN where a layer has no such part
+  std::int64_t first = 1;      // layer of values[0]: 0 before, 1 .. N in, N + 1 after the blocks
+  std::vector<double> values;  // one per layer; NaN if a layer has no such part
 };
 
 }  // namespace evenkeel::probe

@@ -9,7 +9,7 @@
 
 namespace evenkeel::probe {
 
-/// The layer of a parameter, and its name there.
+/// The layer of a parameter, and its name within the layer.
 ///
 /// | parameter                        | layer | part                    |
 /// | -------------------------------- | ----- | ----------------------- |
@@ -21,11 +21,11 @@ struct ParameterLocation {
   std::string part;
 };
 
-/// \param layers  blocks of the model, N
+/// \param layers  number of blocks, N
 ParameterLocation location_of(const std::string& parameter, std::int64_t layers);
 
-/// Collects single values into profiles: one profile a part, in the order in which the parts were
-/// first added. Parts of blocks have a value for each block, NaN where none was added.
+/// Collects single values into profiles: one profile per part, in the order of the first values. A
+/// part of blocks has one value per block, NaN if none was added.
 class LayerProfileBuilder {
  public:
   LayerProfileBuilder(std::string measure, std::int64_t layers)
@@ -34,7 +34,7 @@ class LayerProfileBuilder {
   /// Sets the value of a part at a layer.
   void add(const ParameterLocation& location, double value);
 
-  /// Moves the profiles out.
+  /// Moves all profiles out of the builder.
   std::vector<LayerProfile> take() { return std::move(profiles_); }
 
  private:

@@ -17,8 +17,8 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// The mean loss of a batch, nats a token.
-/// \param parameters  get the gradient of the loss; nullptr: no backward pass
+/// The mean loss of a batch, nats per token.
+/// \param parameters  receives the gradients of the loss; nullptr: no backward pass
 double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
                  const nn::Pass& options, nn::Parameters* parameters = nullptr) {
   const at::AutoGradMode mode(parameters != nullptr);

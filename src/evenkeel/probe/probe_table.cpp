@@ -52,7 +52,7 @@ constexpr std::array kGradients = {
     Column{"gains", "grad_norm", "gains"},
 };
 
-/// The value of a profile at a layer; "-" if there is none.
+/// The value of a profile at a layer; "-" if it is missing.
 std::string cell(const LayerProfile* profile, std::int64_t layer) {
   const auto at = profile == nullptr ? -1 : layer - profile->first;
   if (at < 0 || at >= static_cast<std::int64_t>(profile->values.size())) return "-";
@@ -64,7 +64,7 @@ void add_cell(std::string& line, const std::string& content, std::size_t width) 
   line += std::string(width > content.size() ? width - content.size() : 1, ' ') + content;
 }
 
-/// A table with one row a layer; "" if none of the columns was measured.
+/// A table with one row per layer; "" if none of the columns was measured.
 std::string table_of(const ProbeResult& result, std::span<const Column> columns) {
   std::vector<std::pair<const Column*, const LayerProfile*>> shown;
   std::int64_t first = 1, last = 0;
@@ -89,7 +89,7 @@ std::string table_of(const ProbeResult& result, std::span<const Column> columns)
   return out;
 }
 
-/// One line for each norm whose gain moved: the largest drift in each block.
+/// One line per norm with a changed gain: the largest drift in each block.
 std::string gain_drift_lines(const ProbeResult& result) {
   constexpr double kMoved = 1e-12;
   std::string out;

@@ -9,8 +9,8 @@
 namespace evenkeel::probe {
 
 /// Standard normal numbers, a pure function of (seed, name, index).
-/// \param name  of the random stream: "probe/theory/X"
-/// \return [sizes], float64
+/// \param name  name of the random stream: "probe/theory/X"
+/// \return float64, in the shape `sizes`
 at::Tensor randn(std::uint64_t seed, const std::string& name, at::IntArrayRef sizes);
 
 /// Uniform token ids below `vocabulary`, a pure function of (seed, name, index).

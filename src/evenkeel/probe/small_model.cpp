@@ -12,7 +12,7 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Half of a run: branches that a scheme starts at 0 have grown.
+/// Half of the run: branches with an initial scale of 0 have grown.
 constexpr norm::Steps kSteps = {.done = 50, .planned = 100};
 constexpr double kSmallModelSpread = 0.2;  // standard deviation of the noise on vectors
 

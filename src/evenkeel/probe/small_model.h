@@ -12,8 +12,8 @@
 
 namespace evenkeel::probe {
 
-/// The shape of a small model: 4 blocks of width 32, enough for every scheme of the catalogue that
-/// treats some blocks differently.
+/// The shape of the small model: 4 blocks of width 32. Four blocks are enough for every catalogue
+/// scheme with different rules for some blocks.
 norm::Shape small_shape();
 
 /// A model in float64, for claims about a scheme.
@@ -22,9 +22,9 @@ struct SmallModel {
   std::unique_ptr<nn::Model> model;
 };
 
-/// Builds a small model at step 50 of 100. Matrices are normal with variance 1/D. Gains and other
+/// Builds the small model at step 50 of 100. Matrices are normal with variance 1/D. Gains and other
 /// vectors are random around their initial values, so that each of them has an effect. The head is
-/// tied if the scheme ties it.
+/// tied if the scheme requires it.
 SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed);
 
 }  // namespace evenkeel::probe

@@ -16,10 +16,10 @@ namespace {
 
 using Tensors = PerWeight<at::Tensor>;
 
-constexpr double kTheoryRounding = 1e-12;  // of float64, through a softmax and some sums
+constexpr double kTheoryRounding = 1e-12;  // float64 rounding of a softmax and a few sums
 constexpr std::array<double, 6> kTheoryFactors = {0.25, 0.5, 2, 3, 4, 16};
 
-/// Calls body(head) for one random head a seed, seeds 1 to options.seeds.
+/// Calls body(head) with one random head per seed, 1 to options.seeds.
 template <typename Body>
 void for_each_head(const TheoryOptions& options, const Body& body) {
   for (std::int64_t seed = 1; seed <= options.seeds; ++seed) {
@@ -55,13 +55,13 @@ at::Tensor orthogonal(std::int64_t width) {
   return std::get<0>(at::linalg_qr(randn(1, "probe/theory/orthogonal", {width, width})));
 }
 
-/// How Jacobians change when one matrix is multiplied by c.
+/// The effect on Jacobians if one matrix is multiplied by c.
 struct ScalingRule {
   Placement placement;
   at::Tensor Tensors::* scaled;
   const char* scaled_name;
   std::vector<std::size_t> affected;  // indices into kHeadWeights
-  int power;                          // of c, by which the Jacobian is multiplied
+  int power;                          // the Jacobian is multiplied by c^power
 };
 
 std::vector<ScalingRule> rules() {

@@ -11,51 +11,52 @@
 
 #include "evenkeel/store/safetensors.h"
 
-/// Checkpoints that survive a kill and a power cut (docs/checkpoints.md describes the protocol).
+/// Crash-safe checkpoints: they survive SIGKILL and power loss (docs/checkpoints.md has the
+/// protocol).
 namespace evenkeel::store {
 
-/// The content of a checkpoint, to be saved. NaN and infinity in the JSON parts are written as
-/// null.
+/// The content of a new checkpoint. NaN and infinity in the JSON parts are written as null.
 struct CheckpointContent {
   std::int64_t step = 0;              // optimizer steps so far
-  std::vector<TensorView> model;      // model.safetensors: master weights and states
-  std::vector<TensorView> optimizer;  // optimizer.safetensors: moments
+  std::vector<TensorView> model;      // model.safetensors: master weights and buffers
+  std::vector<TensorView> optimizer;  // optimizer.safetensors: AdamW moments
   nlohmann::json state;               // state.json: counters, state of the health monitor
-  nlohmann::json manifest;            // merged into MANIFEST.json; reserved keys: digest_kind,
-                                      // files, format, root_digest, step
+  nlohmann::json manifest;  // merged into MANIFEST.json; reserved keys: digest_kind, files, format,
+                            // root_digest, step
 };
 
-/// A checkpoint whose manifest and digests were checked.
+/// A checkpoint with a verified manifest and verified digests.
 struct VerifiedCheckpoint {
   std::filesystem::path folder;  // RUN/checkpoints/step-...
   std::int64_t step = 0;
   nlohmann::json manifest, state;
 };
 
-/// Writes RUN/checkpoints/step-00001000, durably: when this returns, it survives a power cut. Then
-/// removes all checkpoints but the newest `keep`, and those of later steps: after a save of step S
-/// the run continues at S. On failure older checkpoints are intact, and nothing half-written has a
-/// final name. The caller must hold the run's Lock (lock.h).
-/// \param keep  at least 1
-/// \throws Error (io): full disk, or any other error of the system
+/// Writes RUN/checkpoints/step-00001000 durably: after the return, the checkpoint survives power
+/// loss. Then removes all but the newest `keep` checkpoints, and all checkpoints of later steps,
+/// which a resume from an older step has made obsolete. On failure the older checkpoints are
+/// intact, and no incomplete folder has a final name. The caller must hold the run's Lock (lock.h).
+/// \param keep  at least 1; the configuration requires checkpoint.keep >= 2
+/// \throws Error (io, exit code 74) on a full disk or another I/O error
 void save_checkpoint(const std::filesystem::path& run, const CheckpointContent& content,
                      std::int64_t keep);
 
-/// The result of a search for a usable checkpoint.
+/// The result of a search for a valid checkpoint.
 struct CheckpointSearch {
   std::optional<VerifiedCheckpoint> found;
-  std::vector<std::string> skipped;  // one line for each newer checkpoint that is not usable
+  std::vector<std::string> skipped;  // newer checkpoints that are invalid, with reasons
 };
 
-/// The newest checkpoint of a run whose manifest, sizes and digests hold.
-/// \throws Error (io) if the folder of the checkpoints is there but cannot be listed
+/// The newest valid checkpoint of a run: manifest, file sizes and digests match.
+/// \throws Error (io, exit code 74) if RUN/checkpoints exists but cannot be read
 CheckpointSearch newest_checkpoint(const std::filesystem::path& run);
 
-/// The checkpoint of a folder RUN/checkpoints/step-..., or the newest checkpoint of a run's folder.
+/// The checkpoint in `folder`, if it is RUN/checkpoints/step-..., else the newest valid checkpoint
+/// of the run `folder`.
 /// \throws Error (io) as newest_checkpoint() does
 CheckpointSearch find_checkpoint(const std::filesystem::path& folder);
 
-/// Steps of all checkpoints that have a manifest, ascending; digests are not checked.
+/// The steps of all checkpoints that have a manifest, in ascending order. Digests are not verified.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run);
 
 }  // namespace evenkeel::store

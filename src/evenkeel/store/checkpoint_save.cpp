@@ -23,7 +23,7 @@ using std::filesystem::path;
 constexpr const char* kTemporary = ".tmp-";
 constexpr const char* kTrash = ".trash-";
 
-/// The files of a checkpoint before they are written.
+/// The files of a new checkpoint.
 struct CheckpointFiles {
   SafetensorsWriter model, optimizer;
   std::string state;
@@ -39,7 +39,7 @@ CheckpointFiles checkpoint_files(const CheckpointContent& content) {
   return files_to_write;
 }
 
-/// A name that no other process has, even after a reboot: ".tmp-step-00001000-1b4e28ba-4321".
+/// A name that no other process uses, also after a reboot: ".tmp-step-00001000-1b4e28ba-4321".
 std::string process_unique_name(const char* kind, std::int64_t step) {
   constexpr std::size_t kEnoughDigits = 8;
   std::string boot;
@@ -47,8 +47,8 @@ std::string process_unique_name(const char* kind, std::int64_t step) {
   return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
 }
 
-/// Removes leftovers of earlier saves. This process holds the lock, so no other process writes
-/// them.
+/// Removes what interrupted saves left. This process has the lock, so no other process uses these
+/// folders.
 void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   for (const auto& each : directory_entries(checkpoints)) {
     const auto name = each.filename().string();
@@ -58,11 +58,11 @@ void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
   }
 }
 
-/// \throws Error (io) unless the file system has room for the files, 10 % more, and 16 MiB
+/// \throws Error (io) unless the file system has 1.1 times the size of the files plus 16 MiB free
 void check_space(const SystemCalls& system, const path& checkpoints,
                  const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
-  constexpr double kReserve = 16 << 20;  // the manifest, folders, and the logs of the next hours
+  constexpr double kReserve = 16 << 20;  // for the manifest, folders, and hours of records
   const auto size =
       files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kReserve;
@@ -78,7 +78,8 @@ nlohmann::json file_json(const WrittenFile& written) {
   return {{"size", written.size}, {"digest", written.digest}};
 }
 
-/// Writes a checkpoint's folder with all its files, durably; only its name is not durable yet.
+/// Writes a checkpoint's folder and all its files durably. The name of the folder is not durable
+/// yet.
 /// \throws Error (io)
 void write_folder(const SystemCalls& system, const path& folder, const CheckpointContent& content,
                   const CheckpointFiles& files_to_write) {
@@ -102,8 +103,8 @@ void rename_path(const SystemCalls& system, const path& from, const path& to) {
   if (system.rename(from.c_str(), to.c_str()) != 0) throw_system_error(to, "rename to", errno);
 }
 
-/// Gives `temporary` its final name. An intact checkpoint of that name is exchanged with it
-/// atomically, so that one exists at any time; a damaged one is moved away first.
+/// Renames `temporary` to its final name. If a valid checkpoint has that name, the two are
+/// exchanged atomically, so that a valid one exists at any time. A damaged one is renamed first.
 void move_into_place(const SystemCalls& system, const path& temporary, const path& folder,
                      std::int64_t step) {
   std::error_code none;
@@ -116,8 +117,8 @@ void move_into_place(const SystemCalls& system, const path& temporary, const pat
   rename_path(system, temporary, folder);
 }
 
-/// Removes all checkpoints but the newest `keep`, and those of steps after `saved`. Only
-/// checkpoints whose files have the sizes of their manifest count.
+/// Removes all but the newest `keep` checkpoints, and those of steps after `saved`. Only
+/// checkpoints with the file sizes of their manifests count towards `keep`.
 void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved,
                             std::int64_t keep) {
   const auto checkpoints = run / "checkpoints";
@@ -148,7 +149,7 @@ void save_checkpoint(const SystemCalls& system, const path& run, const Checkpoin
   }
   const auto checkpoints = run / "checkpoints";
   create_folders(system, checkpoints);
-  fsync_folder(system, run);  // an earlier process may have died before its flush
+  fsync_folder(system, run);  // an earlier process may have ended before its fsync
   remove_leftovers(system, checkpoints);
   const auto files_to_write = checkpoint_files(content);
   check_space(system, checkpoints, files_to_write);
@@ -157,10 +158,10 @@ void save_checkpoint(const SystemCalls& system, const path& run, const Checkpoin
     write_folder(system, temporary, content, files_to_write);
     move_into_place(system, temporary, checkpoints / step_name(content.step), content.step);
   } catch (...) {
-    remove_all(system, temporary);  // what it cannot remove, the next save removes
+    remove_all(system, temporary);  // the next save removes the rest
     throw;
   }
-  fsync_folder(system, checkpoints);  // from here on it survives a power cut
+  fsync_folder(system, checkpoints);  // from here on the checkpoint survives power loss
   remove_old_checkpoints(system, run, content.step, keep);
   remove_leftovers(system, checkpoints);
 }

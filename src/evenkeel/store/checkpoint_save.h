@@ -11,14 +11,14 @@
 
 namespace evenkeel::store {
 
-/// save_checkpoint() with system calls that a test can replace. For this floor only.
+/// save_checkpoint() with replaceable system calls. Internal, for tests.
 void save_checkpoint(const SystemCalls& system, const std::filesystem::path& run,
                      const CheckpointContent& content, std::int64_t keep);
 
 /// The name of a checkpoint's folder: "step-00001000".
 std::string step_name(std::int64_t step);
 
-/// Steps of everything in RUN/checkpoints that is named like a checkpoint, ascending.
+/// The steps of all entries of RUN/checkpoints that have a checkpoint's name, in ascending order.
 std::vector<std::int64_t> listed_steps(const std::filesystem::path& run);
 
 }  // namespace evenkeel::store

@@ -7,11 +7,11 @@
 
 namespace evenkeel::store {
 
-/// The digest of some bytes: XXH3 with 128 bits, 32 hexadecimal digits.
+/// The XXH3 digest of `size` bytes: 128 bits as 32 hexadecimal digits.
 /// \source https://github.com/Cyan4973/xxHash, XXH3_128bits without a seed
 std::string digest(const void* data, std::size_t size);
 
-/// The same digest of bytes that arrive piece by piece. For this floor only.
+/// An incremental digest() over several buffers. Internal to store/.
 class Digest {
  public:
   Digest();
@@ -21,10 +21,10 @@ class Digest {
   Digest& operator=(Digest&&) = delete;
   ~Digest();
 
-  /// Adds the next bytes.
+  /// Adds `size` bytes.
   void update(const void* data, std::size_t size);
 
-  /// The digest of all bytes so far: 32 digits, as `xxhsum -H2` prints them.
+  /// The digest of all bytes so far: 32 digits, as printed by `xxhsum -H2`.
   std::string hex() const;
 
  private:

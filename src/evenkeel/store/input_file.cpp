@@ -16,7 +16,7 @@
 namespace evenkeel::store {
 
 InputFile::InputFile(const std::filesystem::path& path, Links links) : path_(path.string()) {
-  // Without O_NONBLOCK, opening a pipe waits for a writer.
+  // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
   descriptor_ = ::open(path_.c_str(), flags);
   if (descriptor_ < 0) throw_system_error(path_, "open", errno);

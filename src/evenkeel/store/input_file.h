@@ -8,13 +8,14 @@
 
 namespace evenkeel::store {
 
-/// A regular file that is read from front to back. For this floor only.
+/// A regular file, read sequentially. Internal to store/.
 class InputFile {
  public:
-  /// Whether a symbolic link is opened.
+  /// Whether a symbolic link is followed or is an error.
   enum class Links { follow, refuse };
 
-  /// \throws Error (io) if it cannot be opened or is a folder, a pipe, a device
+  /// \throws Error (io, exit code 74) if `path` cannot be opened, or is a folder, a pipe or a
+  ///         device
   explicit InputFile(const std::filesystem::path& path, Links links = Links::follow);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -22,14 +23,14 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
-  /// Bytes of the file when it was opened.
+  /// The size in bytes at the time of opening.
   std::uint64_t size() const { return size_; }
 
   /// Copies the next `size` bytes to `to`.
-  /// \throws Error (io) if there are fewer, or they cannot be read
+  /// \throws Error (io) on a read error, or if fewer bytes are left
   void read(void* to, std::size_t size);
 
-  /// The digest of the remaining bytes, up to the size at opening.
+  /// The digest of the remaining bytes, up to the size at the time of opening.
   /// \throws Error (io) as read() does
   std::string digest_of_rest();
 

@@ -8,32 +8,32 @@
 #include <utility>
 #include <vector>
 
-/// Records of a run: files with one JSON object a line (JSON Lines).
+/// Records of a run: JSON Lines files, with one JSON object per line.
 namespace evenkeel::store {
 
-/// A file of JSON lines that is only ever appended to; numbers in shortest round-trip form.
+/// An append-only file of JSON lines. Numbers are written in their shortest round-trip form.
 class JsonLinesFile {
  public:
-  /// The file is created by the first append().
+  /// The first append() creates the file.
   explicit JsonLinesFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Appends one line and hands it to the kernel in one piece; NaN and infinity become null. If not
-  /// all of it fits on the disk, none of it stays.
-  /// \throws Error (io)
+  /// Appends one line with a single write(); NaN and infinity are written as null. If the disk is
+  /// full, no part of the line remains.
+  /// \throws Error (io, exit code 74)
   void append(const nlohmann::ordered_json& record);
 
-  /// Removes lines whose "step" is greater than `step`, and a torn last line: a run that is resumed
-  /// from a checkpoint of `step` writes them again. Nothing if the file is missing.
-  /// \throws Error (io)
+  /// Removes all lines with "step" > `step`, and an incomplete last line. A run that resumes from
+  /// the checkpoint of `step` writes them again. Does nothing if the file does not exist.
+  /// \throws Error (io, exit code 74)
   void truncate_after(std::int64_t step);
 
  private:
   std::filesystem::path file_;
 };
 
-/// All lines of a file that are whole objects: a line torn by a crash is left out. None if the file
-/// is missing.
-/// \throws Error (io) if it cannot be read
+/// All lines that are complete JSON objects; a line that a crash cut off is skipped. Empty if the
+/// file does not exist.
+/// \throws Error (io, exit code 74) if the file cannot be read
 std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file);
 
 }  // namespace evenkeel::store

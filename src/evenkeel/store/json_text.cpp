@@ -8,7 +8,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// The deepest nesting of objects and arrays.
+/// The maximum nesting depth of objects and arrays.
 int depth_of(std::string_view text) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -31,7 +31,7 @@ int depth_of(std::string_view text) {
 
 nlohmann::json parse_json(std::string_view text) {
   using nlohmann::json;
-  // nlohmann takes a zero byte for the end of the text and would ignore what follows.
+  // nlohmann::json takes a zero byte as the end of the text and would ignore the rest.
   if (text.find('\0') != std::string_view::npos || depth_of(text) > kMaxJsonDepth) {
     return json(json::value_t::discarded);
   }

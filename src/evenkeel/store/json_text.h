@@ -7,15 +7,16 @@
 
 namespace evenkeel::store {
 
-/// Deeper nesting is refused: functions on JSON values are recursive.
+/// The maximum nesting depth of a JSON text. It bounds recursive functions over JSON values.
 inline constexpr int kMaxJsonDepth = 64;
 
-/// Parses a whole text. The value is discarded (is_discarded()) if the text is not JSON in UTF-8,
-/// or is nested more than 64 deep. For this floor only.
+/// Parses a JSON text. The result is_discarded() if the text is not valid JSON in UTF-8, or has
+/// more than kMaxJsonDepth levels. Internal to store/.
 nlohmann::json parse_json(std::string_view text);
 
-/// The text of a value, one element a line, with a final line feed. Keys are sorted, numbers have
-/// their shortest round-trip form, NaN and infinity are null, bytes that are not UTF-8 are U+FFFD.
+/// The text of a JSON value: one element per line, sorted keys, numbers in their shortest
+/// round-trip form, and a final line feed. NaN and infinity become null. Invalid UTF-8 becomes
+/// U+FFFD.
 std::string json_text(const nlohmann::json& value);
 
 }  // namespace evenkeel::store

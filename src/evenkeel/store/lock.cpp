@@ -16,8 +16,8 @@ namespace evenkeel::store {
 
 namespace {
 
-/// A lock on the whole file. F_OFD_* locks belong to the open file, not to the process: closing
-/// another descriptor of the same file does not release them.
+/// A lock on the whole file. F_OFD_* locks belong to the open file description, not to the process.
+/// Closing another descriptor of the same file does not release them.
 struct flock whole_file(int type) {
   struct flock lock{};
   lock.l_type = static_cast<short>(type);
@@ -25,7 +25,7 @@ struct flock whole_file(int type) {
   return lock;
 }
 
-/// The owner of the lock: "process 1234", or "another process" if the file has no process id.
+/// The owner of the lock: "process 1234"; "another process" if the file contains no process id.
 std::string owner(int descriptor) {
   constexpr std::string_view kDigits = "0123456789";
   std::array<char, 20> digits{};
@@ -68,7 +68,7 @@ bool is_locked(const std::filesystem::path& run) {
   const auto file = run / "lock";
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;
-  auto lock = whole_file(F_RDLCK);  // F_OFD_GETLK reports a write lock that conflicts with it
+  auto lock = whole_file(F_RDLCK);  // F_OFD_GETLK then reports a conflicting write lock
   const bool asked = ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0;
   ::close(descriptor);
   return asked && lock.l_type != F_UNLCK;

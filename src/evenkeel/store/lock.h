@@ -5,13 +5,13 @@
 
 namespace evenkeel::store {
 
-/// Owns a run folder while it lives: an exclusive lock on RUN/lock, released by the kernel when the
-/// process ends, however it ends. The file holds the process id of the owner.
+/// Exclusive ownership of a run folder for the lifetime of this object: a lock on RUN/lock. The
+/// kernel releases the lock at the end of the process, also after a crash. The file contains the
+/// owner's process id.
 class Lock {
  public:
-  /// \throws Error (busy) with the owner's process id if another process holds it; Error (io) if
-  /// the
-  ///         file cannot be opened or written
+  /// \throws Error (busy, exit code 75), with the owner's process id, if another process has the
+  ///         lock; Error (io, 74) if the file cannot be opened or written
   explicit Lock(const std::filesystem::path& run);
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
@@ -23,7 +23,7 @@ class Lock {
   int descriptor_ = -1;
 };
 
-/// True while some process holds the run's lock; false if the folder or the file is missing.
+/// True if a process has the run's lock; false if the folder or RUN/lock does not exist.
 bool is_locked(const std::filesystem::path& run);
 
 }  // namespace evenkeel::store

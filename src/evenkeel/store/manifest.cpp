@@ -22,14 +22,14 @@ std::string digest_of(const std::string& content) {
   return digest(content.data(), content.size());
 }
 
-/// The text that a manifest must have, byte for byte: any flipped bit is a defect.
+/// The only valid text of a manifest, byte for byte: any flipped bit is a defect.
 std::string text_with_root_digest(json manifest) {
   manifest["root_digest"] = std::string(kDigits, '0');
   manifest["root_digest"] = digest_of(json_text(manifest));
   return json_text(manifest);
 }
 
-/// Why `name` cannot be read as a regular file; "" if it can.
+/// The reason why `name` cannot be read as a regular file; "" if it can.
 std::string defect_of_entry(const std::filesystem::path& folder, const std::string& name) {
   std::error_code error;
   const auto type = symlink_status(folder / name, error).type();
@@ -115,9 +115,9 @@ CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t s
   CheckReport found;
   try {
     found.defect = defect_of_folder(folder, step, level, found);
-  } catch (const Error& error) {  // a file that cannot be read is a defect of the checkpoint
+  } catch (const Error& error) {  // a file that cannot be read is a defect
     found.defect = error.what();
-  } catch (const json::exception&) {  // intact JSON that another program wrote
+  } catch (const json::exception&) {  // valid JSON that another program wrote
     found.defect = "MANIFEST.json does not say what a manifest says";
   }
   return found;

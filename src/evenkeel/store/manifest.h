@@ -7,34 +7,34 @@
 #include <filesystem>
 #include <string>
 
-/// MANIFEST.json, which makes a folder a checkpoint. For this floor only.
+/// MANIFEST.json: a folder is a checkpoint only with a valid manifest. Internal to store/.
 namespace evenkeel::store {
 
 inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr const char* kModelName = "model.safetensors";
 inline constexpr const char* kOptimizerName = "optimizer.safetensors";
 inline constexpr const char* kStateName = "state.json";
-inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{64} << 20;  // manifest, state
+inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{64} << 20;  // of manifest and state
 
-/// The text of a manifest: `extra`, the step, the files, and `root_digest`. The root digest is the
-/// digest of this text with 32 zeros in its place, so it covers the whole text.
+/// The text of a manifest: `extra`, step, files and root_digest. The root digest covers the whole
+/// text: it is computed with 32 zeros in its own place.
 /// \param files  {"model.safetensors": {"size": 123, "digest": "...", ...}, ...}
 std::string manifest_text(const nlohmann::json& extra, std::int64_t step,
                           const nlohmann::json& files);
 
-/// The result of checking the folder of a checkpoint.
+/// The result of check_checkpoint().
 struct CheckReport {
-  std::string defect;  // why the folder is no checkpoint: "model.safetensors is missing"; or ""
+  std::string defect;  // why the checkpoint is invalid: "model.safetensors is missing"; "": valid
   nlohmann::json manifest, state;
 };
 
-/// What is compared with the manifest: sizes of files only, or their digests, too.
+/// Which facts are compared with the manifest: file sizes only, or file sizes and digests.
 enum class CheckLevel { sizes, digests };
 
-/// Compares the folder of a checkpoint with its manifest. Symbolic links are defects.
-/// \param step  of the folder's name
-/// \return also for files that cannot be read: that is a defect; `state` with CheckLevel::digests
-/// only
+/// Compares a checkpoint's folder with its manifest. A symbolic link, and a file that cannot be
+/// read, are defects.
+/// \param step  the step in the folder's name
+/// \return the defect, the manifest, and with CheckLevel::digests also the state
 CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step,
                              CheckLevel level);
 

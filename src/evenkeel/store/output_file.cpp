@@ -10,9 +10,9 @@ namespace evenkeel::store {
 
 namespace {
 
-/// Reserves space on the disk. A file system without such a call is no failure: a full disk then
-/// fails the write.
-/// \return 0, or the error number
+/// Reserves disk space. A file system without fallocate is no failure: a full disk then makes
+/// write() fail.
+/// \return 0, or errno
 int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
   if (size == 0) return 0;
   while (system.fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0) {
@@ -31,7 +31,7 @@ OutputFile::OutputFile(const SystemCalls& system, std::filesystem::path path, st
                              kModeBeforeUmask);
   if (descriptor_ < 0) throw_system_error(path_, "create", errno);
   if (const int error = reserve(system_, descriptor_, size_); error != 0) {
-    system_.close(std::exchange(descriptor_, -1));  // a constructor that throws runs no destructor
+    system_.close(std::exchange(descriptor_, -1));  // no destructor runs after a constructor throws
     throw_system_error(path_, "reserve space", error);
   }
 }

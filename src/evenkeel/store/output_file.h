@@ -11,17 +11,18 @@
 
 namespace evenkeel::store {
 
-/// Size and digest of a file that is durable.
+/// The size and the digest of a durable file.
 struct WrittenFile {
   std::uint64_t size = 0;
   std::string digest;
 };
 
-/// A new file of known size that is written once, from front to back. For this floor only.
+/// A new file of known size, written sequentially once. Internal to store/.
 class OutputFile {
  public:
-  /// Creates the file, which must not exist, and reserves its space where the file system can.
-  /// \throws Error (io), as all functions below
+  /// Creates the file and, if the file system supports it, reserves its space. The file must not
+  /// exist.
+  /// \throws Error (io, exit code 74), as all functions of this class do
   OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -32,8 +33,8 @@ class OutputFile {
   /// Appends bytes.
   void write(const void* data, std::size_t size);
 
-  /// Flushes to the disk and closes. A failed flush is not retried: the kernel may have dropped the
-  /// data and report success the second time.
+  /// Flushes the data to disk (fsync) and closes the file. A failed fsync is not retried: the
+  /// kernel may have dropped the data and would report success.
   WrittenFile finish();
 
  private:
@@ -44,8 +45,8 @@ class OutputFile {
   Digest digest_;
 };
 
-/// Writes a new file with this content.
-/// \throws Error (io)
+/// Writes a new file with this content, durably.
+/// \throws Error (io, exit code 74)
 WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
                            const std::string& content);
 

@@ -29,7 +29,7 @@ bool is_file(const path& file) {
   return is_regular_file(file, none);
 }
 
-/// The sort key of a run: "a-10" gives ("a", 10), so a-2 precedes a-10.
+/// The sort key of a run: "a-10" becomes ("a", 10), so that a-2 precedes a-10.
 std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
   const auto name = run.folder.filename().string();
   const auto dash = name.rfind('-');
@@ -40,27 +40,27 @@ std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
   return {number < 0 ? name : name.substr(0, dash), number};
 }
 
-/// The text of a key; "" if there is none.
+/// The string value of a key; "" if the key is missing.
 std::string string_in(const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-/// The whole number of a key; 0 if there is none.
+/// The integer value of a key; 0 if the key is missing.
 std::int64_t integer_in(const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
 }
 
-/// Sets `value` to the number of a key; leaves it if there is none.
+/// Assigns the number of a key to `value`. Does nothing if the key is missing.
 void take_number(std::optional<double>& value, const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   if (at != object.end() && at->is_number()) value = at->get<double>();
 }
 
-/// Fills in the fields of status.json.
-/// \param locked  whether a process holds the lock, read before status.json: a run that ends in
-///                between then counts as ended, not as interrupted
+/// Sets the fields from status.json.
+/// \param locked  whether a process has the lock, read before status.json; a run that ends between
+///                the two reads then counts as ended, not as interrupted
 void add_status(RunSummary& run, bool locked) {
   const auto status = read_status(run.folder);
   run.state = status ? status->state : "damaged";
@@ -72,7 +72,8 @@ void add_status(RunSummary& run, bool locked) {
   run.steps = status->steps;
 }
 
-/// Fills in the last value of each metric, and the last step: status.json may be older.
+/// Sets the last value of each metric and the last step from metrics.jsonl; status.json may be
+/// older.
 void add_metrics(RunSummary& run) {
   for (const auto& record : read_json_lines(run.folder / kMetricsName)) {
     run.step = std::max(run.step, integer_in(record, "step"));
@@ -82,7 +83,7 @@ void add_metrics(RunSummary& run) {
   }
 }
 
-/// Seconds since the last write to a file; 0 if there is none.
+/// Seconds since the last write to a file; 0 if the file does not exist.
 double age_of(const path& file) {
   std::error_code error;
   const auto written = last_write_time(file, error);

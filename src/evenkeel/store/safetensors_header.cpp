@@ -14,7 +14,7 @@ namespace evenkeel::store {
 
 namespace {
 
-/// A name from the file, quoted, on one line of at most about 80 characters.
+/// A name from the file for a message: quoted, on one line, at most about 80 characters.
 std::string quoted_name(const std::string& name) {
   constexpr std::size_t kLongest = 80;
   auto quoted = nlohmann::json(name).dump(-1, ' ', true);
@@ -30,9 +30,8 @@ std::string known_dtypes() {
   return known;
 }
 
-/// The callbacks of nlohmann::json::sax_parse. A callback sets defect() and returns false to stop.
-/// `expecting_` is the only value, or kind of key, that may follow; so the format bounds the
-/// nesting.
+/// Callbacks for nlohmann::json::sax_parse. On a defect a callback sets defect() and returns false.
+/// `expecting_` is the only value, or kind of key, that may follow, which bounds the nesting depth.
 class HeaderReader {
  public:
   explicit HeaderReader(Header& header) : header_(header) {}
@@ -246,7 +245,7 @@ class HeaderReader {
   bool has_metadata_ = false, has_dtype_ = false, has_shape_ = false, has_offsets_ = false;
 };
 
-/// The first hole or overlap between the data of the tensors; "" if there is none.
+/// The first gap or overlap between tensors in the data area; "" if there is none.
 std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   std::vector<std::pair<Range, const std::string*>> ranges;
@@ -274,7 +273,7 @@ Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::
     throw Error(Exit::data, text(where, ": ", defect));
   };
   if (!json.starts_with('{')) refuse("header must begin with \"{\"");
-  // nlohmann takes a zero byte for the end of the text and would ignore what follows.
+  // nlohmann::json takes a zero byte as the end of the text and would ignore the rest.
   if (const auto zero = json.find('\0'); zero != std::string_view::npos) {
     refuse(text("header must be JSON in UTF-8, but is not at byte ", zero + 1));
   }

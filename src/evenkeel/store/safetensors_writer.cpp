@@ -13,7 +13,7 @@ namespace evenkeel::store {
 
 namespace {
 
-constexpr std::size_t kHeaderAlignment = 8;  // the header ends on a multiple of it
+constexpr std::size_t kHeaderAlignment = 8;  // the size of the header is a multiple of it
 
 std::uint64_t tensor_bytes(const TensorView& tensor) {
   std::int64_t bytes = bytes_of(tensor.dtype);
@@ -76,7 +76,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
   const SafetensorsWriter writer(std::move(tensors), metadata);
   auto temporary = path;
   temporary += text(".new-", ::getpid());
-  remove_all(system, temporary);  // of an earlier process with the same process id
+  remove_all(system, temporary);  // left by an earlier process with the same process id
   try {
     writer.write(system, temporary);
     if (system.rename(temporary.c_str(), path.c_str()) != 0)

@@ -13,26 +13,26 @@
 
 namespace evenkeel::store {
 
-/// A safetensors file before it is written: order of tensors, header, size. For this floor only.
+/// A safetensors file to be written: sorted tensors, header, total size. Internal to store/.
 class SafetensorsWriter {
  public:
   /// Sorts the tensors and builds the header.
   SafetensorsWriter(std::vector<TensorView> tensors,
                     const std::map<std::string, std::string>& metadata);
 
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   std::uint64_t size() const { return size_; }
 
-  /// Writes a new file.
+  /// Writes a new file, durably.
   /// \throws Error (io)
   WrittenFile write(const SystemCalls& system, const std::filesystem::path& path) const;
 
-  /// {"name": {"dtype": "F32", "shape": [2, 3]}, ...} for the manifest.
+  /// The dtypes and shapes for the manifest: {"name": {"dtype": "F32", "shape": [2, 3]}, ...}.
   nlohmann::json tensors() const;
 
  private:
-  std::vector<TensorView> tensors_;  // in the order of the file
-  std::string header_;               // padded
+  std::vector<TensorView> tensors_;  // in file order
+  std::string header_;               // padded to 8 bytes
   std::uint64_t size_ = 0;
 };
 

@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-/// The system calls that make files durable, in one table, so that a test can make each of them
-/// fail. For this floor only.
+/// The system calls that make files durable, as a table of function pointers: tests replace single
+/// calls to simulate failures. Internal to store/.
 namespace evenkeel::store {
 
-/// Bytes that an ordinary user may still write to the file system of `path`; -1 with errno.
+/// Free bytes for unprivileged users on the file system of `path`; -1 with errno on failure.
 std::int64_t free_bytes(const char* path);
 
-/// Exchanges the files of two paths atomically; -1 with errno.
+/// Exchanges two paths atomically (renameat2, RENAME_EXCHANGE); -1 with errno on failure.
 int exchange_paths(const char* one, const char* other);
 
-/// The calls, with the contracts of their manual pages: -1 and errno on failure.
+/// The system calls, as in their manual pages: -1 with errno on failure.
 struct SystemCalls {
   std::int64_t (*free_bytes)(const char* path) = store::free_bytes;
   int (*mkdir)(const char* path, mode_t mode) = ::mkdir;
@@ -37,26 +37,26 @@ struct SystemCalls {
   int (*rmdir)(const char* path) = ::rmdir;
 };
 
-/// Throws the error "PATH: cannot WHAT: No space left on device".
-/// \param error  errno of the call
-/// \throws Error (io)
+/// Throws "PATH: cannot WHAT: No space left on device".
+/// \param error  errno of the failed call
+/// \throws Error (io, exit code 74)
 [[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what,
                                      int error);
 
-/// Makes the entries of a folder durable: new names survive a power cut.
-/// \throws Error (io)
+/// Makes the entries of a folder durable, so that new names survive power loss.
+/// \throws Error (io, exit code 74)
 void fsync_folder(const SystemCalls& system, const std::filesystem::path& folder);
 
-/// Creates a folder and its missing parents, durably; does nothing if the folder exists.
+/// Creates a folder and its missing parents, durably. Does nothing if the folder exists.
 /// \throws Error (io)
 void create_folders(const SystemCalls& system, const std::filesystem::path& folder);
 
-/// The entries of a folder, in the order of their names; nothing if the folder is missing.
-/// \throws Error (io) if it cannot be read
+/// The entries of a folder, sorted by name; empty if the folder does not exist.
+/// \throws Error (io, exit code 74) if the folder cannot be read
 std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& folder);
 
-/// Removes a file, a link, or a folder with all in it, and goes on after a failure.
-/// \return 0, or the first error number
+/// Removes a file, a link, or a folder with its content. Continues after a failure.
+/// \return 0, or the first errno
 int remove_all(const SystemCalls& system, const std::filesystem::path& path);
 
 }  // namespace evenkeel::store

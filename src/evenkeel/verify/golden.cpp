@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kConfig = "config";
 
-/// All tensors whose names begin with `prefix`, in float64, by the rest of their names.
+/// All tensors with the name prefix `prefix`, converted to float64, keyed by the rest of the name.
 Tensors prefixed_tensors(const store::Safetensors& file, const std::string& prefix) {
   Tensors tensors;
   for (const auto& [name, unused] : file.entries()) {
@@ -30,7 +30,7 @@ Tensors prefixed_tensors(const store::Safetensors& file, const std::string& pref
   return tensors;
 }
 
-/// The parameters of a file of the `schemes` layout: all tensors whose names have no other meaning.
+/// The parameters of a file with the `schemes` layout: all tensors without a reserved name.
 Tensors unprefixed_tensors(const store::Safetensors& file) {
   auto tensors = prefixed_tensors(file, "");
   std::erase_if(tensors, [](const auto& each) {
@@ -45,7 +45,7 @@ at::Tensor float64_tensor(const store::Safetensors& file, const std::string& nam
   return train::tensor_of(file, name).to(at::kDouble);
 }
 
-/// A scheme of the catalogue. Files are refused: a name from metadata could be any path.
+/// The catalogue scheme of this name. Paths are refused, because the metadata could name any file.
 config::SchemeSource catalogue_scheme(const GoldenJson& config) {
   const auto name = config.string("scheme");
   const auto known = config::catalogue();
@@ -111,8 +111,8 @@ Golden golden_of_authors(const store::Safetensors& file, const GoldenJson& json)
   return golden;
 }
 
-/// The JSON file next to a golden file without metadata.
-/// \throws Error (data) if there is none
+/// The path of the JSON file next to a golden file without metadata.
+/// \throws Error (data) if the file does not exist
 GoldenJson sidecar_json(const std::filesystem::path& path) {
   auto json = path;
   json.replace_extension(".json");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kNorm = "norm";
 
-/// The table of one sublayer. \param name  "attn" or "ffn"
+/// The TOML table of one sublayer. \param name  "attn" or "ffn"
 toml::table sublayer_table(const GoldenJson& layer, const std::string& name) {
   toml::table sublayer;
   if (!layer.flag(name + "_norm")) return sublayer;
@@ -25,7 +25,7 @@ toml::table sublayer_table(const GoldenJson& layer, const std::string& name) {
   return sublayer;
 }
 
-/// The scheme as TOML, as a user would write it.
+/// The scheme as a TOML text.
 toml::table scheme_table(const GoldenJson& config) {
   toml::table scheme;
   scheme.insert("norm", toml::table{{"kind", "rms_norm"}, {"epsilon", config.number("norm_eps")}});

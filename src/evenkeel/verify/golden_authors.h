@@ -4,26 +4,26 @@
 #include "evenkeel/verify/golden.h"
 #include "evenkeel/verify/golden_json.h"
 
-/// Reads the JSON file next to a golden file of the published code.
+/// The JSON file next to a golden file of the published code.
 namespace evenkeel::verify {
 
-/// The model, from the flags of each layer; the name of the variant is only a label.
+/// The model that the flags of each layer describe. The name of the variant is ignored.
 ///
-///   attn_norm                 attention.input = "norm"
-///   attn_residual_after_norm  attention.skip = "normed", where there is a norm
-///   ffn_norm, ffn_residual_after_norm   the same of the feed-forward sublayer
-///   per_head_norms, embedding_norm      the slots of those names; of a mixture use_query_norm and
-///                                       its like among the official_flags
+///   attn_norm                           attention.input = "norm"
+///   attn_residual_after_norm            attention.skip = "normed", if there is a norm
+///   ffn_norm, ffn_residual_after_norm   the same for the feed-forward sublayer
+///   per_head_norms, embedding_norm      the slots with these names; in a mixture of experts
+///                                       use_query_norm and similar keys of official_flags
 ///
-/// \throws Error (data) for a shape without meaning
+/// \throws Error (data, exit code 65) for an invalid shape
 GoldenModel authors_model(const GoldenJson& json);
 
-/// Optimizer, schedule and the numbers of each step; `final` stays empty.
-/// \throws Error (data) if a number is missing
+/// The optimizer, the schedule and the numbers of each step; `final` remains empty.
+/// \throws Error (data, exit code 65) if a number is missing
 GoldenTrajectory authors_trajectory(const GoldenJson& json);
 
-/// The scalars of one pass; its tensors stay empty.
-/// \throws Error (data) if a number is missing
+/// The scalars of one pass; its tensors remain empty.
+/// \throws Error (data, exit code 65) if a number is missing
 GoldenPass authors_pass(const GoldenJson& json);
 
 }  // namespace evenkeel::verify

@@ -11,18 +11,17 @@
 
 namespace evenkeel::verify {
 
-/// An object of the JSON that belongs to a golden file. It stores its own path, so an error names
-/// file and key. Each reader
-/// \throws Error (data) for a missing value or another type:
-///         `FILE: wants "config.d_model", a whole number, but has none`
+/// A JSON object of a golden file. It stores its path, so that an error names file and key. Every
+/// getter throws Error (data, exit code 65) for a missing value or another type:
+/// `FILE: wants "config.d_model", a whole number, but has none`.
 class GoldenJson {
  public:
   /// Parses a whole file.
-  /// \param where  the file, for messages
-  /// \param text   its content: one JSON object
+  /// \param where  path of the file, for messages
+  /// \param text   content of the file: one JSON object
   GoldenJson(const std::string& where, const std::string& text);
 
-  /// Whether the object has this key.
+  /// True if the object has this key.
   bool has(const std::string& key) const { return object_.contains(key); }
 
   /// The value of a key.
@@ -31,15 +30,15 @@ class GoldenJson {
   bool flag(const std::string& key) const;
   std::string string(const std::string& key) const;
 
-  /// The object of a key, and the objects of a list.
+  /// The object under a key, and the objects in a list under a key.
   GoldenJson at(const std::string& key) const;
   std::vector<GoldenJson> list(const std::string& key) const;
 
-  /// The numbers of a list, and all keys of this object.
+  /// The numbers in a list under a key, and all keys of this object.
   std::vector<double> numbers(const std::string& key) const;
   std::vector<std::string> keys() const;
 
-  /// \throws Error always: `FILE: defect`
+  /// \throws Error: always, with the message `FILE: defect`
   [[noreturn]] void refuse(const std::string& defect, Exit exit = Exit::data) const;
 
  private:

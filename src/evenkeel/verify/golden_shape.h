@@ -6,14 +6,14 @@
 
 namespace evenkeel::verify {
 
-/// The keys of a JSON object for the sizes of a model.
+/// The JSON keys of the model's sizes.
 struct ShapeKeys {
   const char *layers, *width, *heads, *kv_heads, *inner, *vocabulary, *context;
 };
 
-/// The shape of a model, from a JSON object.
-/// \throws Error (data) if a size is missing or below 1, if the heads do not divide the width, the
-///         key-value heads not the heads, or the width of a head is odd
+/// Reads the shape of a model.
+/// \throws Error (data, exit code 65) if a size is missing or below 1, if `heads` does not divide
+///         the width or `kv_heads` does not divide `heads`, or if the head width is odd
 norm::Shape read_shape(const GoldenJson& json, const ShapeKeys& keys);
 
 }  // namespace evenkeel::verify

@@ -21,11 +21,11 @@ namespace {
 /// The tolerances of one file.
 struct Tolerances {
   double logits = 0;   // largest error, absolute or scaled
-  double tensors = 0;  // the same, of gradients, states and final parameters
-  double scalars = 0;  // relative
+  double tensors = 0;  // largest error of gradients, buffers and final parameters
+  double scalars = 0;  // relative error
 };
 
-constexpr double kRateTolerance = 1e-12;  // the schedule is float64 in both precisions
+constexpr double kRateTolerance = 1e-12;  // the schedule is computed in float64 in both precisions
 
 Tolerances tolerances_of(const Golden& golden, const VerifyOptions& options) {
   const bool exact = options.precision == nn::Precision::float64;
@@ -42,13 +42,13 @@ double finite_or_infinite(double error) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
-/// |actual - expected| / |expected|, or |actual| if 0 is expected.
+/// The relative error |actual - expected| / |expected|; |actual| if `expected` is 0.
 double relative_error(double actual, double expected) {
   const double difference = std::abs(actual - expected);
   return finite_or_infinite(expected == 0 ? difference : difference / std::abs(expected));
 }
 
-/// Collects the comparisons of one file.
+/// Collects the checks of one file.
 class Comparison {
  public:
   Comparison(const Golden& golden, const VerifyOptions& options)
@@ -88,14 +88,14 @@ class Comparison {
   Verification result_;
 };
 
-/// targets[b, t] = ids[b, t + 1]; the last position has none.
+/// The targets: targets[b, t] = ids[b, t + 1]; the last position has none.
 at::Tensor next_tokens(const at::Tensor& ids) {
   auto targets = at::full_like(ids, data::kIgnoreIndex);
   targets.narrow(1, 0, ids.size(1) - 1).copy_(ids.narrow(1, 1, ids.size(1) - 1));
   return targets;
 }
 
-/// B (T - 1).
+/// The number of scored tokens, B (T - 1).
 std::int64_t scored_tokens(const at::Tensor& ids) {
   return ids.size(0) * (ids.size(1) - 1);
 }
@@ -117,16 +117,15 @@ Tensors clones_of(Tensors tensors) {
   return tensors;
 }
 
-/// Nats a token, in evaluation. \param ids  [B, T], int64
+/// The loss in nats per token, in evaluation mode. \param ids  [B, T], int64
 double mean_loss(const nn::Model& model, const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   const auto sum = model.loss_sum(ids, next_tokens(ids)).item<double>();
   return sum / static_cast<double>(scored_tokens(ids));
 }
 
-/// Compares the scalars that the authors' files hold in float64. Norms of single gradients are
-/// compared in float64 only: relative to a small norm, the error of float32 arithmetic is above the
-/// tolerance.
+/// Compares the float64 scalars of the authors' files. Gradient norms of single parameters are
+/// compared in float64 only: relative to a small norm, the float32 error exceeds the tolerance.
 void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
                        const nn::Parameters& parameters, double tolerance, Comparison& comparison) {
   double squares = 0, worst = 0;
@@ -147,7 +146,7 @@ void add_exact_scalars(const GoldenPass& pass, const at::Tensor& logits,
   comparison.total("gradient norm of each parameter", worst, tolerance);
 }
 
-/// Compares the parts of the loss of a mixture of experts, and its routing.
+/// Compares the loss terms and the routing of a mixture of experts.
 void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
                  const nn::RouterLosses& router, const std::vector<nn::Routing>& routings,
                  const Tolerances& allowed, Comparison& comparison) {
@@ -168,26 +167,26 @@ void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
   const auto differing = [](const std::vector<at::Tensor>& actual, const at::Tensor& reference) {
     return (at::stack(actual) != reference).sum().item<double>();
   };
-  constexpr double kNone = 0.5;  // counts: any difference is at least 1
+  constexpr double kNone = 0.5;  // for counts, which differ by at least 1
   comparison.total("selected experts that differ", differing(chosen, expected.selected_experts),
                    kNone);
   comparison.total("tokens per expert that differ", differing(counts, expected.tokens_per_expert),
                    kNone);
 }
 
-/// One forward and backward pass of the rebuilt model; its gradients are in the parameters.
+/// One forward and backward pass of the model. The gradients are in its parameters.
 struct ComputedPass {
-  double loss = 0, cross_entropy = 0;  // nats a token; without the auxiliary losses of a mixture
+  double loss = 0, cross_entropy = 0;  // nats per token; cross_entropy: without auxiliary losses
   nn::RouterLosses router;
-  std::vector<nn::Routing> routings;  // one a router
+  std::vector<nn::Routing> routings;  // one per router
   at::Tensor logits;                  // [B, T, V], float64
-  Tensors states;                     // after the pass
+  Tensors states;                     // buffers after the pass
 };
 
 ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& rebuilt) {
   const auto& model = rebuilt.model();
   auto& parameters = rebuilt.parameters();
-  const nn::StateGuard states(parameters);  // restores the states of the file
+  const nn::StateGuard states(parameters);  // restores the buffers
   ComputedPass computed;
   nn::Observer observer;
   observer.routing = [&](std::int64_t, const nn::Routing& routing) {

@@ -9,28 +9,28 @@
 
 namespace evenkeel::verify {
 
-/// The error of one quantity against the file.
+/// The error of one quantity.
 struct Check {
   std::string quantity;  // "logits", "gradient of final_norm.gain"
-  double error = 0;      // infinite if a number is NaN or infinite
-  double tolerance = 0;  // the largest error that is allowed
+  double error = 0;      // infinite if a number is not finite
+  double tolerance = 0;  // largest permitted error
   bool passed() const { return error <= tolerance; }
 };
 
-/// The result of one file.
+/// The result for one file.
 struct Verification {
   std::string file, scheme, precision;  // precision: "float64" or "float32"
-  std::vector<Check> totals;            // of the model as a whole
-  std::vector<Check> tensors;           // one a parameter, the worst first
+  std::vector<Check> totals;            // quantities of the whole model
+  std::vector<Check> tensors;           // one per parameter, the worst first
 
-  /// Whether each check passed.
+  /// True if all checks passed.
   bool passed() const;
 
   /// The check with the largest error / tolerance.
   const Check& worst() const;
 };
 
-/// Recomputes a golden file and compares. Quantities, errors and tolerances:
+/// Recomputes a golden file and compares the results with it:
 ///
 /// | file         | quantity                        | error                 | float64 | float32 |
 /// | ------------ | ------------------------------- | --------------------- | ------- | ------- |
@@ -44,11 +44,11 @@ struct Verification {
 /// | schemes      | logits, gradients               | largest, scaled       | 1e-10   | 2e-5    |
 /// |              | loss                            | relative              | 1e-12   | 2e-5    |
 ///
-/// l are the logits. A scaled error is divided by the largest magnitude of the expected tensor.
-/// Tolerances of float32 files are the rounding of the file, or twice the observed error of float32
-/// arithmetic. Files of `schemes` are float64: their tolerances are rounding only.
+/// l are the logits. A scaled error is divided by the largest magnitude of the expected tensor. The
+/// tolerances of float32 files are the rounding of the file, or twice the observed error of float32
+/// arithmetic. The files of `schemes` are float64; their tolerances are rounding only.
 ///
-/// \throws Error as VerifyModel does
+/// \throws Error of VerifyModel()
 Verification verify(const Golden& golden, const VerifyOptions& options);
 
 }  // namespace evenkeel::verify

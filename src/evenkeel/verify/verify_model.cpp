@@ -13,9 +13,9 @@ namespace evenkeel::verify {
 
 namespace {
 
-/// Checks that `tensors` are the parameters of the model, or its states, in their shapes.
-/// \param noun  of the tensors, for messages
-/// \throws Error (data) that names the first difference
+/// Compares names and shapes of `tensors` with the model's parameters or buffers.
+/// \param noun  "parameter" or another noun, for messages
+/// \throws Error (data), with the first difference
 void check_tensors(const Golden& golden, const std::vector<nn::ParameterSpec>& specs,
                    const Tensors& tensors, const std::string& noun, bool of_states = false) {
   const auto& scheme = golden.model.scheme.info.name;

@@ -7,19 +7,19 @@
 
 namespace evenkeel::verify {
 
-/// How a golden file is recomputed.
+/// The settings of a recomputation.
 struct VerifyOptions {
   nn::Precision precision = nn::Precision::float64;  // or float32
-  double tolerance = 1;                              // factor of all tolerances
+  double tolerance = 1;                              // factor on all tolerances
   nn::AttentionPath attention = nn::AttentionPath::automatic;
-  bool fused = true;  // false: the formulas of ops/common/reference.h
+  bool fused = true;  // false: the reference implementations (ops/common/reference.h)
 };
 
-/// The model of a golden file, with the initial parameters and states of the file.
+/// The model of a golden file with the initial parameters and buffers of the file.
 class VerifyModel {
  public:
-  /// \throws Error (data) unless the file has exactly the parameters of the model, in their shapes;
-  ///         Error (usage) for a scheme that this version cannot run
+  /// \throws Error (data, exit code 65) unless the file has exactly the model's parameters in their
+  ///         shapes; Error (usage, 64) for a scheme that this version does not support
   VerifyModel(const Golden& golden, const VerifyOptions& options);
   VerifyModel(const VerifyModel&) = delete;
   VerifyModel& operator=(const VerifyModel&) = delete;

@@ -9,16 +9,15 @@
 
 namespace evenkeel::verify {
 
-/// The table of one file: all totals, all tensors, the number of parameters, and as the last line
+/// The table of one file: all totals, all tensors, the number of parameters; the last line is
 /// "held" or "refuted: ...".
 std::string table_of(const Verification& verification);
 
-/// One line for one of many files: file, verdict, and the check with the largest error /
-/// tolerance.
+/// One line per file: path, verdict, and the check with the largest error / tolerance.
 std::string line_of(const Verification& verification);
 
-/// Every check as JSON: {"file", "scheme", "precision", "held", "checks": [{"quantity", "error",
-/// "tolerance", "held"}]}; an infinite error is null.
+/// All checks as JSON: {"file", "scheme", "precision", "held", "checks": [{"quantity", "error",
+/// "tolerance", "held"}]}. An infinite error is null.
 nlohmann::json json_of(const Verification& verification);
 
 }  // namespace evenkeel::verify

@@ -9,52 +9,59 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Schemes from TOML: catalogue files, files of the user, inline tables.
+/// Schemes as TOML: catalogue files, user files, inline tables.
 namespace evenkeel::config {
 
-/// The names of the embedded catalogue, sorted.
+/// The names of all catalogue schemes, sorted.
 std::vector<std::string> catalogue();
 
-/// The text of a catalogue scheme's file in schemes/.
-/// \throws Error (usage) with the nearest name
+/// The text of a catalogue scheme's file.
+/// \throws Error (usage, exit code 64), with the nearest name
 std::string_view catalogue_source(const std::string& name);
 
 struct SchemeTable;  // scheme_table.h, which includes toml++
 
-/// A scheme by name, with its parents merged; not yet bound to a shape. Copies share the table.
+/// A named scheme as TOML: merged with its parents, not yet bound to a shape. Copies share the
+/// table.
 struct SchemeSource {
-  std::string name;  // of the catalogue, the stem of the file, or a name by inline_scheme()
-  std::shared_ptr<const SchemeTable> table;  // without `extends`; null is an empty table
+  std::string name;  // catalogue name, stem of the file, or a name by inline_scheme()
+  std::shared_ptr<const SchemeTable> table;  // without `extends`; nullptr: an empty table
 };
 
-/// The scheme of a catalogue name or of the path of a .toml file. A file's `extends` is looked up
-/// first in the folder of the file, then in ./schemes, then in the catalogue; a catalogue scheme's
-/// only in the catalogue.
-/// \throws SchemeError; Error (usage) for text that is not TOML, Error (io) for an unreadable file
+/// The scheme with a catalogue name or in a .toml file. The `extends` of a file is searched in the
+/// file's folder, then in ./schemes, then in the catalogue; that of a catalogue scheme only in the
+/// catalogue.
+/// \throws SchemeError; Error (usage, exit code 64) if the file is not TOML; Error (io, 74) if it
+///         cannot be read
 SchemeSource find_scheme(const std::string& name_or_file);
 
-/// The scheme of a TOML text without a file, as of an inline table `scheme = { ... }`.
+/// The scheme of a TOML text that is not in a file, such as the inline table `scheme = { ... }`.
 ///
-/// A text that extends a scheme may change norms without a formula of its own: the parent's
-/// `norm_parameters` is then dropped. { extends = "keel", norm = "layer_norm" } is named
-/// "keel+layer_norm" and keeps title and equations of keel, since the places are the same. A text
-/// with more changes is named "keel+own", a text without a parent "inline".
-/// \param base_folder  the first folder in which `extends` is looked up
-/// \throws as find_scheme()
+///   | text                                     | name of the scheme  |
+///   | ---------------------------------------- | ------------------- |
+///   | { extends = "keel", norm = "layer_norm" } | "keel+layer_norm"   |
+///   | extends keel, with other changes         | "keel+own"          |
+///   | without `extends`                        | "inline"            |
+///
+/// A change of norms only keeps the title and the equations of the parent, because the places are
+/// the same. The parent's `norm_parameters` is dropped if the text has none of its own.
+/// \param base_folder  the first folder to search for `extends`
+/// \throws as find_scheme() does
 SchemeSource inline_scheme(std::string_view toml, const std::filesystem::path& base_folder);
 
 /// Whether the catalogue has this scheme under this name, with equal keys and values.
 bool is_of_catalogue(const SchemeSource& scheme);
 
-/// The merged table of a scheme in one line of TOML: equal texts, equal schemes.
+/// The merged table of a scheme in one line of TOML. Two schemes are equal if their texts are
+/// equal.
 std::string scheme_text(const SchemeSource& source);
 
-/// The title, family, source, equations and so on of a scheme, which need no shape.
+/// The entries of a scheme that need no shape: title, family, source, equations, ...
 /// \throws SchemeError
 norm::SchemeInfo scheme_info(const SchemeSource& source);
 
-/// Binds a scheme to a shape: reads every key, applies the patches of `layers`, completes norms
-/// from defaults, and validates the result.
+/// Binds a scheme to a shape: reads all keys, applies the patches of `layers`, fills in the
+/// defaults of norms, and validates the result.
 /// \throws SchemeError with the code of the broken rule, file, line and key
 norm::Scheme bind(const SchemeSource& source, const norm::Shape& shape);
 

@@ -22,7 +22,7 @@ const std::vector<std::string> kKeys = {
     "layers",   "head",           "base_init",       "extends",       "init",
     "hooks",    "reparameterize", "norm_parameters", "embedding_init"};
 
-/// Builds the norm::Scheme of one source and one shape.
+/// Builds a norm::Scheme from a source and a shape.
 class Binder {
  public:
   Binder(const SchemeSource& source, const norm::Shape& shape)
@@ -56,8 +56,8 @@ class Binder {
            "the scheme's own norm cannot be \"none\"; empty its slots instead");
   }
 
-  /// Reads the sublayers and each patch as written, so that an error names its line, also in a
-  /// patch that selects no block of this shape.
+  /// Reads the sublayers and each patch as written, so that an error names its line. Patches that
+  /// select no block of this shape are checked, too.
   void check_sublayer_tables() {
     check_sublayer_table(table_, top_);
     auto context = context_;
@@ -94,7 +94,7 @@ class Binder {
     return read_block(table, top_.in(text("block ", l)), l);
   }
 
-  /// The keys before and after the blocks: embedding, final, logits, head.
+  /// Reads the keys outside of the blocks: embedding, final, logits, head.
   void read_embedding_and_head() {
     if (const auto* const node = at("embedding")) {
       const auto place = top_.in("embedding");
@@ -156,7 +156,7 @@ class Binder {
     return dual;
   }
 
-  /// The distributions and factors of initial values.
+  /// Reads the distributions and init factors.
   void read_initialization() {
     if (const auto* const node = at("base_init")) {
       scheme_.base_init = read_word(*node, top_.in("base_init"));

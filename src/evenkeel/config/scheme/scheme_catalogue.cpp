@@ -8,7 +8,7 @@
 
 namespace evenkeel::config {
 
-/// Made from schemes/*.toml by cmake/Embed.cmake: {name, text}, sorted by name.
+/// Generated from schemes/*.toml by cmake/Embed.cmake: {name, text}, sorted by name.
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_schemes();
 
 std::vector<std::string> catalogue() {

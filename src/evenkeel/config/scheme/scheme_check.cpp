@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::int64_t, 5> kDepths = {1, 2, 4, 12, 29};
 constexpr std::int64_t kDefaultDepth = 12;
 
-/// A second shape: an odd number of heads with one key-value head.
+/// The second shape of a check: an odd number of heads, one key-value head.
 norm::Shape other_shape(std::int64_t layers) {
   return {.layers = layers,
           .width = 192,
@@ -36,7 +36,7 @@ std::string shape_text(const norm::Shape& shape) {
               shape.kv_heads == 1 ? " key head" : " key heads");
 }
 
-/// The right formula of `norm_parameters`, as the end of a message.
+/// The correct value of `norm_parameters`, as the end of a message.
 std::string suggestion(const SchemeSource& original) {
   auto table = table_of(original);
   table.erase("norm_parameters");
@@ -51,7 +51,7 @@ std::string suggestion(const SchemeSource& original) {
 norm::Scheme bind_at(const SchemeSource& source, const norm::Shape& shape, bool is_first) {
   try {
     auto scheme = bind(source, shape);
-    norm::initial_values(scheme, {.done = 0, .planned = 1});  // throws what a run would
+    norm::initial_values(scheme, {.done = 0, .planned = 1});  // throws the errors of a run's start
     return scheme;
   } catch (const norm::SchemeError& error) {
     const auto more = error.code() == "norm_parameters" ? suggestion(source)
@@ -85,7 +85,7 @@ std::vector<std::string> never_raised_warnings(const Findings& findings) {
   return unused;
 }
 
-/// The names in `known` with the same function.
+/// The names of known schemes with the same function.
 std::vector<std::string> same_function(const norm::Scheme& scheme,
                                        const std::vector<KnownScheme>& known) {
   std::vector<std::string> same;
@@ -102,7 +102,7 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
   return same;
 }
 
-/// Notes on entries of `layers` that select no block at any depth, and on a stream that is lost.
+/// Notes on patches that select no block at any depth, and on a residual stream that damp removes.
 std::vector<std::string> notes_of(const SchemeSource& source, const norm::Scheme& scheme) {
   std::vector<std::string> notes;
   const Place top = {scheme.info.name, ""};

@@ -11,32 +11,31 @@
 
 namespace evenkeel::config {
 
-/// The shape of the small model in which schemes are checked and shown by default: width 128, 4
-/// heads.
+/// The default shape for checks and displays of schemes: width 128, 4 heads.
 norm::Shape default_shape(std::int64_t layers);
 
-/// A warning, and the depths at which it is raised.
+/// A warning, and the depths that raise it.
 struct WarningOccurrence {
   norm::Warning warning;
   std::vector<std::int64_t> depths;
-  bool is_expected = false;  // the scheme lists its code
+  bool is_expected = false;  // the scheme lists its code as expected
 };
 
-/// What a check reports about a valid scheme.
+/// The result of checking a valid scheme.
 struct Findings {
-  norm::Scheme scheme;                      // at 12 blocks
-  std::vector<std::int64_t> depths;         // the numbers of blocks with which it was bound
-  std::vector<WarningOccurrence> warnings;  // in the order of their codes
-  std::vector<std::string> never_raised;    // codes that the scheme expects, but no depth raises
-  std::vector<std::string> same_as;         // catalogue schemes of the same function
-  std::vector<std::string> notes;           // patches without effect, a stream that is lost
-  std::string count;  // formula of the norm parameters; empty: not linear in depth
+  norm::Scheme scheme;                      // bound to 12 blocks
+  std::vector<std::int64_t> depths;         // all checked numbers of blocks
+  std::vector<WarningOccurrence> warnings;  // sorted by code
+  std::vector<std::string> never_raised;    // expected codes that no depth raises
+  std::vector<std::string> same_as;         // catalogue schemes with the same function
+  std::vector<std::string> notes;  // patches without effect, a residual stream that is lost
+  std::string count;  // number of norm parameters as an expression; empty: not linear in depth
 };
 
-/// All catalogue schemes bound to default_shape(12).
+/// All catalogue schemes, bound to default_shape(12).
 std::vector<norm::Scheme> catalogue_in_default_shape();
 
-/// A scheme by name and fingerprint, for comparisons.
+/// The name and fingerprint of a scheme, for comparisons.
 struct KnownScheme {
   std::string name;
   norm::Fingerprint print;
@@ -46,8 +45,8 @@ std::vector<KnownScheme> known_schemes(const std::vector<norm::Scheme>& schemes)
 
 /// Binds a scheme at several depths, widths and numbers of heads, and collects the findings.
 /// \param known  candidates for `same_as`, bound to default_shape(12)
-/// \throws SchemeError; it names the shape if the default shape is valid, and the right formula if
-///         `norm_parameters` is wrong
+/// \throws SchemeError. It names the shape if only other shapes than the default fail, and the
+///         correct expression if `norm_parameters` is wrong.
 Findings check_scheme(const SchemeSource& source, const std::vector<KnownScheme>& known);
 
 }  // namespace evenkeel::config

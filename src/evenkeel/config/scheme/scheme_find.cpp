@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 constexpr const char* kSchemesFolder = "schemes";
 constexpr const char* kSuffix = ".toml";
 
-/// A scheme before its parents are merged.
+/// A scheme that is not yet merged with its parents.
 struct UnmergedScheme {
   std::string name;
-  std::string identity;            // equal for equal files and catalogue names
-  std::optional<fs::path> folder;  // none: of the catalogue
+  std::string identity;            // equal for the same file or catalogue name
+  std::optional<fs::path> folder;  // nullopt: a catalogue scheme
   toml::table table;
 };
 
@@ -46,8 +46,8 @@ bool is_path(const std::string& name) {
   return name.ends_with(kSuffix);
 }
 
-/// The parent that `child` extends, from the folder of the child, from ./schemes (a path: as
-/// given), or from the catalogue.
+/// The parent that `child` extends. A path is searched in the folder of the child, then as given; a
+/// name in that folder, in ./schemes, then in the catalogue. A catalogue scheme has a name only.
 UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
                          const toml::node& node) {
   if (child.folder) {
@@ -65,7 +65,7 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
               did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
 }
 
-/// A key `norm` without `kind` changes fields of the parent's norm, not of the default norm.
+/// A table `norm` without `kind` changes fields of the parent's norm, not of the default norm.
 void inherit_kind(toml::table& own, const toml::table& inherited) {
   auto* const norm = own.get_as<toml::table>("norm");
   const auto* const before = inherited.get("norm");
@@ -75,8 +75,8 @@ void inherit_kind(toml::table& own, const toml::table& inherited) {
   own.insert_or_assign("norm", merge(std::move(whole), std::move(*norm)));
 }
 
-/// Follows `extends` and merges.
-/// \param chain  names and identities of the children, the first child first
+/// Merges a scheme with its parents, recursively along `extends`.
+/// \param chain  names and identities of all children, the outermost first
 toml::table merged_with_parents(UnmergedScheme own,
                                 std::vector<std::pair<std::string, std::string>> chain) {
   const auto* const node = own.table.get("extends");
@@ -102,7 +102,8 @@ bool changes_only_the_norm(const toml::table& table) {
   return table.size() == 2 && table["extends"].is_string() && table.contains("norm");
 }
 
-/// A name by parent and change, fit for a folder: "pre_norm+layer_norm", "pre_norm+own".
+/// A name from parent and change that is valid as a folder name: "pre_norm+layer_norm",
+/// "pre_norm+own".
 std::string name_of(const toml::table& table) {
   const auto parent = table["extends"].value<std::string>();
   if (!parent) return "inline";
@@ -117,7 +118,7 @@ std::string name_of(const toml::table& table) {
   return name;
 }
 
-/// Copies title and equations of the parent, which hold for another norm in the same places.
+/// Copies title and equations of the parent. They are valid for another norm at the same places.
 void inherit_info(toml::table& merged, const UnmergedScheme& own) {
   const auto& node = *own.table.get("extends");
   const auto parent = parent_of(own, read_word(node, {own.name, "extends"}), node);

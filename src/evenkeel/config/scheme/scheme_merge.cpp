@@ -9,7 +9,7 @@ namespace evenkeel::config {
 
 namespace {
 
-// Keys whose value is a norm. A table there is a norm even without `kind`.
+// Keys with a norm as value: a table there is a norm, even without `kind`.
 constexpr std::array<std::string_view, 10> kNorms = {
     "norm", "final", "input", "q", "k", "v", "context", "hidden", "output", "residual"};
 

@@ -7,12 +7,13 @@
 
 namespace evenkeel::config {
 
-/// The keys with which a scheme describes itself; a child does not inherit them.
+/// The keys that describe a scheme itself. A child scheme does not inherit them.
 inline constexpr std::array<const char*, 6> kInfoKeys = {"title",    "family", "source",
                                                          "equation", "note",   "warnings"};
 
-/// The child's keys over its parent's. Tables merge key by key; a norm, a learned value, a list and
-/// a plain value are replaced whole. Nodes are moved and keep their file and line.
+/// Merges a child into its parent; the child overrides. Tables merge key by key; norms, learned
+/// numbers, lists and plain values are replaced as a whole. Nodes are moved and keep their source
+/// positions.
 toml::table merge(toml::table parent, toml::table child);
 
 }  // namespace evenkeel::config

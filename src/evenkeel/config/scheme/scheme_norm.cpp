@@ -19,7 +19,7 @@ namespace {
 
 using norm::Norm;
 
-/// A value with its place and the variables of its expressions.
+/// A TOML value, its place, and the variables of its expressions.
 struct Value {
   const toml::node& node;
   const Place& place;
@@ -57,7 +57,7 @@ ReadField number_field(double Norm::* field, double (*read)(const Value&)) {
   return [=](Norm& norm, const Value& value) { norm.*field = read(value); };
 }
 
-/// \param field  an Expression or std::optional<Expression> of Norm
+/// \param field  field of Norm, of type Expression or std::optional<Expression>
 template <typename T>
 ReadField formula_field(T Norm::* field) {
   return [field](Norm& norm, const Value& value) { norm.*field = value.formula(); };
@@ -98,7 +98,7 @@ const std::map<std::string, ReadField, std::less<>>& fields() {
   return fields;
 }
 
-/// \param others  further words that this place accepts
+/// \param others  words that this place accepts in addition
 norm::Kind read_kind(const std::string& word, const toml::node& node, const Place& place,
                      const std::vector<std::string>& others = {}) {
   auto known = norm::kind_names();

@@ -14,15 +14,16 @@ namespace evenkeel::config {
 
 namespace {
 
-// 0.29 * 100 is a little below 29; floor() must still give 29 blocks.
+// A tolerance for floor(): 0.29 * 100 is slightly below 29, but must give 29 blocks.
 constexpr double kRounding = 1e-9;
 
-/// Whole blocks in `part` of `layers`.
+/// The number of whole blocks in the fraction `part` of `layers`.
 double blocks_in(double part, double layers) {
   return std::floor(part * layers + kRounding);
 }
 
-/// Whether `name(numbers)` selects block l of `layers`; nothing for an unknown name or count.
+/// True if `name(numbers)` selects block l of `layers`; nullopt for an unknown name or a wrong
+/// count.
 std::optional<bool> scheme_patch_selects(const std::string& name,
                                          const std::vector<double>& numbers, double l,
                                          double layers) {

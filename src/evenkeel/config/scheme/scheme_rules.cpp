@@ -7,8 +7,8 @@ namespace evenkeel::config {
 
 namespace {
 
-/// The node at `key`, which these rules require.
-/// \throws SchemeError bad_value if it is absent
+/// The required node at `key`.
+/// \throws SchemeError bad_value if it is missing
 const toml::node& needed(const toml::table& table, const char* key, const Place& place) {
   const auto* const node = table.get(key);
   if (node == nullptr) refuse("bad_value", place, table, text("this rule needs \"", key, "\""));

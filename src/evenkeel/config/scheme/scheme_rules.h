@@ -5,12 +5,12 @@
 
 #include "evenkeel/config/scheme/scheme_value.h"
 
-/// The rules of a scheme that are lists: init, reparameterize, hooks.
+/// The lists of a scheme: init, reparameterize, hooks.
 namespace evenkeel::config {
 
-/// Reads the keys `init`, `reparameterize` and `hooks`.
-/// \param sizes  variables of a hook's threshold
-/// \throws SchemeError unknown_key, bad_value, or the expression's error
+/// Reads `init`, `reparameterize` and `hooks`.
+/// \param sizes  variables for the threshold of a hook
+/// \throws SchemeError unknown_key, bad_value, or that of an invalid expression
 std::vector<norm::InitFactor> read_init(const toml::node& node, const Place& place);
 std::vector<norm::Reparameterization> read_reparameterize(const toml::node& node,
                                                           const Place& place);

@@ -107,7 +107,7 @@ norm::Update read_update(const toml::node& node, const Place& place) {
          text("wanted add, sphere or geodesic, but found ", description(node)));
 }
 
-/// The node at `key`, or nullptr if it is absent or "none".
+/// The node at `key`; nullptr if it is missing or "none".
 const toml::node* rule(const toml::table& table, const char* key) {
   const auto* const node = table.get(key);
   return node == nullptr || is_none(*node) ? nullptr : node;

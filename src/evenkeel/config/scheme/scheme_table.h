@@ -8,20 +8,21 @@
 
 #include "evenkeel/config/scheme/scheme.h"
 
-/// The TOML of a SchemeSource. Only sources that handle TOML include this header.
+/// The TOML table of a SchemeSource. This header includes toml++, so few sources include it.
 namespace evenkeel::config {
 
 struct SchemeTable {
-  toml::table merged;  // complete: no `extends` left
+  toml::table merged;  // merged with all parents, without `extends`
 };
 
 /// The merged table of a scheme.
 const toml::table& table_of(const SchemeSource& source);
 
-/// A scheme of this name and merged table.
+/// A SchemeSource with this name and merged table.
 SchemeSource make_source(const std::string& name, toml::table merged);
 
-/// As inline_scheme() of a text; nodes of the table keep their file and line for messages.
+/// The same as inline_scheme() of a text. The nodes of `table` keep their source positions for
+/// messages.
 SchemeSource inline_scheme(const toml::table& table, const std::filesystem::path& base_folder);
 
 }  // namespace evenkeel::config

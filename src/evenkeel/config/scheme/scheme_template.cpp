@@ -18,7 +18,7 @@
 
 namespace evenkeel::config {
 
-/// Made from new_scheme.toml by cmake/Embed.cmake.
+/// Generated from new_scheme.toml by cmake/Embed.cmake.
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_templates();
 
 namespace {
@@ -31,7 +31,7 @@ std::string replaced(std::string page, std::string_view mark, const std::string&
   return page;
 }
 
-/// Lines as comments that are no examples.
+/// The lines as indented comments, in contrast to the comments with examples.
 std::string commented(const std::string& lines) {
   std::istringstream in(lines);
   std::string out;
@@ -41,7 +41,7 @@ std::string commented(const std::string& lines) {
   return out;
 }
 
-/// A scheme key by key; tables one level deep in lines of their own.
+/// The keys of a scheme as text, one per line; tables of the first level are split into lines.
 std::string lines_of(const toml::table& scheme) {
   std::string plain;
   std::string tables;
@@ -58,7 +58,7 @@ std::string lines_of(const toml::table& scheme) {
   return plain.empty() && tables.empty() ? "(nothing: a bare decoder)" : plain + tables;
 }
 
-/// An example of every norm kind with its formula; kinds that see other tokens come last.
+/// An example of every norm kind with its formula. Kinds with statistics over tokens come last.
 std::string kind_examples() {
   std::string causal;
   std::string leaky;

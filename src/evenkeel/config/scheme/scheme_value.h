@@ -10,21 +10,21 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// Reading single TOML values of a scheme; every message names the place. This header includes
+/// Reads single TOML values of a scheme. Every message names the place. This header includes
 /// toml++.
 namespace evenkeel::config {
 
 /// The place of a value in a scheme, for messages.
 struct Place {
-  std::string scheme;  // its name
-  std::string path;    // "attention.input"; empty at the top
+  std::string scheme;  // name of the scheme
+  std::string path;    // "attention.input"; empty at the top level
 
   /// The place of `key` in this table.
   Place in(std::string_view key) const;
 };
 
-/// The start of a message: "mine.toml:7, attention.input", or for a node without a file
-/// "scheme mine, attention.input".
+/// The prefix of a message: "mine.toml:7, attention.input", or "scheme mine, attention.input" if
+/// the node has no source position.
 std::string where(const Place& place, const toml::node& node);
 
 /// Throws SchemeError `code` at the place of the node.
@@ -32,7 +32,7 @@ std::string where(const Place& place, const toml::node& node);
                          const std::string& explanation);
 
 /// Refuses keys that are not in `known`.
-/// \throws SchemeError unknown_key with the nearest of the known keys
+/// \throws SchemeError unknown_key, with the nearest known key
 void check_keys(const toml::table& table, const std::vector<std::string>& known,
                 const Place& place);
 
@@ -43,19 +43,19 @@ std::vector<std::string> read_list_of_words(const toml::node& node, const Place&
 const toml::table& read_table(const toml::node& node, const Place& place);
 std::vector<const toml::table*> read_list_of_tables(const toml::node& node, const Place& place);
 
-/// A number, or an expression in quotes.
+/// Reads a number, or an expression in quotes.
 norm::Expression read_expression(const toml::node& node, const Place& place);
 
-/// A number or an expression in quotes, evaluated with the variables `sizes`.
+/// Reads a number or an expression in quotes, and evaluates it with the variables `sizes`.
 /// \throws SchemeError bad_value if the value is not > 0
 double read_positive(const toml::node& node, const Place& place, const norm::Variables& sizes);
 
-/// Refuses a word that is not one of the choices.
-/// \throws SchemeError bad_value with the nearest choice
+/// Refuses a word that is not in `choices`.
+/// \throws SchemeError bad_value, with the nearest choice
 void check_choice(const std::string& word, const std::vector<std::string>& choices,
                   const toml::node& node, const Place& place);
 
-/// The value of a word: `read_choice<Scope>(node, place, {{"token", Scope::token}, ...})`.
+/// The enumerator of a word: `read_choice<Scope>(node, place, {{"token", Scope::token}, ...})`.
 /// \throws SchemeError bad_value as check_choice()
 template <typename T>
 T read_choice(const toml::node& node, const Place& place,
@@ -70,7 +70,7 @@ T read_choice(const toml::node& node, const Place& place,
   return choices.front().second;
 }
 
-/// Whether the node is the word "none", which drops a norm or a rule.
+/// True if the node is the word "none", which removes an inherited norm or rule.
 bool is_none(const toml::node& node);
 
 }  // namespace evenkeel::config

@@ -76,7 +76,7 @@ class HealthMonitor {
   double clip_;
   std::int64_t last_gradient_spike_ = 0;  // step of the last reported gradient spike; 0: none
   L2NormsByName baseline_norms_;          // L2 norms at the last health check
-  double first_loss_ = 0;                 // loss of the first step; 0: none yet
+  double first_loss_ = 0;                 // first finite loss; 0: none yet
   bool explosion_reported_ = false;
   std::set<std::string> reported_;  // current slow failures, which are reported only once
   std::vector<HealthEvent> events_;

@@ -7,8 +7,8 @@
 
 /// Compiles a function three times, and the processor chooses when the program is loaded: AVX-512,
 /// AVX2 or plain x86-64. The loops stay ordinary C++ under `#pragma omp simd`; whatever they call
-/// must be inlined to be compiled with them. Clang, which only reads sources here (tools/check_tidy.sh),
-/// has no such attribute for templates.
+/// must be inlined to be compiled with them. Clang, which only reads sources here
+/// (tools/check_tidy.sh), has no such attribute for templates.
 #if defined(__x86_64__) && !defined(__clang__)
 #define EK_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
