@@ -333,7 +333,7 @@ class Divergence(program.Case):
             self.assertTrue((self.folder / "run" / "report.html").exists())
         done = self.evenkeel("eval", "--run", "run", "--quiet")
         self.assertEqual(done.returncode, 76, done.stdout)
-        self.assertRegex(done.stdout.decode(), r"\nloss +-?(nan|inf) nats a token\n")
+        self.assertRegex(done.stdout.decode(), r"\nloss +-?(nan|inf) nats per token\n")
         self.assertEqual(done.stderr.decode(), "evenkeel: run: the loss of step 3 is not finite: the "
                          "weights have diverged; start another run with a lower schedule.peak or a "
                          "longer schedule.warmup\n")

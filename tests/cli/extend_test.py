@@ -34,7 +34,7 @@ class Start(program.Case):
                          r"note: schedule\.warmup takes 60 steps, and the run has 2: the learning rate "
                          r"never gets to schedule\.peak\n"
                          r"step 0: saved\nstep 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\nstep 2: saved\n"
-                         r"step 2: validation loss \d\.\d{4} nats a token, \d\.\d{4} bits a byte\n$")
+                         r"step 2: validation loss \d\.\d{4} nats per token, \d\.\d{4} bits per byte\n$")
 
     def test_quiet_says_nothing_but_the_result(self):
         self.assertEqual(self.succeed("train", "--quiet", "--run", "run", *small(train_steps=1))[1], "")

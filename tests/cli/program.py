@@ -25,7 +25,7 @@ OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ
 NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).parents[2] /
                                                      "src/evenkeel/norm/kinds.cpp").read_text()))
 
-# Threads that wait for one another by spinning take seconds a step on a machine with other work.
+# Threads that wait for one another by spinning take seconds per step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
 
 # About 7,000 parameters: a step takes a millisecond, starting the program most of the time.

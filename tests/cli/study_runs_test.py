@@ -72,7 +72,7 @@ class Finished(Case):
 
     def test_runs_all_and_tests_claims(self):
         out = (self.folder / "out.txt").read_text()
-        self.assertRegex(out, r"(holds|contradicted|undecided) +HybridNorm ends lower\n")
+        self.assertRegex(out, r"(supported|contradicted|inconclusive) +HybridNorm ends lower\n")
         self.assertIn("report: runs/studies/two/report.html", out)
         rows = self.rows()
         self.assertEqual([(row["scheme"], row["seed"], row["state"]) for row in rows],

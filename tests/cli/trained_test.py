@@ -45,7 +45,7 @@ class TrainedModel(program.Case):
         last = metrics(self.folder / "run")[-1]
         self.assertEqual({key: result[key] for key in last}, last)
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
-        self.assertIn(f"\nloss         {last['val_loss']:.4f} nats a token\n", out)
+        self.assertIn(f"\nloss         {last['val_loss']:.4f} nats per token\n", out)
 
     def test_eval_of_as_many_sequences_as_in_training(self):
         run = self.train("few", train_steps=3, train_precision="float32", evaluate_sequences=1)

@@ -12,7 +12,7 @@ namespace evenkeel::report {
 namespace {
 
 Chart chart_of(const Series& series) {
-  Chart chart{"Loss", "nats a token"};
+  Chart chart{"Loss", "nats per token"};
   chart.lines = {{"training", series}};
   chart.when_empty = "nothing <here>";
   return chart;

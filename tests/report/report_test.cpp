@@ -98,11 +98,11 @@ TEST_F(Report, NeedsNothingFromTheNetwork) {
   }
 }
 
-// gap = 0.75 - 0.5 nats a byte, 0.25 / ln 2 = 0.3607 bits; 100 steps of 0.5 s
+// gap = 0.75 - 0.5 nats per byte, 0.25 / ln 2 = 0.3607 bits; 100 steps of 0.5 s
 TEST_F(Report, SaysHowTheRunEnded) {
   const auto text = page({run("one", "pre_ln", 0.75)});
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
-            "Validation loss 0.7500 nats a token: <strong>0.2500 nats (0.3607 bits) a byte above "
+            "Validation loss 0.7500 nats per token: <strong>0.2500 nats (0.3607 bits) a byte above "
             "the entropy floor</strong> of 0.5000 after 100 steps.");
   EXPECT_EQ(element_contents(text, "<h1>").front(), "one");
   EXPECT_TRUE(has(text, "pre_ln · preset tiny · "));
@@ -246,7 +246,7 @@ TEST_F(Report, ComparesRunsInTheOrderOfTheirValidationLoss) {
   const auto text = page({late, run("a_post", "post_ln", 0.9), run("b_hybrid", "hybrid_norm", 0.6),
                           run("c_pre", "pre_ln", 0.75)});
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
-            "<strong>b_hybrid</strong> has the lowest validation loss: 0.6000 nats a token, 0.1500 "
+            "<strong>b_hybrid</strong> has the lowest validation loss: 0.6000 nats per token, 0.1500 "
             "below c_pre.");
   const auto b = text.find("</svg> b_hybrid"), c = text.find("</svg> c_pre"),
              a = text.find("</svg> a_post"), d = text.find("</svg> d_new");

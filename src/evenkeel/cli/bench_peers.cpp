@@ -30,7 +30,7 @@ struct BenchPeersOptions {
 /// A heading with the machine and the model, and one line a process.
 void bench_peers_print(const bench::PeersResult& result) {
   std::printf(
-      "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens a step; losses of the first "
+      "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens per step; losses of the first "
       "steps differ by %s at most\n\n",
       result.machine.description.c_str(), result.torch.c_str(), result.scheme.c_str(),
       with_commas(static_cast<std::int64_t>(result.parameters)).c_str(),

@@ -71,7 +71,7 @@ void print_parts(const bench::StepResult& result) {
 
 /// A heading with the machine, one line a scheme, and print_parts().
 void bench_step_print(const bench::StepResult& result) {
-  std::printf("%s\n%s tokens a step; products at %s FLOP/s; peak memory of all arms %s\n\n",
+  std::printf("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n\n",
               result.machine.description.c_str(), with_commas(result.tokens).c_str(),
               with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
   std::printf("%-22s %9s %9s %9s %8s %7s %-15s %7s %7s\n", "scheme", "median s", "least s",

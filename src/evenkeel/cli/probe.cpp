@@ -118,7 +118,7 @@ Exit run_probe(const ProbeOptions& options) {
     print_json(probe_as_json(output));
     return Exit::done;
   }
-  std::printf("%s, step %lld, a batch of %s text: loss %.4f nats a token\n\n%s",
+  std::printf("%s, step %lld, a batch of %s text: loss %.4f nats per token\n\n%s",
               output.scheme.c_str(), static_cast<long long>(output.step), output.split.c_str(),
               output.result.loss, probe::probe_table(output.result).c_str());
   return Exit::done;

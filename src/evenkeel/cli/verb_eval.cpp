@@ -37,7 +37,7 @@ struct Evaluations {
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
-/// "loss         2.3456 nats a token"
+/// "loss         2.3456 nats per token"
 void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
@@ -45,14 +45,14 @@ void print_eval_line(const char* name, double value, const char* unit) {
 /// One line a quantity; losses in nats.
 void eval_print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
-  print_eval_line("loss", evaluation.nats_per_token, " nats a token");
+  print_eval_line("loss", evaluation.nats_per_token, " nats per token");
   print_eval_line("perplexity", evaluation.perplexity, "");
-  print_eval_line("bits a byte", evaluation.bits_per_byte, "");
+  print_eval_line("bits per byte", evaluation.bits_per_byte, "");
   if (evaluation.exact_match)
     print_eval_line("answers", *evaluation.exact_match, " of them right; only these are scored");
   if (!evaluation.floor) return;
-  print_eval_line("floor", *evaluation.floor, " nats a byte (the text's own entropy)");
-  print_eval_line("gap", *evaluation.gap, " nats a byte");
+  print_eval_line("floor", *evaluation.floor, " nats per byte (the text's own entropy)");
+  print_eval_line("gap", *evaluation.gap, " nats per byte");
 }
 
 void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {

@@ -17,8 +17,8 @@ struct Evaluation {
   double nats_per_token = 0;          // mean cross-entropy, natural logarithm
   double perplexity = 0;              // e^nats_per_token
   double bits_per_byte = 0;           // of the text; an end-of-text token counts as one byte
-  std::optional<double> floor;        // nats a byte: the entropy of a generated text, if known
-  std::optional<double> gap;          // nats a byte: the loss above `floor`
+  std::optional<double> floor;        // nats per byte: the entropy of a generated text, if known
+  std::optional<double> gap;          // nats per byte: the loss above `floor`
   std::optional<double> exact_match;  // share of correct answers, if the text has answers
   std::int64_t tokens = 0;            // number of scored tokens
 };

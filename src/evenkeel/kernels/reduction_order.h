@@ -13,10 +13,10 @@
 ///            0..4
 namespace evenkeel::kernels {
 
-/// Gradients of gains and biases: rows a block.
+/// Gradients of gains and biases: rows per block.
 inline constexpr std::int64_t kBlockRows = 64;
 
-/// Sums over flat buffers: values a block.
+/// Sums over flat buffers: values per block.
 inline constexpr std::int64_t kBlockValues = std::int64_t{1} << 16;
 
 /// How many blocks of `size` hold `count` things.

@@ -38,7 +38,7 @@ RouterLosses router_losses(const Routing& routing);
 ///   p = softmax(W_router x);   y = shared(x) + sum over the k largest p_e of p_e * expert_e(x)
 ///   expert(x) = W_down norm(silu(W_gate x) * W_up x), with F hidden values
 /// No token is dropped. The factor p_e is applied before W_down, which is linear: of the tensors
-/// with D values a token, only the experts' input is saved for the backward pass.
+/// with D values per token, only the experts' input is saved for the backward pass.
 /// \source Muennighoff et al. 2024, arXiv:2409.02060, section 2
 struct MixtureOfExperts {
   at::Tensor router;                  // [E, D], float32 or float64

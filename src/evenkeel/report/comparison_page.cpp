@@ -66,7 +66,7 @@ std::string comparison_page_verdict(const std::vector<Run>& runs, const std::str
   }
   auto out = text(element("strong", escaped(runs.front().name)),
                   " has the lowest validation loss: ", fixed(best, kComparisonPageDecimals),
-                  " nats a token");
+                  " nats per token");
   if (std::isfinite(next)) {
     out +=
         text(", ", fixed(next - best, kComparisonPageDecimals), " below ", escaped(runs[1].name));
@@ -101,8 +101,8 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
   }
   return element("div", element("table", rows), "scroll") + "\n" +
          element("p",
-                 "Losses in nats a token; training: mean of the last 20 logged steps; validation: "
-                 "the last one; gap: nats a byte; tokens/s: median.",
+                 "Losses in nats per token; training: mean of the last 20 logged steps; validation: "
+                 "the last one; gap: nats per byte; tokens/s: median.",
                  "below");
 }
 

@@ -44,7 +44,7 @@ constexpr std::array kShownMeasures = {
     ShownMeasure{"sparse_attention", "", "Sparse attention", "share of queries"},
     ShownMeasure{"circuit_collapse", "noise 0.1", "Circuit collapse",
                  "share of sparse queries, noise 0.1"},
-    ShownMeasure{"skip_loss", "", "Loss without a block", "rise, nats a token"},
+    ShownMeasure{"skip_loss", "", "Loss without a block", "rise, nats per token"},
     ShownMeasure{"router_entropy", "", "Entropy of the routing", "nats"},
     ShownMeasure{"router_logit_max", "", "Largest router logit", "magnitude"},
     ShownMeasure{"expert_load", "", "Busiest expert", "its choices over the mean"},

@@ -49,7 +49,7 @@ void run_add(Series& series, const json& record, const char* key, double step, d
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
 
-/// The floor in nats a token: nats a byte times the bytes of a token, which the loss tells, since
+/// The floor in nats per token: nats per byte times the bytes of a token, which the loss tells, since
 /// the loss of a byte is floor + gap.
 std::optional<EntropyFloor> floor_of(const json& record) {
   const double floor = number(record, "val_floor");

@@ -43,17 +43,17 @@ std::string run_page_verdict(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   const auto after = text(" after ", steps_text(run), ".");
   if (run.floor && std::isfinite(gap)) {
-    return text("Validation loss ", loss_text(validation), " nats a token: ",
+    return text("Validation loss ", loss_text(validation), " nats per token: ",
                 element("strong", text(loss_text(gap), " nats (", bits(gap), " bits) a byte ",
                                        gap < 0 ? "below" : "above", " the entropy floor")),
                 " of ", loss_text(run.floor->nats_per_byte), after);
   }
   if (std::isfinite(validation)) {
-    return text("Validation loss ", element("strong", loss_text(validation)), " nats a token, ",
-                loss_text(last_finite(run.bits_per_byte.y)), " bits a byte,", after);
+    return text("Validation loss ", element("strong", loss_text(validation)), " nats per token, ",
+                loss_text(last_finite(run.bits_per_byte.y)), " bits per byte,", after);
   }
   if (std::isfinite(final_loss(run))) {
-    return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats a token,",
+    return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats per token,",
                 after, " The run has no validation yet.");
   }
   return "The run has no measurements yet.";
@@ -73,7 +73,7 @@ std::string best_text(const Series& series) {
   const auto values = finite_values(series.y);
   if (values.empty()) return "no validation yet";
   const double best = *std::min_element(values.begin(), values.end());
-  return best < values.back() ? "nats a token; best " + loss_text(best) : "nats a token";
+  return best < values.back() ? "nats per token; best " + loss_text(best) : "nats per token";
 }
 
 /// A count with a unit letter, "1.5M"; "–" for NaN.
@@ -86,9 +86,9 @@ std::string tiles(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
   if (run.floor) {
-    out += tile("Gap to the floor", loss_text(gap), "nats a byte; " + bits(gap) + " bits", "lead");
+    out += tile("Gap to the floor", loss_text(gap), "nats per byte; " + bits(gap) + " bits", "lead");
     out += tile("Entropy floor", loss_text(run.floor->nats_per_byte),
-                "nats a byte; " + bits(run.floor->nats_per_byte) + " bits");
+                "nats per byte; " + bits(run.floor->nats_per_byte) + " bits");
   } else {
     out += tile("Bits a byte", loss_text(last_finite(run.bits_per_byte.y)), "validation");
     out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
@@ -117,7 +117,7 @@ std::vector<Line> logged_and_mean(const Series& series, const std::string& name,
 
 /// Training and validation loss over the steps, with the entropy floor where it is known.
 std::string loss_figure(const Run& run) {
-  Chart chart{"Loss", "nats a token", "", logged_and_mean(run.loss, "training, as logged", 0)};
+  Chart chart{"Loss", "nats per token", "", logged_and_mean(run.loss, "training, as logged", 0)};
   const auto* const scored =
       run.exact_match.size() > 0 ? "validation, answers alone" : "validation";
   chart.lines.push_back({scored, run.validation_loss, 1, 0, Stroke::dotted});
@@ -133,7 +133,7 @@ std::string loss_figure(const Run& run) {
   return figure(chart);
 }
 
-/// Gap to the entropy floor, or bits a byte where the floor is unknown.
+/// Gap to the entropy floor, or bits per byte where the floor is unknown.
 std::string evaluation_figure(const Run& run) {
   const auto& quantity = run.floor ? kGap : kBits;
   Chart chart{quantity.title,

@@ -37,8 +37,8 @@ p { margin: 0 0 12px; }
 .state { font-weight: 600; white-space: nowrap; }
 .finished { color: var(--good); } .training { color: var(--busy); }
 .stopped { color: var(--warn); } .diverged { color: var(--bad); }
-.holds, .agrees { color: var(--good); } .contradicted, .disagrees, .failed { color: var(--bad); }
-.undecided, .crashed { color: var(--warn); } .unmeasured, .unknown { color: var(--muted); }
+.supported, .agrees { color: var(--good); } .contradicted, .disagrees, .failed { color: var(--bad); }
+.inconclusive, .crashed { color: var(--warn); } .unmeasured, .unknown { color: var(--muted); }
 .verdict { font-size: 18px; line-height: 1.5; margin: 10px 0 22px; }
 .notice { border: 1px solid var(--warn); border-radius: 6px; padding: 10px 14px; }
 .claims { list-style: none; margin: 0 0 12px; padding: 0; }

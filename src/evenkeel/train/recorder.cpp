@@ -39,15 +39,15 @@ std::string four_digits(double value) {
 std::string message_of(const RunEvaluation& evaluation) {
   const auto& [step, validation, ood] = evaluation;
   auto message = text("step ", step, ": validation loss ", four_digits(validation.nats_per_token),
-                      " nats a token, ", four_digits(validation.bits_per_byte), " bits a byte");
+                      " nats per token, ", four_digits(validation.bits_per_byte), " bits per byte");
   if (validation.floor) {
-    message += text(", ", four_digits(*validation.gap), " nats a byte above the floor of ",
+    message += text(", ", four_digits(*validation.gap), " nats per byte above the floor of ",
                     four_digits(*validation.floor));
   }
   if (validation.exact_match)
     message += text(", ", percent(*validation.exact_match), " of the answers right");
   if (ood) {
-    message += text("; out of distribution ", four_digits(ood->nats_per_token), " nats a token");
+    message += text("; out of distribution ", four_digits(ood->nats_per_token), " nats per token");
     if (ood->exact_match) message += text(", ", percent(*ood->exact_match), " right");
   }
   return message;

@@ -234,7 +234,7 @@ TEST(Definition, KnowsWhatCanBeMeasured) {
     return read("alone = true\nmeasure = \"" + word + "\"\n" + kGrid).measure;
   };
   EXPECT_EQ(measure_of("step_time").kind, Measure::Kind::step_time);
-  EXPECT_EQ(measure_of("ood_loss").unit(), "nats a token");
+  EXPECT_EQ(measure_of("ood_loss").unit(), "nats per token");
   EXPECT_EQ(measure_of("ood_wrong").name(), "share of wrong answers out of distribution");
   EXPECT_TRUE(read(std::string("alone = true\n") + kGrid).exclusive);
   EXPECT_FALSE(read(kGrid).exclusive);

@@ -88,11 +88,11 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
                       place(Verdict::Outcome::contradicted, "layers 8", "post_norm")};
   const auto text = checked(results);
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
-            "2 outcomes: 1 holds, 1 is contradicted.");
+            "2 outcomes: 1 is supported, 1 is contradicted.");
   EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
   EXPECT_TRUE(has(text,
-                  "<span class=\"state holds\">holds</span><span><strong>layers 4</strong>: "
+                  "<span class=\"state supported\">supported</span><span><strong>layers 4</strong>: "
                   "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
   EXPECT_TRUE(has(text,
                   "<span class=\"state contradicted\">contradicted</span><span>"
@@ -208,7 +208,7 @@ TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
 TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   const auto fairness = section_of(checked(sample_results()), "Fairness");
   EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
-            "<span class=\"state undecided\">0.002, at the edge of the range</span>");
+            "<span class=\"state inconclusive\">0.002, at the edge of the range</span>");
   EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
   // 3 arms, each of 3 tries of half the steps and one of all: 3 * (3 * 0.5 + 1)
   EXPECT_TRUE(has(fairness, "12 trials; their steps equal those of 7.5 whole runs"));

@@ -68,12 +68,12 @@ TEST(OutcomeSummary, CountsTheOutcomes) {
   results.study.claims.emplace_back();
   EXPECT_EQ(outcome_summary(results), "No claim is measured yet.");
   results.verdicts = {{.outcome = Outcome::supported}};
-  EXPECT_EQ(outcome_summary(results), "1 outcome: 1 holds.");
+  EXPECT_EQ(outcome_summary(results), "1 outcome: 1 is supported.");
   results.verdicts = {{.outcome = Outcome::supported},    {.outcome = Outcome::supported},
                       {.outcome = Outcome::contradicted}, {.outcome = Outcome::inconclusive},
                       {.outcome = Outcome::not_measured}, {.outcome = Outcome::not_measured}};
   EXPECT_EQ(outcome_summary(results),
-            "6 outcomes: 2 hold, 1 is contradicted, 1 is undecided, 2 are not measured.");
+            "6 outcomes: 2 are supported, 1 is contradicted, 1 is inconclusive, 2 are not measured.");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(VerdictText, NamesTheSeedsThatADifferenceRequires) {
 
 TEST(VerdictText, SaysThatConstantsAreNotTested) {
   EXPECT_EQ(first_sentence(equivalence({1, 1, 1}, {1, 1, 1})),
-            "validation loss of hybrid less that of pre: 0 [0, 0] nats a token (3 seeds); not "
+            "validation loss of hybrid less that of pre: 0 [0, 0] nats per token (3 seeds); not "
             "tested: the results of neither arm depend on the seed; equivalence cannot be tested "
             "without variance");
 }

@@ -56,15 +56,15 @@ const std::vector<MeasureRow>& measure_rows() {
   using report::Run;
   using Kind = Measure::Kind;
   static const std::vector<MeasureRow> rows = {
-      {Kind::val_loss, "val_loss", "validation loss", "nats a token",
+      {Kind::val_loss, "val_loss", "validation loss", "nats per token",
        [](const Run& run) { return last_finite(run.validation_loss.y); }},
-      {Kind::val_gap, "val_gap", "validation loss above the entropy", "nats a byte",
+      {Kind::val_gap, "val_gap", "validation loss above the entropy", "nats per byte",
        [](const Run& run) { return last_finite(run.gap.y); }},
-      {Kind::loss, "loss", "training loss", "nats a token",
+      {Kind::loss, "loss", "training loss", "nats per token",
        [](const Run& run) { return report::final_loss(run); }},
       {Kind::val_wrong, "val_wrong", "share of wrong answers", "",
        [](const Run& run) { return 1 - last_finite(run.exact_match.y); }},
-      {Kind::ood_loss, "ood_loss", "loss out of distribution", "nats a token",
+      {Kind::ood_loss, "ood_loss", "loss out of distribution", "nats per token",
        [](const Run& run) { return last_finite(run.ood_loss.y); }},
       {Kind::ood_wrong, "ood_wrong", "share of wrong answers out of distribution", "",
        [](const Run& run) { return 1 - last_finite(run.ood_exact_match.y); }},

@@ -15,7 +15,7 @@ struct MeasureRow {
   Measure::Kind kind;
   std::string key;                      // `measure = "val_loss"`
   std::string name;                     // "validation loss"
-  std::string unit;                     // "nats a token"; "" without a unit
+  std::string unit;                     // "nats per token"; "" without a unit
   double (*value)(const report::Run&);  // NaN if the run did not measure it
 };
 

@@ -47,8 +47,8 @@ struct Measure {
   std::int64_t step = 0;    // 0: the last one that was probed
   Reduction reduction = Reduction::mean;
   std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
-  std::string unit() const;             // as reports show it: "nats a token", "ms"
-  std::string difference_unit() const;  // the same of a difference: "nats a token", "%"
+  std::string unit() const;             // as reports show it: "nats per token", "ms"
+  std::string difference_unit() const;  // the same of a difference: "nats per token", "%"
   bool operator==(const Measure&) const = default;
 };
 

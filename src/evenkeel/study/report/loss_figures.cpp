@@ -52,7 +52,7 @@ std::string failed_runs_note(const Results& results, const Panel& panel) {
 
 report::Chart chart_of(const Results& results, const Panel& panel, const Quantity& quantity) {
   report::Chart chart{quantity.title() + (panel.where.empty() ? "" : ", " + panel.where),
-                      "nats a token"};
+                      "nats per token"};
   std::vector<std::size_t> counts;
   for (const auto& spec : panel.curve_specs) {
     std::vector<report::Series> curves;

@@ -41,7 +41,7 @@ std::string unfinished_runs_text(const Arm& arm);
 /// "3 of 3", "1 of 3; 1 failed, 1 missing"
 std::string finished_runs_text(const Arm& arm);
 
-/// "validation loss, nats a token"
+/// "validation loss, nats per token"
 std::string measure_text(const Measure& measure);
 std::string difference_measure_text(const Measure& measure);
 

@@ -27,15 +27,15 @@ bool contains_zero(const Interval& interval) {
 std::string to_string(Outcome outcome) {
   switch (outcome) {
     case Outcome::supported:
-      return "holds";
+      return "supported";
     case Outcome::contradicted:
       return "contradicted";
     case Outcome::inconclusive:
-      return "undecided";
+      return "inconclusive";
     case Outcome::not_measured:
       return "not measured";
     case Outcome::not_tested:
-      return "not judged";
+      return "not tested";
   }
   return {};
 }
@@ -47,7 +47,7 @@ std::string to_string(Direction direction) {
     case Direction::disagrees:
       return "disagrees";
     case Direction::inconclusive:
-      return "undecided";
+      return "inconclusive";
     case Direction::unknown:
       return "unknown";
   }
@@ -100,10 +100,7 @@ std::string outcome_summary(const Results& results) {
         std::count_if(results.verdicts.begin(), results.verdicts.end(),
                       [&](const Verdict& verdict) { return verdict.outcome == outcome; });
     if (count == 0) continue;
-    const auto word = outcome == Outcome::supported
-                          ? std::string(count == 1 ? "holds" : "hold")
-                          : (count == 1 ? "is " : "are ") + to_string(outcome);
-    out += text(before, count, ' ', word);
+    out += text(before, count, count == 1 ? " is " : " are ", to_string(outcome));
     before = ", ";
   }
   return out + ".";

@@ -8,11 +8,11 @@
 /// Outcomes as the words of reports and JSON, which are also their CSS classes.
 namespace evenkeel::study {
 
-/// "holds", "contradicted", "undecided", "not measured", "not judged": as reports and JSON write
+/// "supported", "contradicted", "inconclusive", "not measured", "not tested": as reports and JSON write
 /// it.
 std::string to_string(Verdict::Outcome outcome);
 
-/// "agrees", "disagrees", "undecided", "unknown".
+/// "agrees", "disagrees", "inconclusive", "unknown".
 std::string to_string(Direction direction);
 
 /// "finished", "failed", "crashed", "missing".
@@ -26,7 +26,7 @@ std::string css_class(SeedRun::State state);
 /// "figure 2 (no numbers)", "arXiv 2410.16682".
 bool is_published(const Claim& claim);
 
-/// "5 outcomes: 2 hold, 1 is contradicted, 1 is undecided, 1 is not measured."
+/// "5 outcomes: 2 are supported, 1 is contradicted, 1 is inconclusive, 1 is not measured."
 std::string outcome_summary(const Results& results);
 
 }  // namespace evenkeel::study

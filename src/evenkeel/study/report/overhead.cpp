@@ -48,7 +48,7 @@ ReportTable overhead_table(const Results& results) {
                      {"as the paper counts", Column::Kind::number},
                      {"ms a step", Column::Kind::number},
                      {"longer than the baseline", Column::Kind::number},
-                     {"tokens a second", Column::Kind::number},
+                     {"tokens per second", Column::Kind::number},
                      {"others took", Column::Kind::number}}};
   const auto& measure = results.study.measure;
   if (measure.kind != Measure::Kind::step_time) return table;

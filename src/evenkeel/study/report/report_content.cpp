@@ -202,7 +202,7 @@ ReportTable fairness_table(const Results& results) {
     if (!has_tuned) continue;
     const auto* const search_result = search_result_of(results, at);
     const bool is_at_edge = search_result != nullptr && search_result->at_edge;
-    table.rows.back().push_back({tuned_value_text(results, at), is_at_edge ? "undecided" : ""});
+    table.rows.back().push_back({tuned_value_text(results, at), is_at_edge ? "inconclusive" : ""});
   }
   return table;
 }

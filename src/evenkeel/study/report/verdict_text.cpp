@@ -75,7 +75,7 @@ std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm
   return failed != reference_failed && p < 1 ? out + fisher_text(p, arm, reference) : out;
 }
 
-/// "0.012 [0.004, 0.020] nats a token" \param sign  -1: of the opposite difference
+/// "0.012 [0.004, 0.020] nats per token" \param sign  -1: of the opposite difference
 std::string difference_with_unit(const PairedDifference& difference, const Measure& measure,
                                  int sign = 1) {
   const auto word = [&](double value) { return number(sign * display_difference(value, measure)); };
@@ -85,7 +85,7 @@ std::string difference_with_unit(const PairedDifference& difference, const Measu
               word(sign > 0 ? interval.high : interval.low), "]", unit.empty() ? "" : " ", unit);
 }
 
-/// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats a token (3
+/// "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004] nats per token (3
 /// seeds)"
 std::string arm_difference_text(const PairedDifference& difference, const Arm& arm,
                                 const Arm& reference, const Measure& measure) {

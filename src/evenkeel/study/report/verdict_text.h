@@ -10,7 +10,7 @@ namespace evenkeel::study {
 
 /// The sentence of a verdict of `results`, by the kind of its claim:
 ///   lower, baseline  "validation loss of hybrid_norm is lower than of pre_norm by 0.0123 [0.0041,
-///                    0.0205] nats a token (3 seeds, p 0.012, effect 1.9)"
+///                    0.0205] nats per token (3 seeds, p 0.012, effect 1.9)"
 ///   equivalent       "validation loss of qkv_pre less that of hybrid_norm: 0.001 [-0.002, 0.004]
 ///   nats a
 ///                    token (3 seeds); that it is within 0.01: p 0.013"
