@@ -25,8 +25,9 @@ double rounded(double value);
 ///   embedding norm                      becomes  the input norm of block 1
 ///
 /// The function and the number of parameters do not change. After the move, a patch to one block
-/// changes that block only. Two norms are not moved: a norm whose output has two readers, and a
-/// norm with an expression of `l`, whose value would change with the block.
+/// changes that block only. A norm is not moved if its output has a second reader (the skip input
+/// block_input, damping), or if it has an expression of `l`, whose value would change with the
+/// block.
 /// \param scheme  result of evaluated(); a remaining expression of `l` prevents the move of its
 ///         norm
 Scheme canonical(const Scheme& scheme);

@@ -85,8 +85,8 @@ struct Learned {
   Expression init = 1;  // effective value at the start of a run
   Transform transform = Transform::identity;
   std::optional<Expression> at_most;    // upper bound of the effective value
-  std::optional<Expression> stored_at;  // stored value at the start of a run; effective value =
-                                        // parameter * init / stored_at
+  std::optional<Expression> stored_at;  // stored value at the start of a run; transform
+                                        // acts on parameter * init / stored_at
 
   bool operator==(const Learned&) const = default;
 };
