@@ -47,7 +47,7 @@ TEST(Kind, SeesOtherTokensByItsAxisAndItsRunningValues) {
     return names;
   };
   EXPECT_EQ(count(sees_other_tokens), "batch_norm, batch_renorm, instance_norm");
-  EXPECT_EQ(count(sees_other_tokens_in_evaluation), "instance_norm");
+  EXPECT_EQ(count(mixes_tokens_in_evaluation), "instance_norm");
   for (const auto& row : kinds()) {
     const auto fields = allowed_fields(row.kind);
     EXPECT_EQ(std::count(fields.begin(), fields.end(), "allow_leakage"),

@@ -23,7 +23,7 @@ bool sees_other_tokens(Kind kind) {
   return axis == StatisticAxis::batch || axis == StatisticAxis::sequence;
 }
 
-bool sees_other_tokens_in_evaluation(Kind kind) {
+bool mixes_tokens_in_evaluation(Kind kind) {
   return sees_other_tokens(kind) && row_of(kind).states.empty();
 }
 

@@ -24,7 +24,7 @@ bool sees_other_tokens(Kind kind);
 
 /// True if the evaluation statistics are over a sequence. A kind with running statistics uses these
 /// in evaluation, so a token does not depend on other tokens.
-bool sees_other_tokens_in_evaluation(Kind kind);
+bool mixes_tokens_in_evaluation(Kind kind);
 
 /// A trained tensor of a norm; its shape is [size].
 struct NormParameter {

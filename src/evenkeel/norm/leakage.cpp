@@ -34,7 +34,7 @@ std::vector<std::string> leaks_of(const Scheme& scheme) {
     const auto places = places_of(scheme, row.kind);
     if (places.empty()) continue;
     leaks.push_back(text(row.name, " in ", places,
-                         sees_other_tokens_in_evaluation(row.kind)
+                         mixes_tokens_in_evaluation(row.kind)
                              ? ": in training and in evaluation a token sees later ones, so no "
                                "loss here is that of a causal model"
                              : ": in training a token sees others, later ones included; evaluation "
@@ -46,7 +46,7 @@ std::vector<std::string> leaks_of(const Scheme& scheme) {
 bool causal_in_evaluation(const Scheme& scheme) {
   const auto slots = slots_of(scheme);
   return std::none_of(slots.begin(), slots.end(), [](const Slot& slot) {
-    return sees_other_tokens_in_evaluation(slot.norm->kind);
+    return mixes_tokens_in_evaluation(slot.norm->kind);
   });
 }
 
