@@ -97,7 +97,7 @@ struct NormFixture {
     const auto count = rows.size(0);
     if (norm.kind == Kind::instance_norm) {
       x = rows.view({2, count / 2, size}).transpose(1, 2);
-    } else if (norm::sees_other_tokens(norm.kind)) {
+    } else if (norm::mixes_tokens(norm.kind)) {
       x = rows.t().unsqueeze(0);
     } else {
       x = rows.view({-1, heads * groups * size});
@@ -189,7 +189,7 @@ class NormNumerics : public ::testing::TestWithParam<std::tuple<Case, at::Scalar
 
 TEST_P(NormNumerics, RoundOnce) {
   const auto& [each, dtype] = GetParam();
-  const bool over_tokens = norm::sees_other_tokens(each.norm.kind);
+  const bool over_tokens = norm::mixes_tokens(each.norm.kind);
   for (const auto width : testing::extreme_widths()) {
     if (over_tokens && width == 1) continue;  // one token has no statistics
     for (const bool fused : {true, false}) {

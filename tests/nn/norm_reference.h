@@ -31,7 +31,7 @@ struct NormInputs {
 inline std::vector<StatisticGroup> statistic_groups(const norm::Norm& norm, std::int64_t count,
                                                     std::int64_t width, std::int64_t heads,
                                                     std::int64_t groups, std::int64_t positions) {
-  const bool over_tokens = norm::sees_other_tokens(norm.kind);
+  const bool over_tokens = norm::mixes_tokens(norm.kind);
   const auto features = width / heads;
   std::vector<StatisticGroup> found;
   const auto gain_of = [&](std::int64_t j) {

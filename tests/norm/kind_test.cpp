@@ -46,12 +46,12 @@ TEST(Kind, SeesOtherTokensByItsAxisAndItsRunningValues) {
     }
     return names;
   };
-  EXPECT_EQ(count(sees_other_tokens), "batch_norm, batch_renorm, instance_norm");
+  EXPECT_EQ(count(mixes_tokens), "batch_norm, batch_renorm, instance_norm");
   EXPECT_EQ(count(mixes_tokens_in_evaluation), "instance_norm");
   for (const auto& row : kinds()) {
     const auto fields = allowed_fields(row.kind);
     EXPECT_EQ(std::count(fields.begin(), fields.end(), "allow_leakage"),
-              sees_other_tokens(row.kind) ? 1 : 0)
+              mixes_tokens(row.kind) ? 1 : 0)
         << row.name;
   }
 }

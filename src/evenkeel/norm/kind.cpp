@@ -18,13 +18,13 @@ std::vector<std::string> allowed_fields(Kind kind) {
   return fields;
 }
 
-bool sees_other_tokens(Kind kind) {
+bool mixes_tokens(Kind kind) {
   const auto axis = row_of(kind).axis;
   return axis == StatisticAxis::batch || axis == StatisticAxis::sequence;
 }
 
 bool mixes_tokens_in_evaluation(Kind kind) {
-  return sees_other_tokens(kind) && row_of(kind).states.empty();
+  return mixes_tokens(kind) && row_of(kind).states.empty();
 }
 
 std::vector<NormParameter> parameters_of(const Norm& norm, std::int64_t width, std::int64_t heads) {

@@ -20,7 +20,7 @@ std::vector<std::string> allowed_fields(Kind kind);
 
 /// True if the training statistics are over a batch or a sequence. The output of a token then
 /// depends on other tokens, future ones included.
-bool sees_other_tokens(Kind kind);
+bool mixes_tokens(Kind kind);
 
 /// True if the evaluation statistics are over a sequence. A kind with running statistics uses these
 /// in evaluation, so a token does not depend on other tokens.

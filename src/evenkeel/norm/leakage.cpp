@@ -30,7 +30,7 @@ std::string places_of(const Scheme& scheme, Kind kind) {
 std::vector<std::string> leaks_of(const Scheme& scheme) {
   std::vector<std::string> leaks;
   for (const auto& row : kinds()) {
-    if (!sees_other_tokens(row.kind)) continue;
+    if (!mixes_tokens(row.kind)) continue;
     const auto places = places_of(scheme, row.kind);
     if (places.empty()) continue;
     leaks.push_back(text(row.name, " in ", places,

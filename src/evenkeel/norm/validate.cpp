@@ -55,7 +55,7 @@ void validate_check_slot(const Scheme& scheme, const Slot& slot) {
                       "only q, k, v and context have heads; leave \"per head\" out here");
   }
   check_effects(slot, where);
-  if (sees_other_tokens(norm.kind) && !norm.allow_leakage) {
+  if (mixes_tokens(norm.kind) && !norm.allow_leakage) {
     throw SchemeError("leaky_statistics", where,
                       text("a ", name_of(norm.kind),
                            " lets a token see others, later ones included; if that is meant, "
@@ -202,7 +202,7 @@ void check_mixture(const Scheme& scheme) {
       throw SchemeError("bad_value", place_in(scheme, l, "feed_forward.up_gate_scale"),
                         text("\"up_gate_scale\" ", kNone, "; leave it out, or take a dense model"));
     }
-    if (feed_forward.hidden && sees_other_tokens(feed_forward.hidden->kind)) {
+    if (feed_forward.hidden && mixes_tokens(feed_forward.hidden->kind)) {
       throw SchemeError(
           "bad_value", place_in(scheme, l, "feed_forward.hidden"),
           text("a ", name_of(feed_forward.hidden->kind), " inside the experts ", kNone,

@@ -59,7 +59,7 @@ double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
 bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode) {
   const auto slots = norm::slots_of(scheme);
   return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
-    return mode == nn::Mode::training ? norm::sees_other_tokens(slot.norm->kind)
+    return mode == nn::Mode::training ? norm::mixes_tokens(slot.norm->kind)
                                       : norm::mixes_tokens_in_evaluation(slot.norm->kind);
   });
 }

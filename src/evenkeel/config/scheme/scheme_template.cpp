@@ -63,7 +63,7 @@ std::string kind_examples() {
   std::string causal;
   std::string leaky;
   for (const auto& row : norm::kinds()) {
-    auto& lines = norm::sees_other_tokens(row.kind) ? leaky : causal;
+    auto& lines = norm::mixes_tokens(row.kind) ? leaky : causal;
     lines += text("#norm = ", row.example, "  # ", row.formula, "\n");
   }
   return text(causal, "# These see other tokens, later ones included, and need allow_leakage:\n",
