@@ -23,7 +23,7 @@ enum class StatisticAxis {
 enum class Operation {
   identity,        // x
   bounded,         // a bounded element-wise function, such as tanh(alpha x)
-  divide_by_size,  // x / rms(x), without centering
+  divide_by_rms,  // x / rms(x), without centering
   unit_length,     // x / |x|, with the L2 norm |x|; without centering
   standardize,     // (x - mean(x)) / std(x)
 };
