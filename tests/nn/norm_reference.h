@@ -70,7 +70,7 @@ inline Statistic statistic_of(const norm::Norm& norm) {
   using norm::EpsilonAt;
   const auto operation = norm::row_of(norm.kind).operation;
   return {.centred = operation == norm::Operation::standardize,
-          .sum = operation == norm::Operation::unit_length,
+          .sum = operation == norm::Operation::divide_by_l2_norm,
           .partial = norm.partial,
           .epsilon = norm.epsilon,
           .at = norm.epsilon_at == EpsilonAt::inside    ? Statistic::At::inside

@@ -200,7 +200,7 @@ at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) 
                        {.groups = groups_ * (every_head ? heads_ : 1),
                         .centred = row_->operation == norm::Operation::standardize,
                         .partial = norm_.partial,
-                        .length = row_->operation == norm::Operation::unit_length,
+                        .length = row_->operation == norm::Operation::divide_by_l2_norm,
                         .epsilon = norm_.epsilon,
                         .epsilon_at = epsilon_mode(norm_.epsilon_at),
                         .absmax8 = norm_.pre_scale == norm::PreScale::absmax8});

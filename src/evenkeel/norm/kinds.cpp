@@ -42,7 +42,7 @@ std::vector<KindRow> table() {
        .formula = "x / max(|x|, epsilon)",
        .example = "\"l2\"",
        .axis = row,
-       .operation = unit_length,
+       .operation = divide_by_l2_norm,
        .defaults =
            {.kind = Kind::l2, .affine = Affine::none, .epsilon = kTinyLength, .epsilon_at = kClamp},
        .fields = {"epsilon", "epsilon_at"}},
@@ -51,7 +51,7 @@ std::vector<KindRow> table() {
        .formula = "x / max(|x|, epsilon), one gain",
        .example = "\"scale_norm\"",
        .axis = row,
-       .operation = unit_length,
+       .operation = divide_by_l2_norm,
        .defaults = {.kind = Kind::scale_norm,
                     .affine = Affine::scalar,
                     .gain_init = Expression::parse("sqrt(width)"),

@@ -24,7 +24,7 @@ enum class Operation {
   identity,        // x
   bounded,         // a bounded element-wise function, such as tanh(alpha x)
   divide_by_rms,  // x / rms(x), without centering
-  unit_length,     // x / |x|, with the L2 norm |x|; without centering
+  divide_by_l2_norm,     // x / |x|, with the L2 norm |x|; without centering
   standardize,     // (x - mean(x)) / std(x)
 };
 

@@ -85,7 +85,7 @@ void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& su
 /// True if the kind divides by the L2 norm and has no gain by default: its rows have L2 norm 1.
 bool gives_unit_rows(Kind kind) {
   const auto& row = row_of(kind);
-  return row.operation == Operation::unit_length && row.defaults.affine == Affine::none;
+  return row.operation == Operation::divide_by_l2_norm && row.defaults.affine == Affine::none;
 }
 
 void check_scores(const Scheme& scheme, std::int64_t l, const Attention& attention) {
