@@ -58,9 +58,9 @@ double gain_factor(const Norm& norm, const Variables& variables) {
   return norm.gain_init.value(variables) / norm.stored_at->value(variables);
 }
 
-std::vector<NormState> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::vector<NormBuffer> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   const auto features = norm.scope == Scope::head ? width / heads : width;
-  std::vector<NormState> states;
+  std::vector<NormBuffer> states;
   for (const auto& rule : row_of(norm.kind).states) {
     states.push_back({rule.name, features, rule.initial});
   }

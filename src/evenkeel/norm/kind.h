@@ -55,7 +55,7 @@ double stored_initial(const Norm& norm, const std::string& parameter, const Vari
 double gain_factor(const Norm& norm, const Variables& variables);
 
 /// A running statistic of a norm (PyTorch: a buffer); its shape is [size].
-struct NormState {
+struct NormBuffer {
   std::string name;       // "running_mean", "running_var" or "running_std"
   std::int64_t size = 0;  // number of values
   double initial = 0;     // value of every entry at the start of a run
@@ -63,7 +63,7 @@ struct NormState {
 
 /// The running statistics of one norm; empty for kinds without them.
 /// \param width, heads  as in parameters_of()
-std::vector<NormState> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+std::vector<NormBuffer> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
 /// The total number of values of all parameters_of().
 std::int64_t parameter_count(const Norm& norm, std::int64_t width, std::int64_t heads);
