@@ -36,7 +36,7 @@ struct ParameterRule {
 };
 
 /// A running statistic of a kind (PyTorch: a buffer), [D].
-struct StateRule {
+struct BufferRule {
   const char* name;  // "running_mean"
   double initial;    // value of all entries at the start of a run
 };
@@ -52,7 +52,7 @@ struct KindRow {
   Norm defaults;                    // the values of omitted keys
   std::vector<const char*> fields;  // TOML keys in addition to the keys of all kinds
   std::vector<ParameterRule> parameters = {};
-  std::vector<StateRule> states = {};
+  std::vector<BufferRule> states = {};
 };
 
 /// All kinds, in the order of the enumerators.
