@@ -113,7 +113,7 @@ struct NormFixture {
                                .alpha = parts["alpha"],
                                .shift = parts["shift"],
                                .beta = parts["beta"]};
-    if (!norm::states_of(norm, width, heads).empty()) {
+    if (!norm::buffers_of(norm, width, heads).empty()) {
       tensors.running_mean = at::zeros({width});
       tensors.running_scale = at::ones({width});
     }

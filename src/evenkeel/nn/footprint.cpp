@@ -167,7 +167,7 @@ class BlockSum {
   /// The input of a linear layer; only the steps of a formula if its norm is recomputed.
   void add_linear_input(const std::optional<Norm>& norm, double width) {
     const bool is_recomputed =
-        options_.recompute == Recompute::norms && norm && norm::states_of(*norm, 1, 1).empty();
+        options_.recompute == Recompute::norms && norm && norm::buffers_of(*norm, 1, 1).empty();
     if (is_recomputed) saved_.bytes += saved_by(norm, width, options_);
     if (!is_recomputed) saved_.add_norm_input(norm, width, options_);
   }

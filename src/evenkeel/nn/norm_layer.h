@@ -22,7 +22,7 @@ enum class NormPath;
 struct FormulaInputs;
 struct NormImplementation;
 
-/// The tensors of one norm, as norm::parameters_of() and norm::states_of() list them; undefined
+/// The tensors of one norm, as norm::parameters_of() and norm::buffers_of() list them; undefined
 /// where the norm has none.
 struct NormTensors {
   at::Tensor gain, bias;

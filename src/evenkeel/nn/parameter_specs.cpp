@@ -41,7 +41,7 @@ class SpecList {
     for (const auto& parameter : norm::parameters_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + parameter.name, {parameter.size}, ParameterRole::gain);
     }
-    for (const auto& state : norm::states_of(*slot.norm, slot.width, slot.heads)) {
+    for (const auto& state : norm::buffers_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + state.name, {state.size}, ParameterRole::state);
     }
   }

@@ -19,7 +19,7 @@ std::vector<InitialValue> initial_values(const Scheme& scheme, const Steps& step
       all.push_back({slot.name + "." + parameter.name,
                      stored_initial(*slot.norm, parameter.name, variables)});
     }
-    for (const auto& state : states_of(*slot.norm, slot.width, slot.heads)) {
+    for (const auto& state : buffers_of(*slot.norm, slot.width, slot.heads)) {
       all.push_back({slot.name + "." + state.name, state.initial});
     }
   }

@@ -58,7 +58,7 @@ double gain_factor(const Norm& norm, const Variables& variables) {
   return norm.gain_init.value(variables) / norm.stored_at->value(variables);
 }
 
-std::vector<NormBuffer> states_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
+std::vector<NormBuffer> buffers_of(const Norm& norm, std::int64_t width, std::int64_t heads) {
   const auto features = norm.scope == Scope::head ? width / heads : width;
   std::vector<NormBuffer> states;
   for (const auto& rule : row_of(norm.kind).states) {

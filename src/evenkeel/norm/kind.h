@@ -63,7 +63,7 @@ struct NormBuffer {
 
 /// The running statistics of one norm; empty for kinds without them.
 /// \param width, heads  as in parameters_of()
-std::vector<NormBuffer> states_of(const Norm& norm, std::int64_t width, std::int64_t heads);
+std::vector<NormBuffer> buffers_of(const Norm& norm, std::int64_t width, std::int64_t heads);
 
 /// The total number of values of all parameters_of().
 std::int64_t parameter_count(const Norm& norm, std::int64_t width, std::int64_t heads);

@@ -54,7 +54,7 @@ nn::NormTensors tensors_of(const norm::Norm& norm) {
   for (const auto& part : norm::parameters_of(norm, kFeatures, 1)) {
     values[part.name] = value_of(norm, part);
   }
-  for (const auto& state : norm::states_of(norm, kFeatures, 1)) {
+  for (const auto& state : norm::buffers_of(norm, kFeatures, 1)) {
     const bool mean = state.name == "running_mean";
     const auto noise = randn(1, "probe/invariance/" + state.name, {state.size});
     values[mean ? "mean" : "deviation"] =
