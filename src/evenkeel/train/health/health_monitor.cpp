@@ -56,9 +56,9 @@ HealthMonitor::HealthMonitor(const config::Health& options, const nn::Model& mod
 /// is.
 bool HealthMonitor::should_report_gradient_spike(const PendingUpdate& pending,
                                                  const StepResult& result) {
-  constexpr double kHarmless =
+  constexpr double kReportRatio =
       10;  // in units of the clip: below it, clipping scales the gradient by at least 1/10
-  if (clip_ > 0 && result.gradient_norm < kHarmless * clip_) return false;
+  if (clip_ > 0 && result.gradient_norm < kReportRatio * clip_) return false;
   if (last_gradient_spike_ > 0 && pending.step - last_gradient_spike_ < kHealthCheckInterval)
     return false;
   last_gradient_spike_ = pending.step;
