@@ -78,7 +78,7 @@ class Builder {
       b.mixture = mixture(i);
       return b;
     }
-    b.feed_forward = this->feed_forward(i, "feed_forward", shape.dense_experts());
+    b.feed_forward = this->feed_forward(i, "feed_forward", shape.dense_ffn_multiple());
     if (feed_forward.up_gate_scale) {
       b.feed_forward.up_gate_scale =
           factor(prefix + "feed_forward.up_gate_scale", *feed_forward.up_gate_scale, v);

@@ -12,7 +12,7 @@ namespace {
 /// The feed-forwards of width `inner` that are active for a token in block i, from 0.
 double feed_forwards_per_token(const norm::Shape& shape, std::int64_t i) {
   return static_cast<double>(shape.has_router(i) ? shape.experts.per_token()
-                                                 : shape.dense_experts());
+                                                 : shape.dense_ffn_multiple());
 }
 
 }  // namespace

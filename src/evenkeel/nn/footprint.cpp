@@ -144,7 +144,7 @@ class BlockSum {
       saved_.values += mixture.values;
       saved_.bytes += mixture.bytes;
     }
-    const auto always_active = has_router ? shape_.experts.shared : shape_.dense_experts();
+    const auto always_active = has_router ? shape_.experts.shared : shape_.dense_ffn_multiple();
     for (std::int64_t j = 0; j < always_active; ++j) {
       // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
       saved_.values += !options_.fused ? 4 * f : rule.hidden ? 3 * f : 2 * f;

@@ -44,7 +44,7 @@ std::vector<LogicalMatrix> logical_matrices(const Shape& shape, std::int64_t i) 
       {"attention.v", "attention.qkv", query + key, key, d, "attention.v"},
       {"attention.output", "attention.output", 0, d, query, "attention.output"}};
   if (!shape.has_router(i)) {
-    add_dense(all, "feed_forward", d, shape.dense_experts() * shape.inner);
+    add_dense(all, "feed_forward", d, shape.dense_ffn_multiple() * shape.inner);
     return all;
   }
   add_experts(all, shape);

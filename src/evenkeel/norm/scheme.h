@@ -208,7 +208,7 @@ struct Shape {
   bool has_router(std::int64_t i) const { return is_mixture() && i >= experts.dense_layers; }
   /// FFN width of a dense block / inner: 1 in a dense model. In a mixture of experts it is the
   /// number of experts per token, so that a dense block costs as much as a routed one.
-  std::int64_t dense_experts() const { return is_mixture() ? experts.per_token() : 1; }
+  std::int64_t dense_ffn_multiple() const { return is_mixture() ? experts.per_token() : 1; }
 
   /// The variables N, S, d, dk, f, h, kv, vocab and context; t and T only with `steps`.
   Variables variables(const std::optional<Steps>& steps = {}) const;
