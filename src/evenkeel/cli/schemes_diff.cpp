@@ -59,7 +59,7 @@ const char* relation_text(SchemeRelation relation) {
       return "the same function";
     case SchemeRelation::other_start:
       return "the same function from other initial weights";
-    case SchemeRelation::until_step:
+    case SchemeRelation::same_before_training:
       return "the same function at the first step, and different after it";
     case SchemeRelation::different:
       break;
@@ -76,8 +76,8 @@ const char* relation_name(SchemeRelation relation) {
       return "moved";
     case SchemeRelation::other_start:
       return "other_start";
-    case SchemeRelation::until_step:
-      return "until_step";
+    case SchemeRelation::same_before_training:
+      return "same_before_training";
     case SchemeRelation::different:
       break;
   }

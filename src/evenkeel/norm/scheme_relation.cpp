@@ -43,7 +43,7 @@ SchemeRelation relation(const Fingerprint& left, const Fingerprint& right) {
   if (same || moved) return SchemeRelation::other_start;
   const bool same_start =
       left.untrained == right.untrained && left.moved_start == right.moved_start;
-  return same_start ? SchemeRelation::until_step : SchemeRelation::different;
+  return same_start ? SchemeRelation::same_before_training : SchemeRelation::different;
 }
 
 SchemeRelation relation(const Scheme& left, const Scheme& right) {

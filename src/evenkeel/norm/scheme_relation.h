@@ -12,7 +12,7 @@ enum class SchemeRelation {
   same,         // same function, same distribution of initial weights
   moved,        // same function and initial weights after canonical() moves norms
   other_start,  // same function, perhaps after canonical(); other initial weights
-  until_step,   // same function before the first step; then trained gains or numbers differ
+  same_before_training,   // same function before the first step; then trained gains or numbers differ
   different,
 };
 

@@ -155,19 +155,19 @@ TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
   const std::string gain = "norm = { kind = 'rms_norm', gain_init = 0.5 }\n";
   const std::string bare = "norm = { kind = 'rms_norm', affine = 'none', out_scale = 0.5 }\n";
   const std::string parent = "extends = 'hybrid_norm'\n";
-  EXPECT_EQ(relation(parent + fixed, parent + gain), SchemeRelation::until_step);
-  EXPECT_EQ(relation(parent + fixed, parent + bare), SchemeRelation::until_step);
+  EXPECT_EQ(relation(parent + fixed, parent + gain), SchemeRelation::same_before_training);
+  EXPECT_EQ(relation(parent + fixed, parent + bare), SchemeRelation::same_before_training);
   EXPECT_EQ(relation(parent + fixed, parent), SchemeRelation::different);
   EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }",
                      parent + "attention.branch_scale = 2"),
-            SchemeRelation::until_step);
+            SchemeRelation::same_before_training);
   EXPECT_EQ(relation(parent + "attention.branch_scale = { learned = 'scalar', init = 2 }", parent),
             SchemeRelation::different);
   EXPECT_EQ(relation(parent + "damp = { learned = 'scalar', init = 0.1 }", parent + "damp = 0.1"),
-            SchemeRelation::until_step);
+            SchemeRelation::same_before_training);
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', out_scale = 0.1, gain_init = 3 }",
                      parent + "norm = { kind = 'rms_norm', out_scale = 0.3 }"),
-            SchemeRelation::until_step);
+            SchemeRelation::same_before_training);
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', gain_init = '1/T' }", parent),
             SchemeRelation::different);
   EXPECT_EQ(relation(parent + fixed, parent + gain + "base_init = 'normal(0.02)'"),

@@ -95,7 +95,7 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
     if (name == scheme.info.name || relation == norm::SchemeRelation::different) continue;
     const char* words =
         relation == norm::SchemeRelation::other_start  ? " (with other initial weights)"
-        : relation == norm::SchemeRelation::until_step ? " (before the first step only)"
+        : relation == norm::SchemeRelation::same_before_training ? " (before the first step only)"
                                                        : "";
     same.push_back(name + words);
   }
