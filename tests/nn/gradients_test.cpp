@@ -214,7 +214,7 @@ TEST(Damp, TakesAFractionAwayWithoutAGradient) {
   const auto branch = at::randn({2, 3, 8}, at::kDouble).requires_grad_();
   nn::ResidualRule rule{.skip = {norm::Tap::stream}};
   rule.damp = nn::Factor(norm::Learned{}, {}, damp);
-  auto stream = nn::add_branch(rule, {.stream = skip}, branch, Mode::training);
+  auto stream = nn::residual_update(rule, {.stream = skip}, branch, Mode::training);
   const auto sum = (skip + branch).detach();
   EXPECT_TRUE(testing::close(stream.value(), 0.75 * sum, 1e-14, 1e-15));
   const auto dy = at::randn({2, 3, 8}, at::kDouble);
@@ -232,7 +232,7 @@ TEST(Geodesic, AddsToAStreamOfZeros) {
                               .update = norm::Update::geodesic,
                               .angle_scale = at::ones({1}, at::kDouble),
                               .angle_bias = at::zeros({1}, at::kDouble)};
-  auto stream = nn::add_branch(rule, {.stream = zeros}, branch, Mode::training);
+  auto stream = nn::residual_update(rule, {.stream = zeros}, branch, Mode::training);
   EXPECT_TRUE(stream.value().equal(branch));
   const auto got = torch::autograd::grad({stream.value().sum()}, {zeros, branch});
   EXPECT_TRUE(got[0].isfinite().all().item<bool>());
@@ -248,7 +248,7 @@ TEST(Geodesic, KeepsTheLengthOfTheStream) {
                               .angle_scale = at::ones({1}, at::kDouble),
                               .angle_bias = at::zeros({1}, at::kDouble)};
   auto stream =
-      nn::add_branch(rule, {.stream = skip}, 100 * at::randn({4, 8}, at::kDouble), Mode::training);
+      nn::residual_update(rule, {.stream = skip}, 100 * at::randn({4, 8}, at::kDouble), Mode::training);
   const auto before = skip.norm(2, -1);
   const auto after = stream.value().norm(2, -1);
   EXPECT_TRUE(testing::close(after, before, 1e-14, 0));

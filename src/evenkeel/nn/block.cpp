@@ -59,7 +59,7 @@ void run_sublayer(BlockState& state, const Block& block, const SublayerConnectio
   if (output_norm) out = (*output_norm)(out, pass.mode);
   report_branch(pass, block.l, sublayer, x, out);
   if (state.y.defined()) state.y = state.y + out * write_y.value;
-  state.x = add_branch(rule, taps, out, pass.mode);
+  state.x = residual_update(rule, taps, out, pass.mode);
 }
 
 /// The feed-forward branch. A mixture of experts reports its routing and its auxiliary losses.
@@ -95,7 +95,7 @@ void run_parallel(BlockState& state, const Block& block, const Pass& pass,
   if (f.output) feed_forward = (*f.output)(feed_forward, mode);
   report_branch(pass, block.l, Sublayer::attention, x, attention);
   report_branch(pass, block.l, Sublayer::feed_forward, x, feed_forward);
-  state.x = add_branch(a.rule, {x, read, x}, attention, mode, f.rule.branch_scale(feed_forward));
+  state.x = residual_update(a.rule, {x, read, x}, attention, mode, f.rule.branch_scale(feed_forward));
 }
 
 /// The streams of a state as the inputs or outputs of a checkpointed segment, and back: the tensors

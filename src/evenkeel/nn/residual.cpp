@@ -43,7 +43,7 @@ at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
 
 }  // namespace
 
-ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
+ResidualStream residual_update(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
                           Mode mode, const std::optional<at::Tensor>& second_branch) {
   auto skip = skip_of(rule, taps);
   if (second_branch) skip = skip + *second_branch;

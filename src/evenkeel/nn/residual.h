@@ -16,7 +16,7 @@
 /// How a sublayer adds its branch to the residual stream.
 namespace evenkeel::nn {
 
-/// The parts of add_branch() that a scheme decides.
+/// The parts of residual_update() that a scheme decides.
 struct ResidualRule {
   std::vector<norm::Tap> skip;  // what the skip connection carries; several are summed
   Factor skip_scale, branch_scale;
@@ -53,7 +53,7 @@ struct Taps {
 /// \param second_branch  [B, T, D], added to skip: the second branch of a parallel block, scaled
 /// \return [B, T, D]; with update = add and no norm or damp, the sum is still pending
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
-ResidualStream add_branch(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
+ResidualStream residual_update(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
                           Mode mode, const std::optional<at::Tensor>& second_branch = std::nullopt);
 
 }  // namespace evenkeel::nn
