@@ -69,12 +69,12 @@ inline void put(const std::filesystem::path& file, const std::string& content) {
 
 /// A checkpoint of a few small tensors; `mark` distinguishes two of the same step.
 inline CheckpointContent small_content(std::int64_t step, int mark = 0) {
-  static const std::array<float, 6> kWeights = {1.5F, -2, 0, 3e-30F, 4, 5};
+  static const std::array<float, 6> kBlockMatrices = {1.5F, -2, 0, 3e-30F, 4, 5};
   static const std::array<std::uint16_t, 2> kHalves = {0x3f80, 0xc000};
   static const std::array<double, 1> kMoment = {0.1};
   CheckpointContent content;
   content.step = step;
-  content.model = {{"b.weight", Dtype::f32, {2, 3}, kWeights.data()},
+  content.model = {{"b.weight", Dtype::f32, {2, 3}, kBlockMatrices.data()},
                    {"a.gain", Dtype::bf16, {2}, kHalves.data()}};
   content.optimizer = {{"moment", Dtype::f64, {}, kMoment.data()}};
   content.state = {{"mark", mark}, {"cursor", 12345}, {"scale", 0.1}};

@@ -245,7 +245,7 @@ struct Scheme {
 
 /// The logical matrices of a block: slices of the fused weights (q, k, v, up, gate) and the output
 /// and down matrices. Init factors, reparameterizations and hooks name them.
-inline constexpr std::array<const char*, 7> kWeights = {
+inline constexpr std::array<const char*, 7> kBlockMatrices = {
     "attention.q",     "attention.k",       "attention.v",      "attention.output",
     "feed_forward.up", "feed_forward.gate", "feed_forward.down"};
 

@@ -57,7 +57,7 @@ bool scheme_entries_names(const std::vector<std::string>& weights, const char* m
 
 /// One entry per logical matrix: the order and grouping of the rules do not matter.
 void add_matrices(SchemeEntries& entries, const Scheme& scheme) {
-  for (const auto* const matrix : kWeights) {
+  for (const auto* const matrix : kBlockMatrices) {
     std::string rules;
     for (const auto& each : scheme.reparameterize) {
       if (scheme_entries_names(each.weights, matrix)) rules = joined(rules, each.rule, ", ");
@@ -77,7 +77,7 @@ void add_hooks(SchemeEntries& entries, const Scheme& scheme) {
     if (hook.weights.empty()) whole = joined(whole, value_of(hook), ", ");
   }
   entries.push_back({"hooks", whole.empty() ? kNothing : whole});
-  std::vector<const char*> matrices(kWeights.begin(), kWeights.end());
+  std::vector<const char*> matrices(kBlockMatrices.begin(), kBlockMatrices.end());
   matrices.insert(matrices.end(), {"embedding", "head"});
   for (const auto* const matrix : matrices) {
     std::string rules;
@@ -91,7 +91,7 @@ void add_hooks(SchemeEntries& entries, const Scheme& scheme) {
 void add_start(SchemeEntries& entries, const Scheme& scheme) {
   entries.push_back({"base_init", scheme.base_init, true});
   entries.push_back({"embedding_init", scheme.embedding_init, true});
-  for (const auto* const matrix : kWeights) {
+  for (const auto* const matrix : kBlockMatrices) {
     std::string factor;
     for (const auto& each : scheme.init) {
       if (scheme_entries_names(each.weights, matrix))

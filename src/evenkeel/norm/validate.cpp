@@ -148,7 +148,7 @@ void check_weights(const Scheme& scheme) {
                         text("there is no matrix \"", name, "\"", did_you_mean(name, known)));
     }
   };
-  std::vector<std::string> known(kWeights.begin(), kWeights.end());
+  std::vector<std::string> known(kBlockMatrices.begin(), kBlockMatrices.end());
   for (const auto& rule : scheme.init) check("init", rule.weights, known);
   std::vector<std::string> taken;
   for (const auto& rule : scheme.reparameterize) {

@@ -58,7 +58,7 @@ void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor
     const auto rows = parameter.slice_of(gradients[parameter.group]).flatten(0, -2);
     parts[last_word(matrix.name)] += ops::sum_of_squares(rows.narrow(0, matrix.first, matrix.rows));
   }
-  for (const auto* const name : norm::kWeights) {
+  for (const auto* const name : norm::kBlockMatrices) {
     const auto part = last_word(name);
     out.add({l, part}, std::sqrt(parts.at(part)));
   }

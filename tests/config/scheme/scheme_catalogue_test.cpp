@@ -101,7 +101,7 @@ TEST(Catalogue, HasTheGoldenDistributionsAndFactorsOfInitialWeights) {
     const auto scheme = large(name);
     EXPECT_EQ(scheme.base_init, numbers.value("base_init", "default")) << name;
     EXPECT_EQ(scheme.embedding_init, numbers.value("embedding_init", "default")) << name;
-    for (const auto* const weights : norm::kWeights) {
+    for (const auto* const weights : norm::kBlockMatrices) {
       double factor = 1;
       for (const auto& rule : scheme.init) {
         const auto names = std::count(rule.weights.begin(), rule.weights.end(), weights);
